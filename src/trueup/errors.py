@@ -1,0 +1,90 @@
+"""The errors that trueup raises: one base class, one class for each kind of failure.
+
+Every message says what was found, what exists and what to do. The command line prints the message
+and exits with code 2; a caller catches :class:`TrueupError`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class TrueupError(Exception):
+    """Base class of every error that trueup raises on purpose."""
+
+
+class RecordingError(TrueupError):
+    """A recording cannot be read, or cannot be used for a fit."""
+
+
+class ColumnError(RecordingError):
+    """A column that a mapping names does not exist in the recording."""
+
+
+class UnitError(RecordingError):
+    """A unit is unknown, or does not fit the quantity it is given for."""
+
+
+class SignalError(TrueupError, ValueError):
+    """A time series is malformed, or a signal name cannot be resolved."""
+
+
+class ParameterError(TrueupError, ValueError):
+    """A parameter is malformed: bounds, shape, tie, prior or file."""
+
+
+class TargetError(TrueupError, ValueError):
+    """A parameter target does not exist in the model, or has no effect there."""
+
+
+class ModelError(TrueupError):
+    """A MuJoCo model cannot be read or does not compile."""
+
+
+class LawError(TrueupError):
+    """A compiled control law cannot be installed on a model."""
+
+
+class SimulationError(TrueupError):
+    """A simulation that has to succeed did not, such as the one at the start values."""
+
+
+class FitError(TrueupError):
+    """A fit cannot be set up: no free parameter, no residual, an unknown method."""
+
+
+class ExperimentError(TrueupError):
+    """An experiment file is wrong: unknown key, missing value, bad type."""
+
+
+class RunDirectoryError(TrueupError):
+    """A run directory exists already, is incomplete, or was written by another version."""
+
+
+class ReportError(TrueupError):
+    """A report cannot be written, or a rendering context is missing."""
+
+
+class MissingExtraError(TrueupError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, purpose: str, extra: str, package: str):
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed: "
+            f'run  pip install "trueup[{extra}]"'
+        )
+
+
+def listing(names: Iterable[str], limit: int = 12) -> str:
+    """Return names as a readable list, cut after ``limit``: ``'a', 'b' and 3 more``."""
+    shown = [repr(name) for name in names]
+    if not shown:
+        return "none"
+    if len(shown) <= limit:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:limit])} and {len(shown) - limit} more"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the names near ``name``, or the empty string."""
+    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.55)
+    return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
