@@ -1,0 +1,249 @@
+"""One unknown of a fit: its value, bounds, scale, prior, and where it enters the model."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueup.errors import ParameterError
+from trueup.parameters.inertia import InertiaType
+
+ModifierFn = Callable[[Any, "Parameter"], object]
+"""``modifier(spec, parameter)`` writes the parameter's value into an ``mujoco.MjSpec``."""
+
+SCALES = ("linear", "log")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Gaussian belief about a value, from a data sheet or CAD: mean and standard deviation."""
+
+    mean: float
+    """Expected value, in the parameter's unit (every element of a vector parameter)."""
+    sd: float
+    """Standard deviation, same unit, positive."""
+
+    def __post_init__(self):
+        if not (np.isfinite(self.mean) and np.isfinite(self.sd) and self.sd > 0):
+            raise ParameterError(
+                f"a prior needs a finite mean and a positive finite sd, got mean {self.mean} "
+                f"and sd {self.sd}"
+            )
+
+
+class Parameter:
+    """A named unknown with box bounds: a scalar, a vector or an array.
+
+    Args:
+      name: identifier, unique within a :class:`ParameterDict`.
+      nominal: reference value, also the start value; scalar or array.
+      min_value: lower bounds, a scalar or the shape of ``nominal``; may be ``-inf``.
+      max_value: upper bounds, likewise; may be ``inf``.
+      frozen: keep the value out of the fit. A frozen value is still applied to the model.
+      modifier: ``modifier(spec, parameter)``, which writes the value into an ``MjSpec``. It costs
+        one compilation a candidate.
+      target: where the value goes in the model, such as ``"joint/elbow/armature"``, or several
+        places; no compilation is needed. See :mod:`trueup.simulation`.
+      scale: ``"log"`` searches the logarithm of the value, which then has to be positive.
+      prior: Gaussian belief, one more residual of the fit.
+      tied_to: name of the parameter whose value this one copies; it is then no unknown of its own.
+      unit: unit of the value, for tables and figures, such as ``"kg m^2"``.
+      description: one line for tables.
+
+    Raises:
+      ParameterError: bounds of another shape, bounds that exclude the nominal value, not finite
+        nominal, a log scale without positive bounds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        nominal: ArrayLike,
+        min_value: ArrayLike,
+        max_value: ArrayLike,
+        frozen: bool = False,
+        modifier: ModifierFn | None = None,
+        *,
+        target: str | tuple[str, ...] | list[str] | None = None,
+        scale: str = "linear",
+        prior: Prior | None = None,
+        tied_to: str | None = None,
+        unit: str = "",
+        description: str = "",
+    ):
+        self.name = name
+        self.nominal = np.atleast_1d(np.array(nominal, dtype=float))
+        self.min_value = self._bound(min_value, "min_value")
+        self.max_value = self._bound(max_value, "max_value")
+        self.value = self.nominal.copy()
+        self.frozen = bool(frozen)
+        self.modifier = modifier
+        self.targets = (target,) if isinstance(target, str) else tuple(target or ())
+        self.scale = scale
+        self.prior = prior
+        self.tied_to = tied_to
+        self.unit = unit
+        self.description = description
+        # set by body_inertia_param: how the value parameterises a body's inertia
+        self.inertia_type: InertiaType | None = None
+        self.inertia_body: str | None = None
+        self.scale_rot_inertia = False
+        # a file cannot hold a Python function: a parameter read from one remembers that it had one
+        self.modifier_lost = False
+        self._validate()
+
+    def _bound(self, bound: ArrayLike, which: str) -> np.ndarray:
+        array = np.atleast_1d(np.array(bound, dtype=float))
+        try:
+            return np.broadcast_to(array, self.nominal.shape).copy()
+        except ValueError as error:
+            raise ParameterError(
+                f"parameter {self.name!r}: {which} has shape {array.shape}, the nominal value has "
+                f"shape {self.nominal.shape}; give one bound, or one for each element"
+            ) from error
+
+    def _validate(self) -> None:
+        label = f"parameter {self.name!r}"
+        if not np.all(np.isfinite(self.nominal)):
+            raise ParameterError(f"{label}: the nominal value {self.nominal} is not finite")
+        if np.isnan(self.min_value).any() or np.isnan(self.max_value).any():
+            raise ParameterError(f"{label}: a bound is NaN; use -inf or inf for no bound")
+        if np.any(self.min_value > self.max_value):
+            raise ParameterError(
+                f"{label}: the lower bound {_short(self.min_value)} is above the upper bound "
+                f"{_short(self.max_value)}; swap them"
+            )
+        outside = (self.nominal < self.min_value) | (self.nominal > self.max_value)
+        if outside.any():
+            raise ParameterError(
+                f"{label}: the nominal value {_short(self.nominal)} lies outside the bounds "
+                f"[{_short(self.min_value)}, {_short(self.max_value)}]; widen the bounds or "
+                f"correct the value"
+            )
+        if self.scale not in SCALES:
+            raise ParameterError(
+                f"{label}: scale {self.scale!r} does not exist; scales are {', '.join(SCALES)}"
+            )
+        if self.scale == "log" and np.any(self.min_value <= 0):
+            raise ParameterError(
+                f"{label}: a log scale needs positive lower bounds, got {_short(self.min_value)}"
+            )
+        if self.modifier is not None and self.targets:
+            raise ParameterError(f"{label} has a modifier and a target; give one of them")
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.nominal.size
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the value."""
+        return self.nominal.shape
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the fit moves this parameter: neither frozen nor tied to another one."""
+        return not self.frozen and self.tied_to is None
+
+    @property
+    def element_names(self) -> list[str]:
+        """One name for each element: ``name``, or ``name[0]``, ``name[1]`` of a vector."""
+        if self.size == 1:
+            return [self.name]
+        return [f"{self.name}[{','.join(map(str, i))}]" for i in np.ndindex(self.shape)]
+
+    def apply_modifier(self, spec: Any) -> None:
+        """Run the modifier on ``spec``, if there is one.
+
+        Raises:
+          ParameterError: the parameter was read from a file that could not hold its modifier.
+        """
+        if self.modifier is not None:
+            self.modifier(spec, self)
+        elif self.modifier_lost:
+            raise ParameterError(
+                f"parameter {self.name!r} was saved with a Python modifier, which a file cannot "
+                f"hold: pass modifiers={{{self.name!r}: function}} to ParameterDict.load_from_disk"
+            )
+
+    def as_vector(self) -> np.ndarray:
+        """Return the value as a new flat array."""
+        return self.value.flatten()
+
+    def as_nominal_vector(self) -> np.ndarray:
+        """Return the nominal value as a new flat array."""
+        return self.nominal.flatten()
+
+    def update_from_vector(self, vector: ArrayLike) -> None:
+        """Set the value from a flat array of ``size`` elements; bounds are not checked."""
+        array = np.array(vector, dtype=float).reshape(-1)
+        if array.size != self.size:
+            raise ParameterError(
+                f"parameter {self.name!r} has {self.size} elements, the vector has {array.size}"
+            )
+        self.value = array.reshape(self.shape)
+
+    def get_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return flat copies of the lower and the upper bounds."""
+        return self.min_value.flatten(), self.max_value.flatten()
+
+    def reset(self) -> None:
+        """Set the value to the nominal value."""
+        self.value = self.nominal.copy()
+
+    def sample(self, rng: np.random.Generator | None = None) -> np.ndarray:
+        """Draw a flat value uniformly within the bounds (log-uniformly on a log scale).
+
+        Raises:
+          ParameterError: a bound is infinite.
+        """
+        lower, upper = self.get_bounds()
+        if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+            raise ParameterError(f"parameter {self.name!r} has an infinite bound: cannot sample it")
+        rng = np.random.default_rng() if rng is None else rng
+        if self.scale == "log":
+            return np.exp(rng.uniform(np.log(lower), np.log(upper)))
+        return rng.uniform(lower, upper)
+
+    def move_off_bound(self, fraction: float = 0.05, at_bound_tol: float = 1e-3) -> None:
+        """Move elements that lie at a bound inwards by ``fraction`` of the range.
+
+        An element counts as at a bound within ``at_bound_tol`` of the range. Elements without a
+        finite range, or with an empty one, stay where they are.
+        """
+        lower, upper = self.get_bounds()
+        span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        value = self.as_vector()
+        at_lower = (span > 0) & (value - lower <= at_bound_tol * span)
+        at_upper = (span > 0) & (upper - value <= at_bound_tol * span)
+        value[at_lower] = (lower + fraction * span)[at_lower]
+        value[at_upper] = (upper - fraction * span)[at_upper]
+        self.update_from_vector(value)
+
+    def __deepcopy__(self, memo: dict) -> "Parameter":
+        # a modifier is a function, often with a model in its closure: shared, not copied
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        for key, item in self.__dict__.items():
+            twin.__dict__[key] = item if key == "modifier" else copy.deepcopy(item, memo)
+        return twin
+
+    def __str__(self) -> str:
+        flags = " frozen" if self.frozen else f" = {self.tied_to}" if self.tied_to else ""
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"{self.name}: {_short(self.value)}{unit} in "
+            f"[{_short(self.min_value)}, {_short(self.max_value)}]{flags}"
+        )
+
+    __repr__ = __str__
+
+
+def _short(array: np.ndarray) -> str:
+    if array.size == 1:
+        return f"{array.item():.6g}"
+    return np.array2string(array, precision=4, threshold=8)
