@@ -49,21 +49,21 @@ def _linear(times: np.ndarray, data: np.ndarray, query: np.ndarray) -> np.ndarra
     # resampling columns one by one or together gives the same bits.
     if len(times) == 1:
         return np.repeat(data.astype(np.result_type(data, 0.0)), len(query), axis=0)
-    left = times.searchsorted(query, side="right") - 1
-    np.clip(left, 0, len(times) - 2, out=left)
+    inside = query.clip(times[0], times[-1])
+    left = times.searchsorted(inside, side="right") - 1
+    np.minimum(left, len(times) - 2, out=left)
     start = times[left]
-    fraction = (query - start) / (times[left + 1] - start)
-    fraction = fraction.reshape(-1, *[1] * (data.ndim - 1))
+    fraction = (inside - start) / (times[left + 1] - start)
     before = data.take(left, axis=0)
-    values = data.take(left + 1, axis=0) - before
-    values = values * fraction
+    values = (data.take(left + 1, axis=0) - before) * fraction.reshape(-1, *[1] * (data.ndim - 1))
     values += before
-    outside_left = query <= times[0]
-    if outside_left.any():
-        values[outside_left] = data[0]
-    outside_right = query >= times[-1]
-    if outside_right.any():
-        values[outside_right] = data[-1]
+    # Exactly at a sample: its own value, also beside a missing one.
+    at_sample = fraction == 0
+    if at_sample.any():
+        values[at_sample] = before[at_sample]
+    at_end = fraction == 1
+    if at_end.any():
+        values[at_end] = data[-1]
     return values
 
 

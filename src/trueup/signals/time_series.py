@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -365,16 +366,16 @@ class TimeSeries:
         Raises:
             SignalError: no such file, or not a saved time series.
         """
-        with open_npz(path) as arrays:
-            missing = [key for key in ("times", "data") if key not in arrays]
-            if missing:
-                raise SignalError(
-                    f"{str(path)!r} is no saved time series: it lacks {' and '.join(missing)}."
-                )
-            mapping = None
-            if "signal_mapping" in arrays:
-                mapping = decode_signal_mapping(str(arrays["signal_mapping"]))
-            return cls(arrays["times"], arrays["data"], mapping)
+        arrays = read_npz(path)
+        missing = [key for key in ("times", "data") if key not in arrays]
+        if missing:
+            raise SignalError(
+                f"{str(path)!r} is no saved time series: it lacks {' and '.join(missing)}."
+            )
+        mapping = None
+        if "signal_mapping" in arrays:
+            mapping = decode_signal_mapping(str(arrays["signal_mapping"]))
+        return cls(arrays["times"], arrays["data"], mapping)
 
     def save_to_csv(self, path: str | Path, header: bool = False) -> None:
         """Write times and columns as comma-separated text in full precision.
@@ -418,11 +419,11 @@ class TimeSeries:
         return "TimeSeries(\n" + "".join(f"  {line}\n" for line in lines) + ")"
 
 
-def open_npz(path: str | Path) -> np.lib.npyio.NpzFile:
-    """Open an ``.npz`` archive of plain arrays, also by its name without the suffix.
+def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an ``.npz`` file, found also by its name without the suffix.
 
     Raises:
-        SignalError: no such file, or not an ``.npz`` archive.
+        SignalError: no such file, or not an archive of plain arrays.
     """
     path = Path(path)
     if not path.is_file() and path.with_name(path.name + ".npz").is_file():
@@ -431,11 +432,14 @@ def open_npz(path: str | Path) -> np.lib.npyio.NpzFile:
         raise SignalError(f"There is no file {str(path)!r} to load.")
     try:
         archive = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        if isinstance(archive, np.ndarray):
+            raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
+        with archive:
+            return {key: archive[key] for key in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, SignalError):
+            raise
         raise SignalError(f"{str(path)!r} is no .npz archive of plain arrays: {error}") from error
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
-    return archive
 
 
 def _two_axes(data: np.ndarray) -> np.ndarray:
