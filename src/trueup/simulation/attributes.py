@@ -1,0 +1,288 @@
+"""What of a model a target can name: each attribute's compiled field and its place in the spec."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+Locate = Callable[[mujoco.MjModel, int], np.ndarray]
+"""``locate(model, element id)`` -> flat indices into the field that the attribute covers."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A field of the compiled model that an attribute writes, with the factor it writes it by."""
+
+    field: str
+    locate: Locate
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a kind of element, such as the armature of a joint."""
+
+    parts: tuple[Part, ...]
+    """Compiled fields; all but the first follow the first (``kp`` writes gain and bias)."""
+    write: Callable[[Any, int, float], None]
+    """``write(spec element, index, value)`` sets one number in the ``MjSpec``."""
+    shared: bool = False
+    """One number for all covered entries (a ball joint's three armatures)."""
+    lowest: float = -np.inf
+    """Physical lower bound of the value."""
+    strict: bool = False
+    """Whether the value has to lie above ``lowest``, not on it."""
+    needs: str = ""
+    """Field that has to be nonzero for the value to act: a limit flag, a history buffer."""
+    needs_advice: str = ""
+    """What to change in the MJCF when it is zero."""
+    angle: bool = False
+    """Whether the spec holds degrees for a hinge or ball joint."""
+
+
+def _rows(field: str) -> Locate:
+    """All entries of the element's row of ``field``."""
+
+    def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
+        width = int(np.prod(getattr(model, field).shape[1:], dtype=int))
+        return element * width + np.arange(width)
+
+    return locate
+
+
+def _entry(field: str, index: int) -> Locate:
+    """One entry of the element's row of ``field``."""
+
+    def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
+        return _rows(field)(model, element)[index : index + 1]
+
+    return locate
+
+
+def _dofs(width: int = 1, offset: int = 0, count: int = 1) -> Locate:
+    """Entries of a joint's degrees of freedom in a field with ``width`` entries each."""
+
+    def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
+        sizes = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
+        first = model.jnt_dofadr[element]
+        dofs = first + np.arange(sizes.get(model.jnt_type[element], 1))
+        return (dofs[:, None] * width + offset + np.arange(count)).reshape(-1)
+
+    return locate
+
+
+def _scalar(name: str) -> Callable[[Any, int, float], None]:
+    def write(element: Any, index: int, value: float) -> None:
+        setattr(element, name, value)
+
+    return write
+
+
+def _vector(name: str, offset: int = 0) -> Callable[[Any, int, float], None]:
+    def write(element: Any, index: int, value: float) -> None:
+        # MjSpec vectors are live views, but assignment is what every binding version documents
+        values = np.array(getattr(element, name), float)
+        values[offset + index] = value
+        setattr(element, name, values)
+
+    return write
+
+
+def _plain(field: str, spec: str, **options: Any) -> Attribute:
+    return Attribute((Part(field, _rows(field)),), _scalar(spec), shared=True, **options)
+
+
+def _plain_vector(field: str, spec: str, **options: Any) -> Attribute:
+    return Attribute((Part(field, _rows(field)),), _vector(spec), **options)
+
+
+def _write_kp(actuator: Any, index: int, value: float) -> None:
+    _vector("gainprm")(actuator, 0, value)
+    _vector("biasprm")(actuator, 1, -value)
+
+
+def _write_kv(actuator: Any, index: int, value: float) -> None:
+    _vector("biasprm")(actuator, 2, -value)
+
+
+_JOINT_LIMIT = {
+    "needs": "jnt_limited",
+    "needs_advice": 'set limited="true" and a range on the joint',
+}
+_ACTUATOR_HISTORY = {
+    "needs": "actuator_history",
+    "needs_advice": "give the actuator a history buffer (nsample and delay) in the MJCF",
+}
+
+ATTRIBUTES: dict[str, dict[str, Attribute]] = {
+    "joint": {
+        "armature": Attribute(
+            (Part("dof_armature", _dofs()),), _scalar("armature"), shared=True, lowest=0.0
+        ),
+        "frictionloss": Attribute(
+            (Part("dof_frictionloss", _dofs()),), _scalar("frictionloss"), shared=True, lowest=0.0
+        ),
+        "damping": Attribute((Part("dof_damping", _dofs()),), _vector("damping"), shared=True),
+        "dampingpoly": Attribute(
+            (Part("dof_dampingpoly", _rows("dof_dampingpoly")),), _vector("damping", 1)
+        ),
+        "stiffness": Attribute(
+            (Part("jnt_stiffness", _rows("jnt_stiffness")),), _vector("stiffness"), shared=True
+        ),
+        "stiffnesspoly": Attribute(
+            (Part("jnt_stiffnesspoly", _rows("jnt_stiffnesspoly")),), _vector("stiffness", 1)
+        ),
+        "springref": Attribute(
+            (Part("qpos_spring", lambda m, j: m.jnt_qposadr[j : j + 1]),),
+            _scalar("springref"),
+            shared=True,
+            angle=True,
+        ),
+        "pos": _plain_vector("jnt_pos", "pos"),
+        "range": _plain_vector("jnt_range", "range", angle=True, **_JOINT_LIMIT),
+        "solref_limit": _plain_vector("jnt_solref", "solref_limit", **_JOINT_LIMIT),
+        "solimp_limit": _plain_vector("jnt_solimp", "solimp_limit", **_JOINT_LIMIT),
+        "solref_friction": Attribute(
+            (Part("dof_solref", _dofs(2, 0, 2)),), _vector("solref_friction")
+        ),
+        "solimp_friction": Attribute(
+            (Part("dof_solimp", _dofs(5, 0, 5)),), _vector("solimp_friction")
+        ),
+        "actfrcrange": _plain_vector(
+            "jnt_actfrcrange",
+            "actfrcrange",
+            needs="jnt_actfrclimited",
+            needs_advice="set actfrcrange on the joint in the MJCF",
+        ),
+    },
+    "body": {
+        "mass": _plain("body_mass", "mass", lowest=0.0, strict=True),
+        "inertia": _plain_vector("body_inertia", "inertia", lowest=0.0, strict=True),
+        "ipos": _plain_vector("body_ipos", "ipos"),
+        "pos": _plain_vector("body_pos", "pos"),
+        "gravcomp": _plain("body_gravcomp", "gravcomp"),
+    },
+    "geom": {
+        "friction": _plain_vector("geom_friction", "friction", lowest=0.0),
+        "size": _plain_vector("geom_size", "size", lowest=0.0, strict=True),
+        "pos": _plain_vector("geom_pos", "pos"),
+        "solref": _plain_vector("geom_solref", "solref"),
+        "solimp": _plain_vector("geom_solimp", "solimp"),
+        "margin": _plain("geom_margin", "margin"),
+        "gap": _plain("geom_gap", "gap"),
+    },
+    "actuator": {
+        "kp": Attribute(
+            (
+                Part("actuator_gainprm", _entry("actuator_gainprm", 0)),
+                Part("actuator_biasprm", _entry("actuator_biasprm", 1), -1.0),
+            ),
+            _write_kp,
+            shared=True,
+        ),
+        "kv": Attribute(
+            (Part("actuator_biasprm", _entry("actuator_biasprm", 2), -1.0),),
+            _write_kv,
+            shared=True,
+        ),
+        "gear": _plain_vector("actuator_gear", "gear"),
+        "gainprm": _plain_vector("actuator_gainprm", "gainprm"),
+        "biasprm": _plain_vector("actuator_biasprm", "biasprm"),
+        "dynprm": _plain_vector("actuator_dynprm", "dynprm"),
+        "armature": _plain("actuator_armature", "armature", lowest=0.0),
+        "damping": Attribute(
+            (Part("actuator_damping", _rows("actuator_damping")),), _vector("damping"), shared=True
+        ),
+        "ctrlrange": _plain_vector(
+            "actuator_ctrlrange",
+            "ctrlrange",
+            needs="actuator_ctrllimited",
+            needs_advice="set ctrlrange on the actuator in the MJCF",
+        ),
+        "forcerange": _plain_vector(
+            "actuator_forcerange",
+            "forcerange",
+            needs="actuator_forcelimited",
+            needs_advice="set forcerange on the actuator in the MJCF",
+        ),
+        "delay": _plain("actuator_delay", "delay", lowest=0.0, **_ACTUATOR_HISTORY),
+    },
+    "sensor": {
+        "delay": _plain(
+            "sensor_delay",
+            "delay",
+            lowest=0.0,
+            needs="sensor_history",
+            needs_advice="give the sensor a history buffer (nsample and delay) in the MJCF",
+        ),
+        "cutoff": _plain("sensor_cutoff", "cutoff", lowest=0.0),
+    },
+    "tendon": {
+        "stiffness": Attribute(
+            (Part("tendon_stiffness", _rows("tendon_stiffness")),),
+            _vector("stiffness"),
+            shared=True,
+        ),
+        "damping": Attribute(
+            (Part("tendon_damping", _rows("tendon_damping")),), _vector("damping"), shared=True
+        ),
+        "frictionloss": _plain("tendon_frictionloss", "frictionloss", lowest=0.0),
+        "armature": _plain("tendon_armature", "armature", lowest=0.0),
+        "springlength": _plain_vector("tendon_lengthspring", "springlength"),
+    },
+    "site": {"pos": _plain_vector("site_pos", "pos")},
+    "pair": {
+        "friction": _plain_vector("pair_friction", "friction", lowest=0.0),
+        "solref": _plain_vector("pair_solref", "solref"),
+        "solimp": _plain_vector("pair_solimp", "solimp"),
+        "margin": _plain("pair_margin", "margin"),
+        "gap": _plain("pair_gap", "gap"),
+    },
+    "equality": {
+        "data": _plain_vector("eq_data", "data"),
+        "solref": _plain_vector("eq_solref", "solref"),
+        "solimp": _plain_vector("eq_solimp", "solimp"),
+    },
+}
+"""Attributes by kind of element and name."""
+
+OPTIONS: dict[str, int] = {
+    "gravity": 3,
+    "wind": 3,
+    "magnetic": 3,
+    "density": 1,
+    "viscosity": 1,
+    "impratio": 1,
+    "o_margin": 1,
+    "o_solref": 2,
+    "o_solimp": 5,
+    "o_friction": 5,
+}
+"""Numbers of each physics option that ``option/<name>`` reaches. The time step, the integrator and
+the solver are settings of an experiment, not unknowns."""
+
+OBJECT_TYPES = {
+    "joint": mujoco.mjtObj.mjOBJ_JOINT,
+    "body": mujoco.mjtObj.mjOBJ_BODY,
+    "geom": mujoco.mjtObj.mjOBJ_GEOM,
+    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
+    "sensor": mujoco.mjtObj.mjOBJ_SENSOR,
+    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
+    "site": mujoco.mjtObj.mjOBJ_SITE,
+    "pair": mujoco.mjtObj.mjOBJ_PAIR,
+    "equality": mujoco.mjtObj.mjOBJ_EQUALITY,
+}
+
+COUNTS = {
+    "joint": "njnt",
+    "body": "nbody",
+    "geom": "ngeom",
+    "actuator": "nu",
+    "sensor": "nsensor",
+    "tendon": "ntendon",
+    "site": "nsite",
+    "pair": "npair",
+    "equality": "neq",
+}

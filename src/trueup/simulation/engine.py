@@ -1,0 +1,214 @@
+"""The batch engine: candidates x segments of one model layout in one rollout on all cores."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+from mujoco.batch import SimulationError as BatchError
+
+from trueup.simulation.targets import FieldWrite
+from trueup.simulation.warning_capture import captured_warnings, warning_reasons
+
+FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
+INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
+
+BLOCK_BYTES = 64_000_000
+"""Recorded data held at once; longer runs come in several blocks of time."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a recording that is simulated from a known state."""
+
+    start_time: float
+    """Time of the initial state [s]."""
+    initial_state: np.ndarray
+    """State vector ``mjSTATE_FULLPHYSICS``; its time is replaced by ``start_time``."""
+    controls: np.ndarray
+    """Control of each step ``(steps, nu)``."""
+
+    @property
+    def steps(self) -> int:
+        """Number of simulation steps."""
+        return len(self.controls)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Records of some consecutive steps."""
+
+    first_step: int
+    segments: np.ndarray
+    """Indices of the segments that are still running."""
+    records: dict[str, np.ndarray]
+    """field -> ``(candidates, running segments, steps, width)``."""
+
+
+class BatchEngine:
+    """Runs many candidates of one model over many segments.
+
+    Args:
+      model: the compiled model.
+      segments: what is simulated; segments may have different lengths.
+      record: fields of MjData to record after every step, such as ``("sensordata", "qpos")``.
+      n_threads: threads; 0 for all cores.
+      persistent: keep one MjData a simulation, which laws that read derived fields need.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        segments: Sequence[Segment],
+        record: Sequence[str],
+        n_threads: int = 0,
+        persistent: bool = False,
+    ):
+        self.model = model
+        self.record = tuple(record)
+        self.n_threads = n_threads
+        self.persistent = persistent
+        self.installation: AbstractContextManager = nullcontext()
+        # longest first, so that the running segments are always the first ones
+        self.order = np.argsort([-s.steps for s in segments], kind="stable")
+        self.segments = [segments[i] for i in self.order]
+        self._rows = _integration_rows(model, self.segments)
+        self._widths = {name: _width(model, name) for name in self.record}
+        self._batch: Batch | None = None
+
+    def _batch_of(self, nsim: int) -> Batch:
+        if self._batch is None or self._batch.nsim < nsim:
+            self._batch = Batch(self.model, nsim, self.n_threads, self.persistent)
+        return self._batch
+
+    def run(
+        self,
+        n: int,
+        writes: Sequence[tuple[FieldWrite, np.ndarray]] = (),
+        models: Sequence[mujoco.MjModel] | None = None,
+        failures: dict[int, str] | None = None,
+    ) -> Iterator[Block]:
+        """Simulate ``n`` candidates over all segments.
+
+        Args:
+          n: number of candidates.
+          writes: fields and their values ``(n, entries)`` for the candidates.
+          models: one compiled model a candidate, instead of ``writes``.
+          failures: filled with candidate -> reason where a simulation fails. Its records repeat
+            the last valid values.
+
+        Yields:
+          Blocks of time, in order.
+        """
+        failures = {} if failures is None else failures
+        count = len(self.segments)
+        with captured_warnings(), self.installation:
+            batch = self._batch_of(n * count) if models is None else self._new(n * count)
+            ids = np.arange(n * count)
+            self._set_states(batch, n, [w for w in writes if w[0].field.startswith("state.")])
+            if models is not None:
+                batch.set_models([m for m in models for _ in range(count)])
+            else:
+                self._set_fields(batch, n, writes, failures)
+            batch.warning[...] = 0
+            if self.persistent:
+                self._try(failures, count, lambda: batch.forward(ids))
+            yield from self._advance(batch, n, failures)
+
+    def model_of(self, sim: int) -> mujoco.MjModel:
+        """Model of one simulation of the last run that wrote fields, derived constants included."""
+        assert self._batch is not None, "no run yet"
+        return self._batch.get_model(sim)
+
+    def _new(self, nsim: int) -> Batch:
+        # a batch either expands fields or runs on models given to it, never both
+        return Batch(self.model, nsim, self.n_threads, self.persistent)
+
+    def _set_states(self, batch: Batch, n: int, writes) -> None:
+        count = len(self.segments)
+        batch.state[: n * count] = np.tile(self._rows, (n, 1))
+        for write, values in writes:
+            rows = batch.bind(write.field.removeprefix("state."))[: n * count]
+            rows.reshape(n, count, -1)[:, :, write.entries] = values[:, None, :]
+
+    def _set_fields(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> None:
+        count = len(self.segments)
+        physical = [w for w in writes if not w[0].field.startswith("state.")]
+        for write, values in physical:
+            flat = batch.expand(write.field)
+            flat = flat.reshape(flat.shape[0], -1)
+            flat[: n * count, write.entries] = np.repeat(values, count, axis=0)
+        if physical:
+            ids = np.arange(n * count)
+            # without it the constants derived from these fields silently keep their old values
+            self._try(failures, count, lambda: batch.set_const(ids))
+
+    def _advance(self, batch: Batch, n: int, failures: dict[int, str]) -> Iterator[Block]:
+        count = len(self.segments)
+        steps = np.array([s.steps for s in self.segments])
+        width = sum(self._widths.values()) + self.model.nu
+        done = 0
+        while done < steps.max(initial=0):
+            running = int(np.sum(steps > done))
+            limit = max(16, BLOCK_BYTES // (8 * n * running * max(width, 1)))
+            todo = int(min(steps[running - 1] - done, limit))
+            ids = (np.arange(n)[:, None] * count + np.arange(running)).reshape(-1)
+            control = np.stack([s.controls[done : done + todo] for s in self.segments[:running]])
+            control = np.broadcast_to(control, (n, *control.shape)).reshape(len(ids), todo, -1)
+            out = {name: self._buffer(name, len(ids), todo) for name in self.record}
+
+            def advance(ids=ids, todo=todo, control=control, out=out):
+                batch.rollout(todo, control, record=self.record, ids=ids, out=out)
+
+            self._try(failures, count, advance)
+            self._collect_warnings(batch, n, failures)
+            yield Block(
+                done,
+                self.order[:running],
+                {k: v.reshape(n, running, todo, self._widths[k]) for k, v in out.items()},
+            )
+            done += todo
+
+    def _buffer(self, name: str, rows: int, steps: int) -> np.ndarray:
+        shape = np.shape(getattr(self._data, name))
+        return np.zeros((rows, steps, *shape))
+
+    @property
+    def _data(self) -> mujoco.MjData:
+        if not hasattr(self, "_template"):
+            self._template = mujoco.MjData(self.model)
+        return self._template
+
+    def _try(self, failures: dict[int, str], count: int, call) -> None:
+        """Run a batch call; simulations in which MuJoCo raises are failures of their candidate."""
+        try:
+            call()
+        except BatchError as error:
+            for sim in error.ids:
+                failures.setdefault(int(sim) // count, str(error))
+
+    def _collect_warnings(self, batch: Batch, n: int, failures: dict[int, str]) -> None:
+        count = len(self.segments)
+        raised = batch.warning[: n * count, :, 1].any(axis=1).reshape(n, count)
+        for candidate in np.flatnonzero(raised.any(axis=1)):
+            if int(candidate) not in failures:
+                sim = candidate * count + int(np.argmax(raised[candidate]))
+                failures[int(candidate)] = warning_reasons(batch.warning[sim])
+
+
+def _width(model: mujoco.MjModel, name: str) -> int:
+    return int(np.size(getattr(mujoco.MjData(model), name)))
+
+
+def _integration_rows(model: mujoco.MjModel, segments: Sequence[Segment]) -> np.ndarray:
+    """Complete state rows ``(segments, nstate)``: what the initial state leaves open is default."""
+    data = mujoco.MjData(model)
+    rows = np.empty((len(segments), mujoco.mj_stateSize(model, INTEGRATION)))
+    for row, segment in zip(rows, segments, strict=True):
+        mujoco.mj_resetData(model, data)
+        mujoco.mj_setState(model, data, segment.initial_state, FULL_PHYSICS)
+        data.time = segment.start_time
+        mujoco.mj_getState(model, data, row, INTEGRATION)
+    return rows

@@ -1,0 +1,156 @@
+"""Everything that a set of parameters writes into one model, found once and used for batches."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.errors import TargetError
+from trueup.parameters import Parameter, ParameterDict
+from trueup.simulation.body_inertia import (
+    BodyInertiaModifier,
+    Inertial,
+    inertia_writes,
+    inertial_from_value,
+    inertial_of,
+    make_explicit,
+    set_spec_inertial,
+)
+from trueup.simulation.targets import FieldWrite, ResolvedTarget, resolve, write_spec
+
+
+@dataclass(frozen=True)
+class ParameterWrite:
+    """One parameter's places in a model."""
+
+    name: str
+    targets: tuple[ResolvedTarget, ...] = ()
+    body: str = ""
+    """Body whose inertia the parameter describes."""
+    base: Inertial | None = None
+
+
+class ModelWrites:
+    """What the declarative parameters of a set write into one model.
+
+    Args:
+      model: the compiled model.
+      parameters: the parameters; those with a modifier of the user's own are left to it.
+
+    Raises:
+      TargetError: a target that the model does not have, or two that write the same number.
+    """
+
+    def __init__(self, model: mujoco.MjModel, parameters: ParameterDict):
+        self.model = model
+        self.parameters = parameters
+        self.writes = [w for p in parameters.values() if (w := _find(model, p)) is not None]
+        self._check_overlap()
+
+    @property
+    def bodies(self) -> list[str]:
+        """Bodies whose inertia is written."""
+        named = {b for w in self.writes for t in w.targets for b in t.bodies}
+        return sorted(named | {w.body for w in self.writes if w.body})
+
+    @property
+    def reshaped_bodies(self) -> list[str]:
+        """Bodies whose centre of mass or rotational inertia is written, not the mass alone."""
+        bodies = {w.body for w in self.writes if w.body}
+        for write in self.writes:
+            for target in write.targets:
+                if any(f.field in ("body_ipos", "body_inertia") for f in target.fields):
+                    bodies |= set(target.bodies)
+        return sorted(bodies)
+
+    def fields(self, table: dict[str, np.ndarray]) -> list[tuple[FieldWrite, np.ndarray]]:
+        """Field writes of a batch of candidates.
+
+        Args:
+          table: values ``(n, size)`` by parameter, from :meth:`ParameterDict.value_table`.
+
+        Returns:
+          Pairs of a write and its values ``(n, entries)``.
+        """
+        out: list[tuple[FieldWrite, np.ndarray]] = []
+        for write in self.writes:
+            values = table[write.name]
+            if write.base is not None:
+                param = self.parameters[write.name]
+                arrays = inertial_from_value(
+                    write.base, _kind(param), param.scale_rot_inertia, values
+                )
+                places = inertia_writes(self.model, write.body)
+                out += [(places[field], array) for field, array in arrays.items()]
+            for target in write.targets:
+                out += [(f, values[:, f.source] * f.factor) for f in target.fields]
+        return out
+
+    def write_spec(self, spec: Any, values: dict[str, np.ndarray]) -> None:
+        """Write one candidate into a spec.
+
+        Args:
+          spec: the ``MjSpec`` to change.
+          values: flat value of each parameter by name.
+        """
+        if self.bodies:
+            make_explicit(spec, self.model, self.bodies)
+        for write in self.writes:
+            value = values[write.name]
+            if write.base is not None:
+                param = self.parameters[write.name]
+                arrays = inertial_from_value(
+                    write.base, _kind(param), param.scale_rot_inertia, value[None, :]
+                )
+                inertial = Inertial(
+                    float(arrays["body_mass"][0, 0]),
+                    arrays["body_ipos"][0],
+                    arrays["body_iquat"][0],
+                    arrays["body_inertia"][0],
+                )
+                set_spec_inertial(spec, write.body, inertial)
+            for target in write.targets:
+                for place in target.spec:
+                    write_spec(spec, place, float(value[place.source]))
+
+    def _check_overlap(self) -> None:
+        owner: dict[tuple[str, int], str] = {}
+        for write in self.writes:
+            places = [f for t in write.targets for f in t.fields]
+            if write.body:
+                places += list(inertia_writes(self.model, write.body).values())
+            for place in places:
+                for entry in place.entries:
+                    other = owner.setdefault((place.field, int(entry)), write.name)
+                    if other != write.name:
+                        raise TargetError(
+                            f"parameters {other!r} and {write.name!r} both write "
+                            f"{place.field}[{int(entry)}]; remove one, or tie it to the other"
+                        )
+
+
+def _kind(param: Parameter):
+    assert param.inertia_type is not None
+    return param.inertia_type
+
+
+def _find(model: mujoco.MjModel, param: Parameter) -> ParameterWrite | None:
+    if param.targets:
+        lower = param.min_value if param.is_free else param.value
+        found = tuple(resolve(t, model, param.size, lower) for t in param.targets)
+        return ParameterWrite(param.name, found)
+    own = param.modifier is None or isinstance(param.modifier, BodyInertiaModifier)
+    if param.inertia_type is not None and param.inertia_body is not None and own:
+        body = param.inertia_body
+        modifier = param.modifier
+        base = modifier.base if isinstance(modifier, BodyInertiaModifier) else None
+        return ParameterWrite(param.name, (), body, base or inertial_of(model, body))
+    return None
+
+
+def has_own_modifier(param: Parameter) -> bool:
+    """Whether a parameter enters the model by a Python function of the user's."""
+    if isinstance(param.modifier, BodyInertiaModifier):
+        return False
+    return param.modifier is not None or param.modifier_lost

@@ -1,0 +1,191 @@
+"""One model with unknowns: how a batch of candidates becomes a batch of models."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ModelError, ParameterError
+from trueup.parameters import ParameterDict
+from trueup.simulation.model_writes import ModelWrites, has_own_modifier
+from trueup.simulation.targets import FieldWrite
+from trueup.simulation.verification import verify
+from trueup.simulation.warning_capture import captured_warnings
+
+BuildModel = Callable[[ParameterDict, Any], mujoco.MjModel]
+"""``build_model(parameters, spec)`` compiles a candidate."""
+
+
+def compile_spec(spec: Any, name: str = "model") -> mujoco.MjModel:
+    """Compile a spec.
+
+    Raises:
+      ModelError: with MuJoCo's message, where it does not compile.
+    """
+    with captured_warnings():
+        try:
+            return spec.compile()
+        except ValueError as error:
+            raise ModelError(f"{name} does not compile: {error}") from error
+
+
+class ModelVariants:
+    """A spec and the parameters that change it.
+
+    Declarative targets and body inertias are written into the batch's fields, with no compilation.
+    As soon as one parameter has a modifier of the user's own, or ``build_model`` is given, each
+    candidate is compiled, in parallel. The spec that is passed in is never changed.
+
+    Args:
+      spec: the model to identify.
+      parameters: all parameters; frozen ones are applied too.
+      build_model: replaces the compilation of a candidate.
+      name: name of the model, for messages.
+
+    Raises:
+      ModelError: the spec does not compile.
+      TargetError: a target that is not in the model or cannot be written into a compiled one.
+    """
+
+    def __init__(
+        self,
+        spec: Any,
+        parameters: ParameterDict,
+        build_model: BuildModel | None = None,
+        name: str = "model",
+    ):
+        self.name = name
+        self.parameters = parameters.copy()
+        self.build_model = build_model
+        self.spec = spec.copy()
+        model = compile_spec(self.spec, name)
+        own = [p.name for p in parameters.values() if has_own_modifier(p)]
+        lost = [p.name for p in parameters.values() if p.modifier_lost]
+        if lost and build_model is None:
+            # raises with the advice of the parameter itself
+            parameters[lost[0]].apply_modifier(None)
+        self.compiles = bool(own) or build_model is not None
+        writes = ModelWrites(model, self.parameters)
+        if not self.compiles and _keep_sparsity(self.spec, model, writes.reshaped_bodies):
+            model = compile_spec(self.spec, name)
+            writes = ModelWrites(model, self.parameters)
+        self.writes = writes
+        self.model = model
+        if not self.compiles:
+            verify(self.spec, model, self.parameters, writes)
+        self._scratch: list[Any] | None = None
+
+    def field_writes(self, X: np.ndarray) -> list[tuple[FieldWrite, np.ndarray]]:
+        """Field writes of candidates ``(n, p)``; state targets only where models are compiled."""
+        writes = self.writes.fields(self.parameters.value_table(X))
+        if self.compiles:
+            return [w for w in writes if w[0].field.startswith("state.")]
+        return writes
+
+    def models(self, X: np.ndarray, failures: dict[int, str]) -> list[mujoco.MjModel] | None:
+        """Compiled models of candidates ``(n, p)``, or None where fields are written instead.
+
+        A candidate that does not compile gets the base model and an entry in ``failures``.
+        """
+        if not self.compiles:
+            return None
+        candidates = [self._at(x) for x in X]
+        workers = min(os.cpu_count() or 1, len(candidates))
+        fresh = self._needs_fresh_spec() if self.build_model is None else True
+
+        def build(worker: int) -> None:
+            spec = self.spec.copy()
+            for i in range(worker, len(candidates), workers):
+                spec = self.spec.copy() if fresh and i != worker else spec
+                try:
+                    models[i] = self._compile(candidates[i], spec)
+                except ValueError as error:
+                    failures[i] = f"{self.name} does not compile: {error}"
+
+        models: list[mujoco.MjModel] = [self.model] * len(candidates)
+        with captured_warnings():
+            if workers == 1:
+                build(0)
+            else:
+                with ThreadPoolExecutor(workers) as pool:
+                    list(pool.map(build, range(workers)))
+        return models
+
+    def model_at(self, x: np.ndarray) -> mujoco.MjModel:
+        """Compiled model of one candidate ``(p,)``."""
+        return self._compile(self._at(x), self.spec.copy())
+
+    def spec_at(self, x: np.ndarray) -> Any:
+        """A copy of the spec with one candidate ``(p,)`` written into it."""
+        spec = self.spec.copy()
+        self._write(self._at(x), spec)
+        return spec
+
+    def _at(self, x: np.ndarray) -> ParameterDict:
+        parameters = self.parameters.copy()
+        parameters.update_from_vector(x)
+        return parameters
+
+    def _write(self, parameters: ParameterDict, spec: Any) -> None:
+        self.writes.write_spec(spec, {n: p.as_vector() for n, p in parameters.items()})
+        for param in parameters.values():
+            if has_own_modifier(param):
+                param.apply_modifier(spec)
+
+    def _compile(self, parameters: ParameterDict, spec: Any) -> mujoco.MjModel:
+        if self.build_model is not None:
+            return self.build_model(parameters, spec)
+        self._write(parameters, spec)
+        return spec.compile()
+
+    def _needs_fresh_spec(self) -> bool:
+        """Whether a modifier depends on what an earlier candidate left in the spec.
+
+        Copying a spec with meshes costs as much as compiling it. Modifiers that set numbers can
+        share one copy; one that scales what it finds cannot, and is found out here once.
+        """
+        if not hasattr(self, "_fresh"):
+            here = self.parameters.copy()
+            away = self.parameters.copy()
+            lower, upper = away.get_bounds()
+            x = here.as_vector()
+            middle = np.where(np.isfinite(lower + upper), (lower + upper) / 2, x)
+            away.update_from_vector(0.5 * (x + middle))
+            direct, indirect = self.spec.copy(), self.spec.copy()
+            try:
+                first = self._compile(here, direct)
+                self._compile(away, indirect)
+                second = self._compile(here, indirect)
+            except ValueError:
+                return True  # decided at a candidate that compiles
+            self._fresh = not _same(first, second)
+        return self._fresh
+
+
+def _same(first: mujoco.MjModel, second: mujoco.MjModel) -> bool:
+    buffers = []
+    for model in (first, second):
+        buffer = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+        mujoco.mj_saveModel(model, None, buffer)
+        buffers.append(buffer)
+    return np.array_equal(*buffers)
+
+
+def _keep_sparsity(spec: Any, model: mujoco.MjModel, bodies: list[str]) -> bool:
+    """Compile bodies with a changing inertia in the general form; returns whether any changed.
+
+    A body whose inertia matrix happens to be diagonal is compiled as ``simple``, and a batch that
+    gives it another inertia fails as a whole.
+    """
+    changed = False
+    for body in bodies:
+        element = spec.body(body)
+        if element is None:
+            raise ParameterError(f"the model has no body {body!r}")
+        if model.body(body).simple[0] if hasattr(model.body(body), "simple") else True:
+            element.simple = 0
+            changed = True
+    return changed

@@ -1,0 +1,158 @@
+"""Checks declarative targets against a recompile: same model, same motion, or a clear error.
+
+Writing a field of a compiled model is only right when the compiler would have written the same
+numbers. A limit on an unlimited joint, a delay without a history buffer or a mesh that follows its
+size are silently wrong otherwise.
+"""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+from mujoco.batch import SimulationError as BatchError
+
+from trueup.errors import ModelError, TargetError
+from trueup.parameters import ParameterDict
+from trueup.simulation.engine import BatchEngine, Segment
+from trueup.simulation.model_writes import ModelWrites
+
+# text, names and drawing do not move anything; bounding volumes are compared by the motion
+_IGNORED = ("name", "names", "text", "numeric", "vis", "stat", "mat_", "tex_", "light", "cam", "bvh")
+_STEPS = 60
+
+
+def verify(
+    spec: Any, model: mujoco.MjModel, parameters: ParameterDict, writes: ModelWrites
+) -> None:
+    """Compare the batch's model with a recompiled one at values away from the start.
+
+    All targets are tried together; only when that fails, one by one, to name the culprit.
+
+    Args:
+      spec: the ``MjSpec`` that ``model`` was compiled from; it is copied.
+      model: the compiled model.
+      parameters: the parameters whose targets are checked.
+      writes: their resolved places.
+
+    Raises:
+      TargetError: a target that needs a recompile to act, with the field that differs.
+    """
+    physical = [
+        w.name
+        for w in writes.writes
+        if w.body or any(not f.field.startswith("state.") for t in w.targets for f in t.fields)
+    ]
+    if not physical or _difference(spec, model, parameters, writes, physical) is None:
+        return
+    for name in physical:
+        difference = _difference(spec, model, parameters, writes, [name])
+        if difference is not None:
+            raise TargetError(
+                f"parameter {name!r} ({', '.join(parameters[name].targets) or 'body inertia'}) "
+                f"cannot be written into the compiled model: {difference}. Give the parameter a "
+                f"modifier that writes the MjSpec instead; the model is then compiled for each "
+                f"candidate"
+            )
+    raise TargetError(
+        f"the targets of {', '.join(physical)} work alone but not together: "
+        f"{_difference(spec, model, parameters, writes, physical)}"
+    )
+
+
+def _difference(
+    spec: Any,
+    model: mujoco.MjModel,
+    parameters: ParameterDict,
+    writes: ModelWrites,
+    names: list[str],
+) -> str | None:
+    """What differs between the two ways when ``names`` are moved; None when nothing does."""
+    trial = parameters.copy()
+    rng = np.random.default_rng(0)
+    for name in names:
+        if trial[name].tied_to is None:
+            trial[name].value = _moved(trial[name], rng)
+    trial.apply_ties()
+    values = {name: p.as_vector() for name, p in trial.items()}
+    edited = spec.copy()
+    writes.write_spec(edited, values)
+    try:
+        expected = edited.compile()
+    except ValueError as error:
+        raise ModelError(f"the model does not compile at {values}: {error}") from error
+    table = {name: value[None, :] for name, value in values.items()}
+    segment = Segment(0.0, _default_state(model), _excitation(model))
+    engine = BatchEngine(model, [segment], ("qpos", "qvel", "sensordata"), n_threads=1)
+    failures: dict[int, str] = {}
+    fields = [w for w in writes.fields(table) if not w[0].field.startswith("state.")]
+    try:
+        blocks = list(engine.run(1, fields, failures=failures))
+    except (BatchError, ValueError) as error:
+        return str(error)
+    if any("error" in reason.lower() or "simple" in reason for reason in failures.values()):
+        return "; ".join(failures.values())
+    different = _different_fields(expected, engine.model_of(0))
+    if different:
+        return f"a recompiled model has another {different}"
+    return _different_motion(expected, segment, blocks)
+
+
+def _moved(param, rng: np.random.Generator) -> np.ndarray:
+    """A value near the present one, within the bounds, that no default hides."""
+    lower, upper = param.get_bounds()
+    value = param.as_vector()
+    span = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(1.0, np.abs(value)))
+    step = 0.05 * span * rng.uniform(0.3, 1.0, value.shape)
+    moved = np.where(value + step <= upper, value + step, value - step)
+    return np.clip(moved, lower, upper).reshape(param.shape)
+
+
+def _default_state(model: mujoco.MjModel) -> np.ndarray:
+    data = mujoco.MjData(model)
+    state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    return state
+
+
+def _excitation(model: mujoco.MjModel) -> np.ndarray:
+    """A few controls within the actuators' ranges ``(steps, nu)``."""
+    limited = model.actuator_ctrllimited.astype(bool)
+    low = np.where(limited, model.actuator_ctrlrange[:, 0], -0.1)
+    high = np.where(limited, model.actuator_ctrlrange[:, 1], 0.1)
+    phase = np.linspace(0, 3 * np.pi, _STEPS)[:, None] + np.arange(len(low))
+    return (low + high) / 2 + (high - low) / 2 * 0.5 * np.sin(phase)
+
+
+def _different_fields(expected: mujoco.MjModel, actual: mujoco.MjModel) -> str:
+    """Name of the first array of two models that differs beyond rounding, or ''."""
+    for size in ("nq", "nv", "nu", "na", "nhistory", "nsensordata", "nC", "nM", "nD", "nJmom"):
+        if getattr(expected, size, 0) != getattr(actual, size, 0):
+            return f"{size} ({getattr(expected, size)} instead of {getattr(actual, size)})"
+    for name in dir(expected):
+        if name.startswith(("_", *_IGNORED)):
+            continue
+        wanted = getattr(expected, name)
+        if not isinstance(wanted, np.ndarray) or wanted.dtype.kind not in "fiub":
+            continue
+        found = getattr(actual, name)
+        if wanted.shape != found.shape:
+            return name
+        scale = np.max(np.abs(wanted), initial=0.0)
+        near = np.isclose(wanted, found, rtol=1e-8, atol=1e-10 * max(scale, 1e-6), equal_nan=True)
+        if name == "body_iquat":  # q and -q are one orientation
+            flipped = np.isclose(wanted, -found, rtol=1e-8, atol=1e-9).all(axis=-1, keepdims=True)
+            near = near | flipped
+        if not near.all():
+            return name
+    return ""
+
+
+def _different_motion(expected: mujoco.MjModel, segment: Segment, blocks) -> str | None:
+    reference = BatchEngine(expected, [segment], ("qpos", "qvel", "sensordata"), n_threads=1)
+    for wanted, found in zip(reference.run(1), blocks, strict=True):
+        for field in wanted.records:
+            a, b = wanted.records[field], found.records[field]
+            scale = np.max(np.abs(a), initial=1e-9)
+            if not np.allclose(a, b, rtol=1e-6, atol=1e-6 * scale):
+                return f"a recompiled model moves differently ({field})"
+    return None
