@@ -1,0 +1,144 @@
+"""The problem that a search solves: a box of unknowns, and residuals or costs of a batch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.parameters import Space
+
+LARGE_RESIDUAL = 1e6
+"""Residual of a candidate that diverges, does not compile or is otherwise invalid: finite, so that
+it never spoils its neighbours, and larger than any residual of a sensible model."""
+
+Failures = dict[int, str]
+"""Row of the batch -> why it is invalid."""
+
+
+@dataclass(frozen=True)
+class ResidualGroup:
+    """Rows of the residual that belong to one stretch of one sequence."""
+
+    sequence: str
+    """Name of the recorded sequence."""
+    channels: tuple[str, ...]
+    """Names of the channels; rows run over time, channels within a time."""
+    times: np.ndarray
+    """Times of the rows [s], ``(T,)``."""
+    first: int
+    """First row."""
+
+    @property
+    def rows(self) -> slice:
+        """Rows of the group in the residual vector."""
+        return slice(self.first, self.first + len(self.times) * len(self.channels))
+
+
+class Problem(ABC):
+    """A batch of candidates in, residuals or costs out.
+
+    Subclasses set :attr:`space` and give :meth:`residual_blocks`, or override :meth:`costs` where
+    there are no residuals.
+    """
+
+    space: Space
+    """The unknowns."""
+    groups: tuple[ResidualGroup, ...] = ()
+    """What the rows of the residual are."""
+    data_rows: int = 0
+    """Rows that come from data; those after them are priors."""
+
+    @property
+    def residual_size(self) -> int:
+        """Number of rows of the residual; 0 for a problem that has costs only."""
+        return self.data_rows
+
+    @abstractmethod
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Residuals of candidates ``X (n, p)``, block by block so that memory stays bounded.
+
+        Yields:
+          Rows and their values ``(n, rows)``. Candidates that turn out to be invalid are entered
+          in ``failures`` with the reason; their values are finite.
+        """
+
+    def residuals(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Residuals ``(n, m)`` of candidates ``X (n, p)``."""
+        X = np.atleast_2d(np.asarray(X, float))
+        failures = {} if failures is None else failures
+        out = np.empty((len(X), self.residual_size))
+        for rows, values in self.residual_blocks(X, failures):
+            out[:, rows] = values
+        for row in failures:
+            out[row] = LARGE_RESIDUAL
+        return out
+
+    def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Costs ``(n, 1)`` of candidates ``X (n, p)``: half the sum of squared residuals."""
+        X = np.atleast_2d(np.asarray(X, float))
+        failures = {} if failures is None else failures
+        total = np.zeros(len(X))
+        for _, values in self.residual_blocks(X, failures):
+            total += 0.5 * np.einsum("ij,ij->i", values, values)
+        for row in failures:
+            total[row] = 0.5 * LARGE_RESIDUAL**2 * max(self.residual_size, 1)
+        return total[:, None]
+
+
+class PerCandidate(Problem):
+    """A problem from a function of one candidate; the only place with a loop over candidates.
+
+    Args:
+      function: residual ``(p,) -> (m,)``.
+      space: the unknowns.
+    """
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
+        self.function = function
+        self.space = space
+        self.data_rows = np.size(function(space.start))
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """One block with the residuals of each candidate in turn."""
+        out = np.full((len(X), self.data_rows), LARGE_RESIDUAL)
+        for i, x in enumerate(X):
+            try:
+                values = np.asarray(self.function(x), float).reshape(-1)
+            except (ArithmeticError, ValueError) as error:
+                failures[i] = f"the residual function failed: {error}"
+                continue
+            if values.shape == (self.data_rows,) and np.isfinite(values).all():
+                out[i] = values
+            else:
+                failures[i] = "the residual is not finite or changed its length"
+        yield slice(0, self.data_rows), out
+
+
+class Vectorised(Problem):
+    """A problem from a function of a batch: residual ``(n, p) -> (n, m)``.
+
+    Args:
+      function: residual of the batch.
+      space: the unknowns.
+    """
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
+        self.function = function
+        self.space = space
+        self.data_rows = np.asarray(function(space.start[None, :])).shape[1]
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """One block with all rows."""
+        values = np.array(self.function(X), float)
+        bad = ~np.isfinite(values).all(axis=1)
+        for row in np.flatnonzero(bad):
+            failures[int(row)] = "the residual is not finite"
+        values[bad] = LARGE_RESIDUAL
+        yield slice(0, self.data_rows), values
