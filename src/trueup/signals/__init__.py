@@ -4,13 +4,29 @@ import importlib
 from typing import Any
 
 _EXPORTS = {
+    "DelayEstimate": "trueup.signals.delay",
+    "Finding": "trueup.signals.quality",
     "InterpolationMethod": "trueup.signals._interpolation",
+    "QUALITY_CHECKS": "trueup.signals.quality",
+    "QualityReport": "trueup.signals.quality",
     "SignalMapping": "trueup.signals.signal_type",
     "SignalType": "trueup.signals.signal_type",
+    "Split": "trueup.signals.splits",
     "TimeSeries": "trueup.signals.time_series",
+    "TimeSplit": "trueup.signals.splits",
+    "butterworth": "trueup.signals.filters",
+    "check_quality": "trueup.signals.quality",
     "decode_signal_mapping": "trueup.signals.signal_type",
     "encode_signal_mapping": "trueup.signals.signal_type",
+    "estimate_delay": "trueup.signals.delay",
+    "in_intervals": "trueup.signals.splits",
+    "k_fold": "trueup.signals.splits",
+    "k_fold_by_time": "trueup.signals.splits",
     "same_signals": "trueup.signals.signal_type",
+    "savitzky_golay": "trueup.signals.filters",
+    "split_by_group": "trueup.signals.splits",
+    "split_by_sequence": "trueup.signals.splits",
+    "split_by_time": "trueup.signals.splits",
 }
 """Public name to the module that holds it, imported on first use."""
 

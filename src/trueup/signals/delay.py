@@ -1,0 +1,266 @@
+"""How long a response lags its command, from their cross-correlation."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueup.errors import SignalError
+from trueup.signals._samples import Array, checked, interpolate_linear
+
+# A correlation counts when chance gives one as large with less than this probability, over all
+# lags that are searched together.
+_CHANCE = 1e-3
+# Below this a relation explains less than 4 % of the variance: too little to time anything by.
+_WEAKEST = 0.2
+# So strong a correlation is believed without the test, which a periodic command cannot pass: it
+# repeats itself, and so holds few independent samples.
+_STRONG = 0.95
+# Two peaks that differ by less than this share are equally good explanations.
+_TIE = 0.05
+# Where a peak of either sign would do, an inverted response has to be this much better.
+_INVERTED = 1.1
+# Samples over which signals are differenced.
+_SPANS = (1, 4, 16)
+# Two clocks of very different rate would ask for an endless common grid.
+_LARGEST_GRID = 4_000_000
+
+
+@dataclass(frozen=True)
+class DelayEstimate:
+    """By how much a response lags its command.
+
+    Attributes:
+        delay: Lag of the response [s]; negative where it leads the command.
+        correlation: Normalised correlation at that lag, -1 to 1; negative for an inverted response.
+        resolution: Sampling interval behind the estimate [s], of the coarser clock where two
+            differ. The parabola resolves about a fifth of it on a clean, smooth signal.
+        reliable: Whether the peak stands out: stronger than chance, unique, and inside the range
+            that was searched.
+        sentence: The finding in one plain sentence.
+    """
+
+    delay: float
+    correlation: float
+    resolution: float
+    reliable: bool
+    sentence: str
+
+
+@dataclass(frozen=True)
+class _Correlation:
+    """Normalised correlation over lags, and how many independent samples stand behind it."""
+
+    coefficients: Array
+    independent: float
+
+    @property
+    def score(self) -> float:
+        """Height of the largest peak in standard deviations of a chance correlation."""
+        return float(np.max(np.abs(self.coefficients))) * math.sqrt(self.independent)
+
+
+def estimate_delay(
+    times: ArrayLike,
+    command: ArrayLike,
+    response: ArrayLike,
+    max_delay: float = 0.5,
+    *,
+    response_times: ArrayLike | None = None,
+) -> DelayEstimate:
+    """Estimate the delay from a command to its response by cross-correlation.
+
+    Both signals are brought to one regular clock, freed of their linear trend, and compared as
+    they are and differenced over a few spans. Differencing whitens a slow signal and so sharpens
+    its peak (Box and Jenkins, Time Series Analysis, on prewhitening); a longer span keeps noise
+    and coarse encoders from drowning it. The comparison counts whose peak stands out most, in
+    units of the standard deviation that Bartlett's formula gives for two unrelated signals with
+    these autocorrelations (Bartlett, An Introduction to Stochastic Processes, 1955). A parabola
+    through the peak and its neighbours gives the delay to a fraction of a sample.
+
+    A lag that comes from the dynamics of a drive or a controller counts too: the cross-correlation
+    does not tell it from transport delay.
+
+    Args:
+        times: Times of the command, and of the response unless ``response_times`` is given (n,)
+            [s], increasing, not necessarily uniform.
+        command: Command (n,), any unit.
+        response: Response (n,), or (m,) on its own clock; any unit.
+        max_delay: Largest delay that is looked for, in both directions [s].
+        response_times: Clock of the response where it has its own (m,) [s]. The command is then
+            held between its samples, as the device that receives it does.
+
+    Raises:
+        SignalError: A signal is not one-dimensional, not finite or its clock does not increase;
+            max_delay is not positive; the signals overlap for less than ``2 * max_delay``.
+    """
+    command_times, command = checked(times, command, "the command")
+    same_clock = response_times is None
+    response_times, response = checked(
+        command_times if same_clock else response_times, response, "the response"
+    )
+    if command.ndim != 1 or response.ndim != 1:
+        raise SignalError(
+            f"a delay is estimated for one command and one response, found shapes {command.shape} "
+            f"and {response.shape}: pass one column of each"
+        )
+    if not (np.isfinite(max_delay) and max_delay > 0):
+        raise SignalError(f"max_delay is a positive time in seconds, not {max_delay!r}")
+
+    command_step = float(np.median(np.diff(command_times)))
+    response_step = float(np.median(np.diff(response_times)))
+    start = max(command_times[0], response_times[0])
+    duration = min(command_times[-1], response_times[-1]) - start
+    step = min(command_step, response_step)
+    lags = math.ceil(max_delay / step)
+    count = math.floor(duration / step * (1.0 + 1e-12)) + 1 if duration > 0 else 0
+    if count <= 2 * lags or count < 8:
+        raise SignalError(
+            f"command and response overlap for {max(duration, 0.0):.4g} s ({count} samples): to "
+            f"look for delays up to {max_delay:g} s takes more than {2 * max_delay:g} s, and at "
+            "least 8 samples"
+        )
+    if count > _LARGEST_GRID:
+        raise SignalError(
+            f"a common clock of {step:.3g} s over {duration:.4g} s has {count} samples: pass a "
+            "shorter part of the recording"
+        )
+
+    resolution = max(step, command_step, response_step)
+    grid = start + step * np.arange(count)
+    if same_clock:
+        command_values = interpolate_linear(grid, command_times, command)
+    else:
+        # The margin keeps a grid point that rounding puts just before a sample on that sample.
+        held = np.searchsorted(command_times, grid + 1e-6 * step, side="right") - 1
+        command_values = command[held]
+    response_values = interpolate_linear(grid, response_times, response)
+    for name, signal in (("command", command_values), ("response", response_values)):
+        if np.ptp(signal) <= 1e-12 * np.max(np.abs(signal)):
+            return DelayEstimate(
+                0.0, 0.0, resolution, False, f"No delay can be estimated: the {name} is constant."
+            )
+
+    comparisons = [_correlate(command_values, response_values, lags)]
+    for span in _SPANS:
+        if count - span < 4 * lags:
+            break
+        changes = [s[span:] - s[:-span] for s in (command_values, response_values)]
+        if all(np.ptp(signal) > 0 for signal in changes):
+            comparisons.append(_correlate(changes[0], changes[1], lags))
+    best = max(comparisons, key=lambda comparison: comparison.score)
+    return _judge(best, lags, step, resolution, max_delay)
+
+
+def _correlate(command: Array, response: Array, lags: int) -> _Correlation:
+    """Correlate two signals over lags -lags..lags, each lag normalised by its own overlap."""
+    from scipy.fft import irfft, next_fast_len, rfft
+    from scipy.signal import detrend
+
+    first = detrend(command, type="linear")
+    second = detrend(response, type="linear")
+    count = first.size
+    length = next_fast_len(2 * count - 1, real=True)
+    first_spectrum = np.asarray(rfft(first, length))
+    second_spectrum = np.asarray(rfft(second, length))
+    shifts = np.arange(-lags, lags + 1)
+
+    cross = np.asarray(irfft(np.conj(first_spectrum) * second_spectrum, length))[shifts]
+    # Energy of the samples that overlap at each shift, from running sums.
+    first_energy = np.concatenate(([0.0], np.cumsum(first**2)))
+    second_energy = np.concatenate(([0.0], np.cumsum(second**2)))
+    forwards, backwards = np.maximum(shifts, 0), np.maximum(-shifts, 0)
+    overlap_first = first_energy[count - forwards] - first_energy[backwards]
+    overlap_second = second_energy[count - backwards] - second_energy[forwards]
+    # A stretch without energy has no correlation; the floor keeps rounding from inventing one.
+    floor = 1e-6 * math.sqrt(first_energy[-1] * second_energy[-1])
+    normaliser = np.sqrt(np.maximum(overlap_first * overlap_second, 0.0))
+    coefficients = np.where(normaliser > floor, cross / np.maximum(normaliser, floor), 0.0)
+
+    # Variance of a chance correlation: sum over lags of the product of both autocorrelations / n.
+    first_auto = np.asarray(irfft(np.abs(first_spectrum) ** 2, length))[:count]
+    second_auto = np.asarray(irfft(np.abs(second_spectrum) ** 2, length))[:count]
+    products = (first_auto / first_auto[0]) * (second_auto / second_auto[0])
+    inflation = max(1.0, float(products[0] + 2.0 * np.sum(products[1:])))
+    return _Correlation(np.clip(coefficients, -1.0, 1.0), count / inflation)
+
+
+def _judge(
+    comparison: _Correlation, lags: int, step: float, resolution: float, max_delay: float
+) -> DelayEstimate:
+    """Choose the peak, refine it, and say whether it can be relied on."""
+    from scipy.special import ndtri
+
+    coefficients = comparison.coefficients
+    sign = -1.0 if -coefficients.min() > _INVERTED * coefficients.max() else 1.0
+    signed = sign * coefficients
+    peaks = _peaks(signed)
+    height = float(signed[peaks].max())
+    equal = peaks[signed[peaks] >= (1.0 - _TIE) * height]
+    # A response follows its command: among equals, the shortest delay that is not negative.
+    causal = equal[equal >= lags]
+    chosen = int(causal[0] if causal.size else equal[-1])
+    rivals = causal[1:] if causal.size else equal[:-1]
+
+    delay = (chosen - lags + _parabola_offset(signed, chosen)) * step
+    correlation = float(coefficients[chosen])
+    threshold = float(-ndtri(_CHANCE / (2.0 * coefficients.size)))
+    significant = abs(correlation) * math.sqrt(comparison.independent) > threshold
+    at_edge = chosen in (0, coefficients.size - 1)
+
+    related = abs(correlation) >= _STRONG or (abs(correlation) >= _WEAKEST and significant)
+    if not related and abs(correlation) < 0.3:
+        sentence = (
+            f"No delay can be estimated: within {max_delay:g} s the response is not related to the "
+            f"command (correlation at most {correlation:.2f})."
+        )
+    elif not related:
+        sentence = (
+            f"No delay can be estimated: two signals that change as slowly as these two reach the "
+            f"correlation found within {max_delay:g} s ({correlation:.2f}) by chance."
+        )
+    elif at_edge:
+        sentence = (
+            f"No delay can be estimated: the correlation still rises at {delay:.3g} s, the end of "
+            f"the range that was searched."
+        )
+    elif rivals.size:
+        other = (int(rivals[0]) - lags) * step
+        sentence = (
+            f"The delay is ambiguous: {_milliseconds(delay)} and {_milliseconds(other)} explain "
+            f"the response equally well (correlation {correlation:.2f}), the command repeats "
+            "itself."
+        )
+    else:
+        verb = "leads its command by" if delay < -0.5 * resolution else "lags its command by"
+        inverted = ", and is inverted" if correlation < 0 else ""
+        sentence = (
+            f"The response {verb} {_milliseconds(abs(delay))}{inverted} "
+            f"(correlation {correlation:.2f}, resolution {_milliseconds(resolution)})."
+        )
+    reliable = related and not at_edge and not rivals.size
+    return DelayEstimate(float(delay), correlation, resolution, bool(reliable), sentence)
+
+
+def _peaks(values: Array) -> np.ndarray:
+    """Return the indices of local maxima, ends included; the middle of a flat top counts once."""
+    from scipy.signal import find_peaks
+
+    padded = np.concatenate(([-np.inf], values, [-np.inf]))
+    return find_peaks(padded)[0] - 1
+
+
+def _parabola_offset(values: Array, peak: int) -> float:
+    """Return where the parabola through a peak and its neighbours has its vertex, -0.5 to 0.5."""
+    if peak in (0, values.size - 1):
+        return 0.0
+    before, top, after = values[peak - 1], values[peak], values[peak + 1]
+    curvature = before - 2.0 * top + after
+    if curvature >= 0.0:
+        return 0.0
+    return float(np.clip(0.5 * (before - after) / curvature, -0.5, 0.5))
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms"
