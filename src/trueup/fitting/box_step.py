@@ -1,0 +1,38 @@
+"""The step of a regularised Gauss-Newton model within a box."""
+
+import numpy as np
+
+
+def box_step(
+    hessian: np.ndarray, gradient: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
+    """Minimise ``1/2 s' H s + g' s`` over ``lower <= s <= upper``.
+
+    Args:
+      hessian: positive definite ``(p, p)``.
+      gradient: ``(p,)``.
+      lower: ``(p,)``, not positive, may be ``-inf``.
+      upper: ``(p,)``, not negative, may be ``inf``.
+
+    Returns:
+      The step ``(p,)``; zero where the Hessian cannot be factorised.
+    """
+    import mujoco
+
+    n = len(gradient)
+    # unit diagonal: the solver's tolerances are absolute, parameters differ by powers of ten
+    unit = 1.0 / np.sqrt(np.diag(hessian))
+    scaled = hessian * unit[:, None] * unit[None, :]
+    right = gradient * unit
+    size = max(np.abs(right).max(), 1e-300)
+    step = np.zeros((n, 1))
+    scratch = np.zeros((n, n + 7))
+    huge = 1e300
+    low = np.clip(np.minimum(lower, 0.0) / unit / size, -huge, 0.0).reshape(n, 1)
+    high = np.clip(np.maximum(upper, 0.0) / unit / size, 0.0, huge).reshape(n, 1)
+    free = mujoco.mju_boxQP(
+        step, scratch, None, scaled, (right / size).reshape(n, 1), low, high
+    )
+    if free < 0:
+        return np.zeros(n)
+    return step[:, 0] * size * unit

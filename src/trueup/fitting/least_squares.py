@@ -1,0 +1,310 @@
+"""Levenberg-Marquardt on a box, with the Jacobian and the line search in batches.
+
+One call evaluates all columns of a finite-difference Jacobian; one call evaluates several step
+lengths at once, so that cores which a serial line search leaves idle do useful work. Follows the
+semantics of ``mujoco.minimize.least_squares`` (Gauss-Newton with a regulariser, box-QP steps,
+sufficient reduction) with column scaling as in J. J. Moré, "The Levenberg-Marquardt Algorithm:
+Implementation and Theory" (1978), section 6.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.box_step import box_step
+from trueup.fitting.linearisation import Linearisation, difference_points, linearise
+from trueup.fitting.losses import Loss
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.solution import Status
+from trueup.parameters import Space
+
+_SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step has to reach (Armijo)
+
+
+@dataclass(frozen=True)
+class LeastSquaresSettings:
+    """Settings of :class:`LeastSquares`."""
+
+    max_iters: int = 200
+    """Iterations, each one Jacobian and one or more line searches."""
+    cost_tolerance: float = 1e-10
+    """Stop when the next step promises a smaller relative reduction of the cost."""
+    step_tolerance: float = 1e-10
+    """Stop when a step is shorter, relative to the parameters."""
+    gradient_tolerance: float = 1e-10
+    """Stop when the cosine between the residual and each column of the Jacobian is smaller."""
+    difference: float = 1e-6
+    """Finite-difference step, relative to the parameter or to a tenth of its range."""
+    trials: int = 2
+    """Step lengths in one call of the line search; the number of cores is a good choice."""
+    mu_max: float = 1e8
+    """Largest regulariser, relative to the squared norms of the columns."""
+    loss: str = "linear"
+    """Robust loss; see :class:`trueup.fitting.Loss`."""
+    loss_scale: float = 1.0
+    """Residual above which the loss bends."""
+    scale: str = "jac"
+    """``"jac"`` scales each parameter by its column of the Jacobian, ``"none"`` does not."""
+
+
+class LeastSquares:
+    """Search for the least sum of squares; ask and tell in whole batches.
+
+    Args:
+      space: the unknowns.
+      settings: settings.
+
+    Raises:
+      FitError: no free element, or settings out of range.
+    """
+
+    def __init__(self, space: Space, settings: LeastSquaresSettings | None = None):
+        settings = settings or LeastSquaresSettings()
+        if space.size == 0:
+            raise FitError("there is no free parameter to fit: all are frozen or tied")
+        if settings.max_iters < 0 or settings.trials < 1 or settings.difference <= 0:
+            raise FitError("max_iters has to be >= 0, trials >= 1 and difference > 0")
+        self.space = space
+        self.settings = settings
+        self.loss = Loss(settings.loss, settings.loss_scale)
+        self.x = space.start.copy()
+        self.cost = np.inf
+        self.mu = 1e-4
+        self.iteration = 0
+        self.evaluations = 0
+        self.status: Status | None = None
+        self.message = ""
+        self.history: list[dict[str, Any]] = []
+        self._central = False
+        self._flipped = np.zeros(space.size, bool)
+        self._linear: Linearisation | None = None
+        self._points: np.ndarray | None = None
+        self._steps = np.zeros(0)
+        self._rejected = 0
+
+    # --- the protocol of a search ------------------------------------------------------------
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        if self._linear is None:
+            self._points, self._steps = difference_points(
+                self.space, self.x, self.settings.difference, self._central, self._flipped
+            )
+        else:
+            self._points = self._trial_points(self._linear)
+        return self._points
+
+    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
+        """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
+        if self._linear is None:
+            return linearise(problem, X, self._steps, self._central, self.loss, failures)
+        total = np.zeros(len(X))
+        for rows, values in problem.residual_blocks(X, failures):
+            plain = rows.start >= problem.data_rows
+            total += (Loss() if plain else self.loss).costs(values)
+        total[list(failures)] = np.inf
+        return total
+
+    def costs_of(self, answer: Any) -> np.ndarray:
+        """Costs ``(n,)`` in an answer of :meth:`evaluate`."""
+        return answer.costs if isinstance(answer, Linearisation) else answer
+
+    def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
+        """Take the answer for the batch that :meth:`ask` gave."""
+        self.evaluations += len(X)
+        if isinstance(answer, Linearisation):
+            self._take_linearisation(answer, failures)
+        else:
+            self._take_trials(X, answer)
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        return self.status
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: plain numbers and arrays."""
+        return {
+            "settings": asdict(self.settings),
+            "x": self.x.copy(),
+            "cost": self.cost,
+            "mu": self.mu,
+            "iteration": self.iteration,
+            "evaluations": self.evaluations,
+            "central": self._central,
+            "flipped": self._flipped.copy(),
+            "rejected": self._rejected,
+            "history": list(self.history),
+            "status": self.status.value if self.status else None,
+            "message": self.message,
+            "linear": self._linear.state() if self._linear else None,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], space: Space) -> "LeastSquares":
+        """Continue from :meth:`state`: the same history, bit for bit."""
+        search = cls(space, LeastSquaresSettings(**state["settings"]))
+        search.x = np.array(state["x"], float)
+        search.cost, search.mu = float(state["cost"]), float(state["mu"])
+        search.iteration, search.evaluations = int(state["iteration"]), int(state["evaluations"])
+        search._central = bool(state["central"])
+        search._flipped = np.array(state["flipped"], bool)
+        search._rejected = int(state["rejected"])
+        search.history = [dict(record) for record in state["history"]]
+        search.status = Status(state["status"]) if state["status"] else None
+        search.message = str(state["message"])
+        search._linear = Linearisation.from_state(state["linear"]) if state["linear"] else None
+        return search
+
+    # --- linearisation -----------------------------------------------------------------------
+
+    def _take_linearisation(self, answer: Linearisation, failures: Failures) -> None:
+        if 0 in failures:
+            self._finish(Status.START_FAILED, f"the simulation fails at the start: {failures[0]}")
+            return
+        lost = answer.failed_columns
+        if lost.any() and not self._central and not (self._flipped & lost).all():
+            # a difference in the other direction may stay where the simulation works
+            self._flipped = self._flipped ^ lost
+            return
+        self._flipped[:] = False
+        self._linear = answer
+        self.cost = float(answer.costs[0])
+        self._rejected = 0
+        self._check_stationary(answer)
+
+    def _check_stationary(self, linear: Linearisation) -> None:
+        free = self._free(linear)
+        norms = np.sqrt(np.diag(linear.gram)) * np.sqrt(2 * self.cost)
+        cosine = np.abs(linear.gradient) / np.where(norms > 0, norms, 1.0)
+        if self.cost == 0 or self.cost <= 1e-26 * self._first_cost():
+            self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
+        elif not free.any() or cosine[free].max() <= self.settings.gradient_tolerance:
+            self._finish(Status.CONVERGED, f"the gradient vanishes: cost {self.cost:.6g}")
+        elif self.iteration >= self.settings.max_iters:
+            self._finish(
+                Status.ITERATION_LIMIT, f"{self.iteration} iterations: cost {self.cost:.6g}"
+            )
+        elif self._promise(linear, 0.0) <= self.settings.cost_tolerance * self.cost:
+            self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
+
+    def _first_cost(self) -> float:
+        return self.history[0]["cost"] if self.history else self.cost
+
+    def _free(self, linear: Linearisation) -> np.ndarray:
+        """Elements that the gradient does not push against their bound."""
+        at_lower = (self.x <= self.space.lower) & (linear.gradient > 0)
+        at_upper = (self.x >= self.space.upper) & (linear.gradient < 0)
+        return ~(at_lower | at_upper)
+
+    # --- steps -------------------------------------------------------------------------------
+
+    def _scales(self, linear: Linearisation) -> np.ndarray:
+        """Square of the unit of each element: of its column, or 1."""
+        squared = np.diag(linear.gram)
+        if self.settings.scale == "none":
+            return np.full(squared.shape, max(squared.max(initial=0.0), 1e-300))
+        # a column of zeros has no scale of its own
+        return np.where(squared > 0, squared, max(squared.max(initial=0.0), 1.0) * 1e-12 + 1e-300)
+
+    def _step(self, linear: Linearisation, mu: float) -> np.ndarray:
+        """Step in search coordinates for a regulariser."""
+        lower, upper = self.space.search_bounds
+        z = self.space.to_search(self.x)
+        hessian = linear.gram + np.diag(max(mu, 1e-14) * self._scales(linear))
+        return box_step(hessian, linear.gradient, lower - z, upper - z)
+
+    def _promise(self, linear: Linearisation, mu: float) -> float:
+        """Reduction of the cost that the linear model promises for a step."""
+        step = self._step(linear, mu)
+        return float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
+
+    def _ladder(self) -> np.ndarray:
+        """Regularisers of one line search: about the present one, then ever larger."""
+        k = self.settings.trials
+        if self._rejected == 0:
+            return np.maximum(self.mu * 10.0 ** (1.5 * (np.arange(k) - 0.5)), 0.0)
+        return self.mu * 10.0 ** (1.0 + np.arange(k) + k * (self._rejected - 1) * 1.0)
+
+    def _trial_points(self, linear: Linearisation) -> np.ndarray:
+        z = self.space.to_search(self.x)
+        steps = [self._step(linear, mu) for mu in self._ladder()]
+        return self.space.from_search(z + np.array(steps))
+
+    def _take_trials(self, X: np.ndarray, costs: np.ndarray) -> None:
+        linear = self._linear
+        assert linear is not None
+        z = self.space.to_search(self.x)
+        steps = self.space.to_search(X) - z
+        slopes = steps @ linear.gradient
+        good = costs <= self.cost + _SUFFICIENT * np.minimum(slopes, 0.0)
+        good &= np.isfinite(costs) & (costs < self.cost)
+        if good.any():
+            self._accept(X, costs, steps, int(np.argmin(np.where(good, costs, np.inf))))
+            return
+        self._rejected += 1
+        promise = self._promise(linear, 0.0)
+        if self._ladder()[0] <= self.settings.mu_max:
+            return
+        if not self._central:
+            # one-sided differences are wrong by their step: try once more with central ones
+            self._central, self._linear = True, None
+            return
+        if promise <= 1e-6 * self.cost:
+            self._finish(
+                Status.CONVERGED,
+                f"no step lowers the cost further than rounding in the simulation: "
+                f"cost {self.cost:.6g}",
+            )
+        else:
+            self._finish(
+                Status.STALLED,
+                f"no step lowers the cost {self.cost:.6g}, though {promise:.2g} was promised",
+            )
+
+    def _accept(self, X: np.ndarray, costs: np.ndarray, steps: np.ndarray, best: int) -> None:
+        linear = self._linear
+        assert linear is not None
+        step, mu = steps[best], float(self._ladder()[best])
+        promised = float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
+        ratio = (self.cost - float(costs[best])) / promised if promised > 0 else 0.0
+        self.history.append(
+            {
+                "iteration": self.iteration,
+                "cost": self.cost,
+                "reduction": self.cost - float(costs[best]),
+                "mu": mu,
+                "ratio": ratio,
+                "step": float(np.linalg.norm(step)),
+                "evaluations": self.evaluations,
+                "x": self.x.tolist(),
+            }
+        )
+        before = self.space.to_search(self.x)
+        self.x = X[best].copy()
+        self.cost = float(costs[best])
+        self.iteration += 1
+        # trust the linear model as far as it just proved right (Fletcher 1971)
+        self.mu = mu * (0.03 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0)
+        self.mu = min(max(self.mu, 1e-12), self.settings.mu_max)
+        self._linear = None
+        tolerance = self.settings.step_tolerance
+        if np.linalg.norm(step) <= tolerance * (tolerance + np.linalg.norm(before)):
+            self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
+
+    def _finish(self, status: Status, message: str) -> None:
+        self.status = status
+        self.message = f"{message} ({self.iteration} iterations, {self.evaluations} simulations)"
+        self.history.append(
+            {
+                "iteration": self.iteration,
+                "cost": self.cost,
+                "reduction": 0.0,
+                "mu": self.mu,
+                "ratio": 0.0,
+                "step": 0.0,
+                "evaluations": self.evaluations,
+                "x": self.x.tolist(),
+            }
+        )

@@ -1,0 +1,137 @@
+"""Finite differences of a batch: gradient and Gauss-Newton Hessian, in bounded memory."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.losses import Loss
+from trueup.fitting.problem import Failures, Problem
+from trueup.parameters import Space
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """The cost and its quadratic model at a point, in search coordinates."""
+
+    costs: np.ndarray
+    """Cost of the point and of its neighbours ``(n,)``."""
+    gradient: np.ndarray
+    """``J' r``, weighted by the loss ``(p,)``."""
+    gram: np.ndarray
+    """``J' J``, likewise ``(p, p)``."""
+    failed_columns: np.ndarray
+    """Columns whose difference failed ``(p,)`` bool; they are zero."""
+
+    def state(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "costs": self.costs,
+            "gradient": self.gradient,
+            "gram": self.gram,
+            "failed_columns": self.failed_columns,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> "Linearisation":
+        """Inverse of :meth:`state`."""
+        return cls(
+            np.array(state["costs"], float),
+            np.array(state["gradient"], float),
+            np.array(state["gram"], float),
+            np.array(state["failed_columns"], bool),
+        )
+
+
+def difference_points(
+    space: Space, x: np.ndarray, relative: float, central: bool, flipped: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The point and its neighbours.
+
+    Args:
+      space: the unknowns.
+      x: the point ``(p,)``.
+      relative: step relative to the element, or to a tenth of its range if that is larger.
+      central: two neighbours an element instead of one.
+      flipped: elements to step the other way ``(p,)``.
+
+    Returns:
+      Points ``(1 + p, p)`` or ``(1 + 2 p, p)``, and the signed steps in search coordinates, ``(p,)``
+      or ``(2 p,)``. Neighbours stay within the bounds.
+    """
+    lower, upper = space.search_bounds
+    z = space.to_search(x)
+    span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    size = relative * np.maximum(np.abs(z), np.where(span > 0, 0.1 * span, 1.0))
+    size = np.where(size > 0, size, relative)
+    # towards the farther bound, so that the neighbour is never clipped
+    up = (upper - z) >= (z - lower)
+    signs = np.where(up ^ flipped, 1.0, -1.0)
+    forward = np.clip(z + np.diag(signs * size), lower, upper)
+    if central:
+        backward = np.clip(z - np.diag(signs * size), lower, upper)
+        neighbours = np.vstack([forward, backward])
+    else:
+        neighbours = forward
+    points = space.from_search(np.vstack([z[None, :], neighbours]))
+    # the step that was really made, after rounding and clipping
+    index = np.arange(space.size)
+    made = space.to_search(points[1:])
+    columns = np.concatenate([index, index]) if central else index
+    return points, made[np.arange(len(columns)), columns] - z[columns]
+
+
+def difference_jacobian(values: np.ndarray, steps: np.ndarray, central: bool) -> np.ndarray:
+    """Columns of the Jacobian from the values of a point and its neighbours.
+
+    Args:
+      values: ``(1 + p, b)`` or ``(1 + 2 p, b)`` residuals.
+      steps: signed steps from :func:`difference_points`.
+      central: how the neighbours were chosen.
+
+    Returns:
+      ``(p, b)``; zero for an element that cannot move.
+    """
+    if not central:
+        moved = steps != 0
+        slope = np.where(moved, 1.0 / np.where(moved, steps, 1.0), 0.0)
+        return (values[1:] - values[0]) * slope[:, None]
+    p = len(steps) // 2
+    forward, backward = steps[:p], steps[p:]
+    width = forward - backward
+    slope = np.where(width != 0, 1.0 / np.where(width != 0, width, 1.0), 0.0)
+    return (values[1 : 1 + p] - values[1 + p :]) * slope[:, None]
+
+
+def linearise(
+    problem: Problem,
+    X: np.ndarray,
+    steps: np.ndarray,
+    central: bool,
+    loss: Loss,
+    failures: Failures,
+) -> Linearisation:
+    """Gradient and Gauss-Newton Hessian from one batch, summed over blocks of rows."""
+    p = X.shape[1]
+    costs = np.zeros(len(X))
+    gradient, gram = np.zeros(p), np.zeros((p, p))
+    for rows, values in problem.residual_blocks(X, failures):
+        block_loss = Loss() if rows.start >= problem.data_rows else loss
+        costs += block_loss.costs(values)
+        jacobian = difference_jacobian(values, steps, central)
+        if block_loss.is_linear:
+            gradient += jacobian @ values[0]
+            gram += jacobian @ jacobian.T
+        else:
+            first, second = block_loss.weights(values[0])
+            gradient += jacobian @ (first * values[0])
+            gram += (jacobian * second) @ jacobian.T
+    failed = np.zeros(p, bool)
+    for row in failures:
+        if row > 0:
+            failed[(row - 1) % p] = True
+    costs[list(failures)] = np.inf
+    gradient[failed] = 0.0
+    gram[failed, :] = 0.0
+    gram[:, failed] = 0.0
+    return Linearisation(costs, gradient, gram, failed)

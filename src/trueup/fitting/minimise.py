@@ -1,0 +1,85 @@
+"""The loop of a search in memory; with files, checkpoints and resume it is ``studies.run``."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.solution import Solution, Status
+
+
+class Search(Protocol):
+    """An optimiser that neither loops nor touches a file."""
+
+    x: np.ndarray
+    cost: float
+    message: str
+    history: list[dict[str, Any]]
+    evaluations: int
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        ...
+
+    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
+        """What :meth:`tell` needs to know of a batch."""
+        ...
+
+    def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
+        """Take the answer for the batch that :meth:`ask` gave."""
+        ...
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        ...
+
+
+def minimise(
+    problem: Problem,
+    search: Search,
+    callback: Callable[[Search], None] | None = None,
+    time_limit: float = np.inf,
+) -> Solution:
+    """Run a search to its end, in memory.
+
+    Args:
+      problem: what is minimised.
+      search: the optimiser, at its start or continued.
+      callback: called after each batch.
+      time_limit: wall-clock seconds after which it stops.
+
+    Returns:
+      The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
+    """
+    start = time.perf_counter()
+    status = search.done()
+    failed = 0
+    try:
+        while status is None:
+            X = search.ask()
+            failures: Failures = {}
+            search.tell(X, search.evaluate(problem, X, failures), failures)
+            failed += len(failures)
+            if callback is not None:
+                callback(search)
+            status = search.done()
+            if status is None and time.perf_counter() - start > time_limit:
+                status = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    message = search.message or f"{status.value} at cost {search.cost:.6g}"
+    return Solution(
+        parameters=dict(zip(problem.space.names, map(float, search.x), strict=True)),
+        x=search.x.copy(),
+        cost=float(search.cost),
+        status=status,
+        message=message,
+        history=list(search.history),
+        stats={
+            "seconds": time.perf_counter() - start,
+            "evaluations": search.evaluations,
+            "failed_evaluations": failed,
+        },
+    )
