@@ -30,9 +30,7 @@ def box_step(
     huge = 1e300
     low = np.clip(np.minimum(lower, 0.0) / unit / size, -huge, 0.0).reshape(n, 1)
     high = np.clip(np.maximum(upper, 0.0) / unit / size, 0.0, huge).reshape(n, 1)
-    free = mujoco.mju_boxQP(
-        step, scratch, None, scaled, (right / size).reshape(n, 1), low, high
-    )
+    free = mujoco.mju_boxQP(step, scratch, None, scaled, (right / size).reshape(n, 1), low, high)
     if free < 0:
         return np.zeros(n)
     return step[:, 0] * size * unit

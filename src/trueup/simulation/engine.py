@@ -29,6 +29,8 @@ class Segment:
     """State vector ``mjSTATE_FULLPHYSICS``; its time is replaced by ``start_time``."""
     controls: np.ndarray
     """Control of each step ``(steps, nu)``."""
+    sequence: str = ""
+    """Sequence that starts here; empty for a later window of a sequence."""
 
     @property
     def steps(self) -> int:
@@ -131,7 +133,10 @@ class BatchEngine:
         batch.state[: n * count] = np.tile(self._rows, (n, 1))
         for write, values in writes:
             rows = batch.bind(write.field.removeprefix("state."))[: n * count]
-            rows.reshape(n, count, -1)[:, :, write.entries] = values[:, None, :]
+            for s, segment in enumerate(self.segments):
+                if segment.sequence and write.sequence in ("", segment.sequence):
+                    # rows of one segment of every candidate, a strided view of the state
+                    rows[s::count][:, write.entries] = values
 
     def _set_fields(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> None:
         count = len(self.segments)

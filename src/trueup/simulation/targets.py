@@ -3,7 +3,7 @@
 A target is ``kind/name/attribute`` or ``kind/name/attribute/index``. ``name`` may hold the
 wildcards of :mod:`fnmatch`: a parameter of one element then goes to every match, a parameter with
 one element a match goes to each in turn. ``option/gravity/2`` reaches a physics option,
-``state/elbow/qvel`` an initial state.
+``state/elbow/qvel`` the initial state of every sequence, ``state/elbow/qvel@run_1`` that of one.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,8 @@ class FieldWrite:
     source: np.ndarray
     """Element of the parameter that each entry takes."""
     factor: float = 1.0
+    sequence: str = ""
+    """Of an initial state: the sequence it belongs to; empty for every sequence."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,12 @@ def _matches(target: str, kind: str, name: str, model: mujoco.MjModel) -> list[s
 
 
 def _count(
-    model: mujoco.MjModel, kind: str, name: str, attribute: Attribute, index: int | None, target: str
+    model: mujoco.MjModel,
+    kind: str,
+    name: str,
+    attribute: Attribute,
+    index: int | None,
+    target: str,
 ) -> int:
     """Numbers of a parameter that one match takes."""
     element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
@@ -207,8 +214,8 @@ def _check_physical(target: str, attribute: Attribute, lower: np.ndarray) -> Non
 
 
 def _is_angle(model: mujoco.MjModel, kind: str, element: int) -> bool:
-    turning = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL)
-    return kind == "joint" and model.jnt_type[element] in turning
+    turning = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_BALL))
+    return kind == "joint" and int(model.jnt_type[element]) in turning
 
 
 def _resolve_option(
@@ -241,6 +248,7 @@ def _resolve_option(
 def _resolve_state(
     target: str, pieces: list[str], model: mujoco.MjModel, size: int
 ) -> ResolvedTarget:
+    pieces[-1], _, sequence = pieces[-1].partition("@")
     index = int(pieces[-1]) if pieces[-1].isdigit() and len(pieces) > 3 else None
     field = pieces[-2] if index is not None else pieces[-1]
     name = "/".join(pieces[1 : -2 if index is not None else -1])
@@ -262,7 +270,8 @@ def _resolve_state(
         raise TargetError(
             f"target {target!r} covers {entries.size} numbers, the parameter has {size} elements"
         )
-    return ResolvedTarget(target, (FieldWrite(f"state.{field}", entries, np.arange(size)),), ())
+    write = FieldWrite(f"state.{field}", entries, np.arange(size), sequence=sequence)
+    return ResolvedTarget(target, (write,), ())
 
 
 def state_entries(model: mujoco.MjModel, field: str, name: str) -> np.ndarray:
@@ -271,7 +280,8 @@ def state_entries(model: mujoco.MjModel, field: str, name: str) -> np.ndarray:
         actuator = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name)
         return model.actuator_actadr[actuator] + np.arange(model.actuator_actnum[actuator])
     joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
-    widths = {"qpos": {0: 7, 1: 4}, "qvel": {0: 6, 1: 3}}[field]
+    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+    widths = {"qpos": {free: 7, ball: 4}, "qvel": {free: 6, ball: 3}}[field]
     first = model.jnt_qposadr[joint] if field == "qpos" else model.jnt_dofadr[joint]
     return first + np.arange(widths.get(int(model.jnt_type[joint]), 1))
 

@@ -1,0 +1,256 @@
+"""The gray-box problem: parameters in, differences between recordings and simulation out."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
+from trueup.parameters import ParameterDict
+from trueup.simulation.engine import BatchEngine
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.observation import MeasurementModel, Window, WindowReader, apply_changes
+from trueup.simulation.variants import BuildModel, ModelVariants
+from trueup.sysid.observed_sequence import (
+    ObservationSettings,
+    ObservedSequence,
+    channels_of,
+    observe,
+)
+
+
+@dataclass
+class _Group:
+    """One model with its sequences, windows and engine."""
+
+    variants: ModelVariants
+    engine: BatchEngine
+    sequences: list[ObservedSequence]
+    windows: list[Window]
+    owners: list[int]
+    """Sequence of each window."""
+    first_rows: list[int]
+    """First residual row of each window."""
+
+
+class GrayBoxProblem(Problem):
+    """Residuals of recorded sequences for batches of parameters.
+
+    ``residual = weight * (measured - predicted)``; sequence after sequence, time after time,
+    channels within a time; then one row for each Gaussian prior.
+
+    Args:
+      parameters: all parameters; the free ones are the unknowns.
+      models_sequences: models with their recordings.
+      settings: which channels, how they are weighted, how clocks and controls are read.
+      measurement: delays, gains and biases of the sensors.
+      build_model: compiles a candidate, instead of targets and modifiers.
+      n_threads: threads; 0 for all cores.
+
+    Raises:
+      FitError: nothing to compare: no sequence, or no measured sample within the simulated time.
+      SignalError: a sequence that does not fit its model.
+      TargetError: a parameter target that does not fit a model.
+    """
+
+    def __init__(
+        self,
+        parameters: ParameterDict,
+        models_sequences: Sequence[ModelSequences],
+        settings: ObservationSettings | None = None,
+        measurement: MeasurementModel | None = None,
+        build_model: BuildModel | None = None,
+        n_threads: int = 0,
+    ):
+        if not models_sequences:
+            raise FitError("there is no recorded sequence to fit")
+        self.parameters = parameters.copy()
+        self.parameters.apply_ties()
+        self.space = self.parameters.space()
+        self.settings = settings or ObservationSettings()
+        self.measurement = measurement or MeasurementModel()
+        self.n_threads = n_threads
+        self.noise_scale = 1.0
+        self._groups: list[_Group] = []
+        self.sequence_names: list[str] = []
+        groups: list[ResidualGroup] = []
+        row = 0
+        delays = self._delay_range()
+        for models in models_sequences:
+            variants = ModelVariants(models.spec, self.parameters, build_model, models.name)
+            group = _Group(variants, None, [], [], [], [])  # type: ignore[arg-type]
+            for name, trajectory in zip(models.sequence_name, models.measured_rollout, strict=True):
+                observed = observe(variants.model, name, trajectory, self.settings, delays)
+                group.sequences.append(observed)
+                self.sequence_names.append(name)
+                for window in observed.windows:
+                    group.windows.append(window)
+                    group.owners.append(len(group.sequences) - 1)
+                    group.first_rows.append(row)
+                    groups.append(ResidualGroup(name, observed.channel_names, window.times, row))
+                    row += window.measured.size
+            record = sorted({c.field for w in group.windows for c in w.channels})
+            segments = [w.segment for w in group.windows]
+            group.engine = BatchEngine(variants.model, segments, record, n_threads)
+            self._groups.append(group)
+        self.groups = tuple(groups)
+        self.data_rows = row
+        if row == 0:
+            raise FitError("no measured sample lies within the simulated time of any sequence")
+        self._priors = self._prior_rows()
+
+    @property
+    def residual_size(self) -> int:
+        """Rows of the data and of the priors."""
+        return self.data_rows + len(self._priors)
+
+    @property
+    def sequences(self) -> list[ObservedSequence]:
+        """All sequences, in the order of the residual."""
+        return [s for g in self._groups for s in g.sequences]
+
+    @property
+    def variants(self) -> list[ModelVariants]:
+        """One model with its unknowns for each group."""
+        return [g.variants for g in self._groups]
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of residuals; see :meth:`trueup.fitting.Problem.residual_blocks`."""
+        X = np.atleast_2d(np.asarray(X, float))
+        table = self.parameters.value_table(X)
+        for group, w, rows, predicted in self._predictions(X, failures):
+            window = group.windows[w]
+            sequence = group.sequences[group.owners[w]]
+            residual = self._residual(window, sequence, rows, predicted, table)
+            flat = residual.reshape(len(X), -1)
+            bad = ~np.isfinite(flat).all(axis=1)
+            bad[[c for c in failures if c < len(X)]] = True
+            if bad.any():
+                for candidate in np.flatnonzero(bad):
+                    failures.setdefault(int(candidate), "the simulation is not finite")
+                flat = np.where(bad[:, None], LARGE_RESIDUAL, flat)
+            width = predicted.shape[2]
+            first = group.first_rows[w] + rows.start * width
+            yield slice(first, first + flat.shape[1]), flat
+        if self._priors:
+            yield self._prior_block(table)
+
+    def predictions(
+        self, X: np.ndarray, failures: Failures | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Measured and predicted signals of each sequence, in physical units.
+
+        Args:
+          X: candidates ``(n, p)``.
+          failures: filled with candidate -> reason.
+
+        Returns:
+          One pair ``(n or 1, T, C)`` measured, ``(n, T, C)`` predicted a sequence, gains, biases
+          and delays applied.
+        """
+        X = np.atleast_2d(np.asarray(X, float))
+        failures = {} if failures is None else failures
+        table = self.parameters.value_table(X)
+        parts: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {}
+        offset = {
+            id(g): sum(len(h.sequences) for h in self._groups[:i])
+            for i, g in enumerate(self._groups)
+        }
+        for group, w, rows, predicted in self._predictions(X, failures):
+            measured = group.windows[w].measured[None, rows]
+            key = offset[id(group)] + group.owners[w]
+            parts.setdefault(key, []).append(
+                (
+                    group.first_rows[w] + rows.start,
+                    apply_changes(measured, self.measurement.changes, table, False)
+                    if self.measurement.changes_measured
+                    else measured,
+                    apply_changes(predicted, self.measurement.changes, table, True),
+                )
+            )
+        out = []
+        for key in range(len(self.sequences)):
+            ordered = sorted(parts[key], key=lambda part: part[0])
+            out.append(
+                (
+                    np.concatenate([part[1] for part in ordered], axis=1),
+                    np.concatenate([part[2] for part in ordered], axis=1),
+                )
+            )
+        return out
+
+    def _predictions(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[_Group, int, slice, np.ndarray]]:
+        """Windows' rows and predictions ``(n, rows, C)``, before gains and biases."""
+        table = self.parameters.value_table(X)
+        delays = {c: table[name][:, 0] for c, name in self.measurement.delays.items()}
+        for group in self._groups:
+            readers = [WindowReader(w, delays) for w in group.windows]
+            models = group.variants.models(X, failures)
+            writes = group.variants.field_writes(X)
+            for block in group.engine.run(len(X), writes, models, failures):
+                for position, w in enumerate(block.segments):
+                    records = {k: v[:, position] for k, v in block.records.items()}
+                    steps = next(iter(records.values())).shape[1]
+                    last = block.first_step + steps >= group.windows[w].segment.steps
+                    for rows, predicted in readers[w].feed(block.first_step, records, last):
+                        yield group, int(w), rows, predicted
+
+    def _residual(
+        self,
+        window: Window,
+        sequence: ObservedSequence,
+        rows: slice,
+        predicted: np.ndarray,
+        table: Mapping[str, np.ndarray],
+    ) -> np.ndarray:
+        changes = self.measurement.changes
+        predicted = apply_changes(predicted, changes, dict(table), True)
+        measured = window.measured[None, rows]
+        if not self.measurement.changes_measured:
+            residual = measured - predicted
+            residual *= sequence.weights
+            return residual
+        whole = apply_changes(sequence.measured[None], changes, dict(table), False)
+        measured = apply_changes(measured, changes, dict(table), False)
+        # a gain on the measured side must not be able to win by shrinking the data
+        weights = sequence.weights_for(whole)
+        return (measured - predicted) * weights[:, None, :]
+
+    def _delay_range(self) -> tuple[float, float]:
+        names = set(self.measurement.delays.values())
+        if not names:
+            return 0.0, 0.0
+        params = [self.parameters[name] for name in names]
+        return (
+            min(float((p.min_value if p.is_free else p.value).min()) for p in params),
+            max(float((p.max_value if p.is_free else p.value).max()) for p in params),
+        )
+
+    def _prior_rows(self) -> list[tuple[str, int, float, float]]:
+        rows = []
+        for name, param in self.parameters.items():
+            if param.prior is not None and param.is_free:
+                rows += [(name, k, param.prior.mean, param.prior.sd) for k in range(param.size)]
+        return rows
+
+    def _prior_block(self, table: Mapping[str, np.ndarray]) -> tuple[slice, np.ndarray]:
+        # data rows are in units of their weights: a prior counts as one sample of that noise
+        values = np.stack(
+            [(mean - table[n][:, k]) / sd * self.noise_scale for n, k, mean, sd in self._priors],
+            axis=1,
+        )
+        return slice(self.data_rows, self.data_rows + len(self._priors)), values
+
+
+def default_threads() -> int:
+    """Cores of this machine."""
+    return os.cpu_count() or 1
+
+
+__all__ = ["GrayBoxProblem", "channels_of", "default_threads"]
