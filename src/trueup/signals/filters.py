@@ -26,6 +26,8 @@ Irregular = Literal["refuse", "resample"]
 
 #: The transient of the filter has decayed to this share where the padding meets the data.
 _TRANSIENT_LEFT = 1e-9
+#: A corner of less than a period in the recording would ask for endless padding.
+_MOST_PADDING = 20
 
 
 def butterworth(
@@ -78,8 +80,12 @@ def butterworth(
         sections = butter(order, corners, btype=band, output="sos", fs=1.0 / step)
         slowest = float(np.max(np.abs(np.asarray(sos2zpk(sections)[1]))))
         transient = math.ceil(math.log(_TRANSIENT_LEFT) / math.log(slowest)) if slowest > 0 else 1
-        padding = min(max(transient, needed), data.shape[0] - 1)
-        return sosfiltfilt(sections, data, axis=0, padtype="odd", padlen=padding)
+        padding = min(max(transient, needed), _MOST_PADDING * data.shape[0])
+        # Unlike scipy's own padding, this one may be longer than the data: it reflects again.
+        widths = [(padding, padding)] + [(0, 0)] * (data.ndim - 1)
+        padded = np.pad(data, widths, mode="reflect", reflect_type="odd")
+        filtered = sosfiltfilt(sections, padded, axis=0, padtype=None)
+        return np.ascontiguousarray(filtered[padding : padding + data.shape[0]])
 
     return _apply(times, values, irregular, smooth)
 
