@@ -61,7 +61,7 @@ def _linear(times: np.ndarray, data: np.ndarray, query: np.ndarray) -> np.ndarra
     at_sample = fraction == 0
     if at_sample.any():
         values[at_sample] = before[at_sample]
-    at_end = fraction == 1
+    at_end = inside == times[-1]
     if at_end.any():
         values[at_end] = data[-1]
     return values

@@ -1,0 +1,147 @@
+"""State vectors ``mjSTATE_FULLPHYSICS``: built from named parts, and moved to another clock."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueup.errors import SignalError, did_you_mean, listing
+from trueup.signals.model_signals import state_mappings
+from trueup.signals.signal_type import SignalMapping
+
+FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
+"""Components of a state vector: time, qpos, qvel, act, history and plugin states, in this order."""
+
+
+def state_size(model: mujoco.MjModel) -> int:
+    """Return the number of elements of a full-physics state of the model."""
+    return mujoco.mj_stateSize(model, FULL_PHYSICS)
+
+
+def create_initial_state(
+    model: mujoco.MjModel,
+    qpos: ArrayLike,
+    qvel: ArrayLike | None = None,
+    act: ArrayLike | None = None,
+    qpos_names: Sequence[str] | None = None,
+    qvel_names: Sequence[str] | None = None,
+    act_names: Sequence[str] | None = None,
+) -> np.ndarray:
+    """Pack positions, velocities and activations into a full-physics state at time zero.
+
+    Without names the values are in the model's order and complete. With names they are those of the
+    named joints, free bodies or actuators, one after the other; the others keep the model's
+    defaults.
+
+    Args:
+        model: the model.
+        qpos: generalised positions, shape (nq,) [m, rad].
+        qvel: generalised velocities, shape (nv,) [m/s, rad/s]; zero when None.
+        act: activations, shape (na,); zero when None.
+        qpos_names: signals that ``qpos`` holds, such as ``elbow_qpos`` or ``elbow``.
+        qvel_names: likewise for ``qvel``.
+        act_names: likewise for ``act``.
+
+    Returns:
+        State vector of :func:`state_size` elements.
+
+    Raises:
+        SignalError: a wrong number of values, a value that is not finite, or an unknown or repeated
+            name.
+    """
+    data = mujoco.MjData(model)
+    qpos_signals, qvel_signals, act_signals, _ = state_mappings(model)
+    parts = (
+        ("qpos", qpos, qpos_names, qpos_signals, data.qpos, 0),
+        ("qvel", qvel, qvel_names, qvel_signals, data.qvel, model.nq),
+        ("act", act, act_names, act_signals, data.act, model.nq + model.nv),
+    )
+    for quantity, values, names, signals, out, offset in parts:
+        if values is None:
+            if names is not None:
+                raise SignalError(
+                    f"{quantity}_names is given without {quantity}: give the values too."
+                )
+            continue
+        columns = _columns(quantity, names, signals, offset, len(out))
+        values = np.atleast_1d(np.asarray(values, dtype=float))
+        if values.shape != columns.shape:
+            raise SignalError(
+                f"Expected {quantity} to have shape {columns.shape}, found {values.shape}."
+            )
+        if not np.isfinite(values).all():
+            raise SignalError(f"{quantity} holds values that are not finite: {values}.")
+        out[columns] = values
+    state = np.empty(state_size(model))
+    mujoco.mj_getState(model, data, state, FULL_PHYSICS)
+    return state
+
+
+def with_start_time(model: mujoco.MjModel, state: np.ndarray, time: float) -> np.ndarray:
+    """Return a copy of a state whose clock reads ``time`` [s].
+
+    Args:
+        model: the model.
+        state: full-physics state, shape (state size,).
+        time: new time of the state [s].
+    """
+    state = np.asarray(state, dtype=float)
+    moved = with_shifted_clock(model, state, time - float(state[0]))
+    moved[0] = time
+    return moved
+
+
+def with_shifted_clock(model: mujoco.MjModel, states: np.ndarray, shift: float) -> np.ndarray:
+    """Return a copy of states whose clock reads ``shift`` [s] more.
+
+    The time stamps in MuJoCo's delay buffers move along: with only the time replaced, a delayed
+    control or sensor would see its stored samples as long past.
+
+    Args:
+        model: the model.
+        states: full-physics states, shape (..., state size).
+        shift: time to add [s].
+    """
+    moved = np.array(states, dtype=float)
+    if shift != 0:
+        moved[..., 0] += shift
+        if model.nhistory:
+            moved[..., _history_stamps(model)] += shift
+    return moved
+
+
+def _columns(
+    quantity: str, names: Sequence[str] | None, signals: SignalMapping, offset: int, size: int
+) -> np.ndarray:
+    if names is None:
+        return np.arange(size)
+    columns: list[int] = []
+    for name in names:
+        full = name if name in signals else f"{name}_{quantity}"
+        if full not in signals:
+            raise SignalError(
+                f"The model has no {quantity} named {name!r}.{did_you_mean(name, signals)} "
+                f"Available names: {listing(signals)}."
+            )
+        columns.extend((signals[full][1] - offset).tolist())
+    if len(set(columns)) != len(columns):
+        raise SignalError(f"{quantity}_names holds a name twice: {listing(names)}.")
+    return np.array(columns, dtype=int)
+
+
+def _history_stamps(model: mujoco.MjModel) -> np.ndarray:
+    """Return the places of the buffers' time stamps in a full-physics state.
+
+    A buffer of n samples is laid out as user value, cursor, n time stamps, then the samples.
+    """
+    start = 1 + model.nq + model.nv + model.na
+    sizes = np.concatenate([model.actuator_history[:, 0], model.sensor_history[:, 0]])
+    addresses = np.concatenate([model.actuator_historyadr, model.sensor_historyadr])
+    return np.concatenate(
+        [
+            np.arange(address + 2, address + 2 + size) + start
+            for address, size in zip(addresses.tolist(), sizes.tolist())
+            if address >= 0
+        ]
+    )
