@@ -1,0 +1,127 @@
+"""The state of a model at an instant of a recording, from the signals that were measured.
+
+Joint positions and velocities are read from ``jointpos`` and ``jointvel`` sensors and from state
+signals. A noisy sample is no state: a local quadratic fit over a short stretch is used, which also
+gives the velocity where only the position was measured.
+"""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.signals import SignalType, TimeSeries
+from trueup.signals.model_signals import state_mappings
+
+_FEWEST = 5  # samples in a local fit of three coefficients
+
+
+@dataclass(frozen=True)
+class StateColumns:
+    """Columns of a recording that hold positions and velocities of the model."""
+
+    positions: dict[int, int]
+    """Index into qpos -> column."""
+    velocities: dict[int, int]
+    """Index into qvel -> column."""
+    position_of_velocity: dict[int, int]
+    """Index into qvel -> index into qpos of the same scalar joint."""
+
+    def missing(self, model: mujoco.MjModel) -> list[str]:
+        """Scalar joints whose position was not measured, by name."""
+        names = []
+        for joint in range(model.njnt):
+            address = int(model.jnt_qposadr[joint])
+            if int(model.jnt_type[joint]) in _SCALAR and address not in self.positions:
+                names.append(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint) or "?")
+        return names
+
+
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
+    """Find the columns of a recording that determine the state."""
+    positions: dict[int, int] = {}
+    velocities: dict[int, int] = {}
+    qpos, qvel, _, _ = state_mappings(model)
+    scalar = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
+    twin = {int(model.jnt_dofadr[j]): int(model.jnt_qposadr[j]) for j in scalar}
+    for name, (kind, columns) in (recorded.signal_mapping or {}).items():
+        if kind is SignalType.MjStateQPos:
+            positions.update(zip(map(int, qpos[name][1]), map(int, columns), strict=True))
+        elif kind is SignalType.MjStateQVel:
+            places = (int(i) - model.nq for i in qvel[name][1])
+            velocities.update(zip(places, map(int, columns), strict=True))
+        elif kind is SignalType.MjSensor:
+            sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+            kind_of_sensor = int(model.sensor_type[sensor])
+            joint = int(model.sensor_objid[sensor])
+            if kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTPOS):
+                positions[int(model.jnt_qposadr[joint])] = int(columns[0])
+            elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
+                velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
+    return StateColumns(positions, velocities, twin)
+
+
+def measured_state(
+    model: mujoco.MjModel,
+    recorded: TimeSeries,
+    columns: StateColumns,
+    time: float,
+    half_width: float,
+    base: np.ndarray | None = None,
+) -> np.ndarray:
+    """State vector ``mjSTATE_FULLPHYSICS`` at an instant.
+
+    Args:
+      model: the model.
+      recorded: measured signals.
+      columns: from :func:`state_columns`.
+      time: the instant [s].
+      half_width: half width of the local fit [s]; widened until it holds five samples.
+      base: state that gives what was not measured; the model's defaults where None.
+    """
+    data = mujoco.MjData(model)
+    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    if base is not None:
+        mujoco.mj_setState(model, data, base, spec)
+    value, slope = local_fit(recorded.times, recorded.data, time, half_width)
+    for address, column in columns.positions.items():
+        data.qpos[address] = value[column]
+    for dof in range(model.nv):
+        if dof in columns.velocities:
+            data.qvel[dof] = value[columns.velocities[dof]]
+        elif columns.position_of_velocity.get(dof) in columns.positions:
+            data.qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
+    data.time = time
+    state = np.empty(mujoco.mj_stateSize(model, spec))
+    mujoco.mj_getState(model, data, state, spec)
+    return state
+
+
+def local_fit(
+    times: np.ndarray, data: np.ndarray, time: float, half_width: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Value and slope of a quadratic fitted to the samples about an instant.
+
+    Args:
+      times: ``(n,)`` [s].
+      data: ``(n, columns)``.
+      time: the instant [s].
+      half_width: samples within it are used, or the five nearest if those are fewer [s].
+
+    Returns:
+      Value ``(columns,)`` and slope ``(columns,)`` [1/s] at the instant. With fewer than three
+      samples, the nearest value and a slope of zero.
+    """
+    distance = np.abs(times - time)
+    if len(times) < 3:
+        return data[int(np.argmin(distance))].copy(), np.zeros(data.shape[1])
+    count = max(min(_FEWEST, len(times)), int(np.sum(distance <= half_width)))
+    near = np.sort(np.argpartition(distance, count - 1)[:count])
+    t = times[near] - time
+    scale = max(np.abs(t).max(), 1e-12)
+    basis = np.stack([np.ones_like(t), t / scale, (t / scale) ** 2], axis=1)
+    coefficients = np.linalg.lstsq(basis, data[near], rcond=None)[0]
+    return coefficients[0], coefficients[1] / scale

@@ -1,0 +1,76 @@
+"""Multiple shooting: a long recording as short windows that each start from the measured state.
+
+An open-loop simulation of minutes drifts away from any recording, and its cost has a thousand
+local minima (H. G. Bock 1983 calls for short intervals). Windows keep the prediction near the data.
+"""
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from trueup.errors import SignalError, listing
+from trueup.simulation.engine import Segment
+from trueup.simulation.observation import Window
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.measured_state import measured_state, state_columns
+from trueup.sysid.observed_sequence import ObservationSettings
+
+
+def cut_windows(
+    model: mujoco.MjModel,
+    whole: Window,
+    trajectory: SystemTrajectory,
+    settings: ObservationSettings,
+) -> tuple[Window, ...]:
+    """Cut one long window into windows of ``settings.window`` seconds.
+
+    The first keeps the sequence's initial state, the others start from the measured one.
+
+    Raises:
+      SignalError: the position of a joint was not measured, or a window holds no step.
+    """
+    timestep = whole.timestep
+    steps = round(settings.window / timestep)
+    if steps < 2:
+        raise SignalError(
+            f"windows of {settings.window:g} s hold {steps} steps of {timestep:g} s: "
+            f"make them longer"
+        )
+    columns = state_columns(model, trajectory.sensordata)
+    missing = columns.missing(model)
+    if missing:
+        raise SignalError(
+            f"windows need the measured position of every joint; not measured: {listing(missing)}. "
+            f"Record them, or simulate the sequence in one piece (window: 0)"
+        )
+    segment = whole.segment
+    windows = []
+    for first in range(0, segment.steps, steps):
+        count = min(steps, segment.steps - first)
+        start = segment.start_time + first * timestep
+        state = segment.initial_state
+        if first:
+            state = measured_state(
+                model, trajectory.sensordata, columns, start, settings.state_smoothing, state
+            )
+        piece = Segment(
+            start,
+            state,
+            segment.controls[first : first + count],
+            segment.sequence if first == 0 else "",
+        )
+        # a row belongs to the window in which it is predicted, the last step included
+        slack = 1e-6 * timestep
+        begin = 0 if first == 0 else np.searchsorted(whole.times, start + slack, side="right")
+        end = np.searchsorted(whole.times, start + count * timestep + slack, side="right")
+        if end > begin:
+            windows.append(
+                replace(
+                    whole,
+                    segment=piece,
+                    times=whole.times[begin:end],
+                    measured=whole.measured[begin:end],
+                )
+            )
+    return tuple(windows)
