@@ -1,0 +1,271 @@
+"""The experiment file: what was recorded, what is unknown, how it is fitted.
+
+One YAML file describes an identification completely. Keys that do not exist are errors.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Number = float | list[float]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FrictionHardness(_Part):
+    """Solver parameters of joint friction. MuJoCo's default friction is soft: it creeps, and a fit
+    trades Coulomb friction for viscous friction."""
+
+    solref: tuple[float, float] | None = None
+    """Time constant [s] and damping ratio, or negative stiffness and damping."""
+    solimp: tuple[float, float, float, float, float] | None = None
+    """Impedance of the friction constraint."""
+
+
+class ModelPart(_Part):
+    """The MuJoCo model and the settings of its simulation."""
+
+    file: str
+    """MJCF (or URDF) file, relative to the experiment file."""
+    timestep: float | None = Field(None, gt=0)
+    """Simulation step [s]; the model's own where absent."""
+    integrator: Literal["Euler", "RK4", "implicit", "implicitfast"] | None = None
+    """Integrator; the model's own where absent."""
+    friction: FrictionHardness = FrictionHardness()
+    """Hardness of joint friction."""
+
+
+class SignalPart(_Part):
+    """A column of a recording and its unit."""
+
+    column: str
+    """Name of the column; ``"3"`` is the fourth of a file without a header."""
+    unit: str | None = None
+    """Unit of the column; SI where absent."""
+    scale: float = 1.0
+    """Factor on the column before the unit is converted."""
+    offset: float = 0.0
+    """Subtracted from the column before the factor, such as the encoder count at zero."""
+
+
+class Trim(_Part):
+    """Part of a recording that is used."""
+
+    start: float | None = None
+    """First time [s], on the recording's clock."""
+    end: float | None = None
+    """Last time [s]."""
+
+
+class InitialState(_Part):
+    """Given initial state; joints that are not named keep the model's default."""
+
+    qpos: dict[str, float] = {}
+    """Position by joint [m, rad]."""
+    qvel: dict[str, float] = {}
+    """Velocity by joint [m/s, rad/s]."""
+
+
+class RecordingPart(_Part):
+    """One recording."""
+
+    file: str
+    """File, relative to the experiment file."""
+    name: str | None = None
+    """Name in tables and figures; the file's stem where absent."""
+    model: str | None = None
+    """Name of a variant of the model (such as one with a payload); the main model where absent."""
+    time: str | None = None
+    """Column with the time; guessed from usual names where absent."""
+    time_unit: str = "s"
+    """Unit of the time column."""
+    rate: float | None = Field(None, gt=0)
+    """Samples a second, where there is no time column."""
+    header: bool | None = None
+    """Whether the first line of a text file names the columns; found out where absent."""
+    signals: dict[str, SignalPart | str] = Field(min_length=1)
+    """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column."""
+    controls: dict[str, SignalPart | str] = {}
+    """Actuator -> column."""
+    initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
+    """Initial state: from the recording, the model's default, unknowns of the fit, or given."""
+    trim: Trim = Trim()
+    """Part that is used."""
+
+
+class PriorPart(_Part):
+    """Gaussian belief about a value."""
+
+    mean: float
+    """Expected value."""
+    sd: float = Field(gt=0)
+    """Standard deviation."""
+
+
+class ParameterPart(_Part):
+    """One unknown."""
+
+    target: str | list[str] | None = None
+    """Where it goes in the model; absent for a delay, gain or bias of the measurement."""
+    inertia: str | None = None
+    """Body whose inertia it describes, instead of a target."""
+    inertia_type: Literal["mass", "mass_ipos", "pseudo"] = "mass_ipos"
+    """Parameterisation of the inertia."""
+    start: Number | None = None
+    """Start value; the model's own where absent and there is a target."""
+    bounds: tuple[Number, Number] | None = None
+    """Lower and upper bound."""
+    scale: Literal["linear", "log"] = "linear"
+    """Whether the logarithm is searched."""
+    prior: PriorPart | None = None
+    """Gaussian belief."""
+    frozen: bool = False
+    """Applied, but not fitted."""
+    tied_to: str | None = None
+    """Parameter whose value this one copies."""
+    each: bool = False
+    """With a wildcard: one parameter for each match."""
+    unit: str = ""
+    """Unit, for tables."""
+    description: str = ""
+    """One line, for tables."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> "ParameterPart":
+        if self.target is not None and self.inertia is not None:
+            raise ValueError("give target or inertia, not both")
+        if self.bounds is None and self.tied_to is None and self.inertia is None:
+            raise ValueError("bounds are missing, such as bounds: [0, 1]")
+        return self
+
+
+class SignalWeight(_Part):
+    """How a signal counts."""
+
+    noise: float | None = Field(None, gt=0)
+    """Standard deviation of its noise, in SI units; its spread normalises it where absent."""
+    weight: float = Field(1.0, ge=0)
+    """Factor on its residual; 0 leaves it out."""
+
+
+class GainPart(_Part):
+    """A gain or bias of the measurement."""
+
+    parameter: str
+    """Parameter with the value."""
+    target: Literal["predicted", "measured", "both"] = "predicted"
+    """Side that it changes."""
+
+
+class FilterPart(_Part):
+    """Zero-phase filter on measured signals."""
+
+    kind: Literal["butterworth", "savitzky_golay"] = "butterworth"
+    """Filter."""
+    cutoff: float | None = Field(None, gt=0)
+    """Cut-off [Hz] of the Butterworth filter."""
+    order: int = Field(4, ge=1)
+    """Order."""
+    window: float | None = Field(None, gt=0)
+    """Window [s] of the Savitzky-Golay filter."""
+
+
+class MeasurementPart(_Part):
+    """How sensors turn the true signals into recorded ones. Names may hold wildcards."""
+
+    signals: dict[str, SignalWeight] = {}
+    """Noise and weight by signal."""
+    delays: dict[str, str] = {}
+    """Signal -> parameter with its delay [s]."""
+    gains: dict[str, GainPart | str] = {}
+    """Signal -> parameter with its gain."""
+    biases: dict[str, GainPart | str] = {}
+    """Signal -> parameter with its bias."""
+    filters: dict[str, FilterPart] = {}
+    """Signal -> filter of the measured side."""
+
+
+class SearchPart(_Part):
+    """How the fit searches."""
+
+    method: Literal["mujoco", "scipy", "scipy_parallel_fd"] = "mujoco"
+    """Backend: ours, with a batched Jacobian and line search, or scipy's."""
+    max_iters: int = Field(100, ge=0)
+    """Iterations."""
+    starts: int = Field(1, ge=1)
+    """Start points: the given one, then scrambled Sobol points; the best are polished."""
+    loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = "linear"
+    """Robust loss."""
+    loss_scale: float | Literal["auto"] = "auto"
+    """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
+    robust spread of the residuals."""
+    time_limit: float | None = Field(None, gt=0)
+    """Seconds."""
+    difference: float = Field(1e-6, gt=0)
+    """Relative step of finite differences."""
+
+
+class HeldOut(_Part):
+    """Data that the fit does not see."""
+
+    recordings: list[str] = []
+    """Names of recordings."""
+    fraction: float = Field(0.0, ge=0, lt=1)
+    """Last part of every other recording."""
+    folds: int = Field(0, ge=0)
+    """Folds of a cross-validation over recordings (or over time, for one recording)."""
+
+
+class ConfidencePart(_Part):
+    """Intervals."""
+
+    method: Literal["auto", "classical", "autoregressive", "newey_west", "block_bootstrap"] = "auto"
+    """How noise is taken into account."""
+    level: float = Field(0.95, gt=0.5, lt=1)
+    """Coverage of the intervals."""
+    profile: list[str] = []
+    """Parameters with an interval by profile likelihood as well."""
+
+
+class OutputPart(_Part):
+    """What is written."""
+
+    directory: str | None = None
+    """Run directory; runs/<name> beside the experiment file where absent."""
+    report: bool = True
+    """HTML report."""
+    video: bool = False
+    """Overlay video in the report."""
+
+
+class Experiment(_Part):
+    """An identification, complete."""
+
+    name: str = Field("experiment", pattern=r"^[\w.-]+$")
+    """Name of the run."""
+    model: ModelPart
+    """The model."""
+    variants: dict[str, ModelPart] = {}
+    """Other models with the same unknowns, such as one with a known payload."""
+    recordings: Annotated[list[RecordingPart], Field(min_length=1)]
+    """What was recorded."""
+    parameters: Annotated[dict[str, ParameterPart], Field(min_length=1)]
+    """What is unknown."""
+    measurement: MeasurementPart = MeasurementPart()
+    """Sensors."""
+    control: Literal["zoh", "linear"] = "zoh"
+    """Control between samples: held, or interpolated."""
+    window: float = Field(0.0, ge=0)
+    """Windows that start anew from the measured state [s]; 0: one simulation a recording."""
+    search: SearchPart = SearchPart()
+    """The fit."""
+    held_out: HeldOut = HeldOut(fraction=0.25)
+    """Validation."""
+    confidence: ConfidencePart = ConfidencePart()
+    """Intervals."""
+    output: OutputPart = OutputPart()
+    """Files."""
+    seed: int = Field(0, ge=0)
+    """Seed of everything random."""
