@@ -1,0 +1,63 @@
+"""Ctrl-C and SIGTERM while a study runs."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+_NOTE = b"\nFinishing this generation, then saving. Press Ctrl-C again to stop at once.\n"
+
+
+class Interrupts:
+    """Turn Ctrl-C and SIGTERM into a wish to stop; a context manager.
+
+    The first Ctrl-C lets the generation in progress finish. A second one, and SIGTERM (which a
+    batch system follows with a kill), stop the evaluation at once: that generation is computed
+    again on resume. Nothing else is ever cut off, a commit least of all.
+
+    Signals reach Python in its main thread only; in another thread this object does nothing.
+    """
+
+    def __init__(self, verbose: bool = True):
+        self._verbose = verbose
+        self._former: dict[int, Any] = {}
+        self._abort = False
+        self._abortable = False
+        self.requested: str | None = None
+        """Name of the signal that asked to stop, or None."""
+
+    def __enter__(self) -> "Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._former[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._former.items():
+            # None: the former handler was not installed from Python and cannot be put back.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    @contextlib.contextmanager
+    def abortable(self) -> Iterator[None]:
+        """Within this block a wish to stop at once raises KeyboardInterrupt."""
+        self._abortable = True
+        try:
+            if self._abort:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._abortable = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        again = self.requested is not None
+        self.requested = signal.Signals(number).name
+        self._abort = again or number == signal.SIGTERM
+        if self._abort and self._abortable:
+            raise KeyboardInterrupt
+        if self._verbose and not self._abort:
+            # Written past the buffers: a handler may run in the middle of a write to them.
+            with contextlib.suppress(OSError):
+                os.write(2, _NOTE)

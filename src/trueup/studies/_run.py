@@ -1,0 +1,336 @@
+"""The loop of a study: ask, evaluate, tell, save; and on again after whatever stopped it."""
+
+import contextlib
+import hashlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError, listing
+from trueup.fitting.solution import Solution, Status
+from trueup.studies._checkpoint import Checkpoints
+from trueup.studies._interrupts import Interrupts
+from trueup.studies.atomic import to_json
+from trueup.studies.budget import Budget
+from trueup.studies.event_log import EventLog
+from trueup.studies.progress import Progress
+from trueup.studies.run_directory import RunDirectory
+from trueup.studies.store import Store
+
+
+class ResumableSearch(Protocol):
+    """A search that a study can run: it neither loops nor touches a file.
+
+    It may also offer ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
+    ``problem.costs(X, failures)``), ``costs_of(answer) -> (n,) or (n, k)`` (otherwise the answer
+    itself) and ``info() -> dict`` of numbers that go into the history, such as a step size.
+
+    :meth:`state` and :meth:`from_state` carry everything that later answers depend on, the state of
+    the random generator included: that makes a resumed history equal to an uninterrupted one.
+    """
+
+    x: np.ndarray
+    """Best candidate so far ``(p,)``."""
+    cost: float
+    """Its cost, infinite as long as there is none."""
+    message: str
+    history: list[dict[str, Any]]
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        ...
+
+    def tell(self, X: np.ndarray, answer: Any, failures: dict[int, str]) -> None:
+        """Take the answer for the batch that :meth:`ask` gave."""
+        ...
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: JSON values and arrays."""
+        ...
+
+    def from_state(self, state: dict[str, Any], space: Any) -> "ResumableSearch":
+        """A search that goes on from :meth:`state`; a class method."""
+        ...
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What :func:`run` tells its callbacks after each generation."""
+
+    number: int
+    """From 0."""
+    evaluations: int
+    """Evaluated candidates, up to and with this generation."""
+    seconds: float
+    """Time of the study, earlier sittings included [s]."""
+    x: np.ndarray
+    """Best candidate so far ``(p,)``."""
+    cost: float
+    """Its cost."""
+
+
+def run(
+    problem: Any,
+    search: Any,
+    directory: RunDirectory,
+    *,
+    settings: dict[str, Any] | None = None,
+    resume: bool = False,
+    budget: Budget | None = None,
+    on_generation: Callable[[Generation], None] | None = None,
+    on_best: Callable[[Generation], None] | None = None,
+    describe: Callable[[np.ndarray], Any] | None = None,
+    verbose: bool = True,
+) -> Solution:
+    """Run a search to its end, saving it so that it can always be resumed.
+
+    Ctrl-C lets the generation in progress finish, saves, and returns a solution with the status
+    ``INTERRUPTED``; a second Ctrl-C, and SIGTERM, stop at once. Whatever stops the process, a
+    resumed study has the history that it would have had without the stop, bit for bit, on the same
+    machine with the same versions and number of threads.
+
+    Args:
+        problem: what is minimised; offers ``space`` and ``costs`` (or what ``search`` evaluates).
+        search: the optimiser at its start, see :class:`ResumableSearch`. On resume it gives its
+            class, and its state comes from the run directory.
+        directory: run directory; held by this process meanwhile.
+        settings: plain settings that the history depends on. On resume they have to be the same.
+        resume: go on with the study in ``directory``; one that saved nothing starts anew.
+        budget: where to stop at the latest; may be another one on resume.
+        on_generation: called after each generation.
+        on_best: called when a generation improved the best cost.
+        describe: content of ``parameters.json`` for a candidate ``(p,)``; values by name, with
+            cost, generation and evaluations, unless given.
+        verbose: show the progress on the error stream.
+
+    Returns:
+        The best candidate, also after an interrupt.
+
+    Raises:
+        RunDirectoryError: the directory is in use, holds a study (without ``resume``), or one of
+            another problem or version; or a checkpoint cannot be written: the last good one is
+            kept.
+    """
+    names = tuple(problem.space.names)
+    budget = budget or Budget()
+    settings_hash = _hash(problem, search, settings or {})
+    with directory.lock(), Interrupts(verbose) as interrupts, Progress(verbose) as progress:
+        log = EventLog(directory.log)
+        with _open_store(directory, names, settings_hash, resume) as store:
+            loop = _Loop(problem, search, store, Checkpoints(directory, store, log), budget)
+            loop.describe, loop.on_generation, loop.on_best = describe, on_generation, on_best
+            loop.restore()
+            log.write(
+                "resume" if loop.generation else "start",
+                generation=loop.generation,
+                evaluations=store.evaluations,
+            )
+            try:
+                status, message = loop.go(interrupts, progress)
+            except BaseException as error:
+                # On a full disk the log fails too; the error that ended the run is the one to show.
+                with contextlib.suppress(RunDirectoryError):
+                    log.write("error", kind=type(error).__name__, message=str(error))
+                raise
+            if status is Status.INTERRUPTED:
+                message += f"; the run in {directory.path} continues with --resume"
+            log.write("end", status=status, message=message, cost=loop.search.cost)
+            return loop.solution(names, status, message)
+
+
+class _Loop:
+    describe: Callable[[np.ndarray], Any] | None = None
+    on_generation: Callable[[Generation], None] | None = None
+    on_best: Callable[[Generation], None] | None = None
+
+    def __init__(
+        self, problem: Any, search: Any, store: Store, checkpoints: Checkpoints, budget: Budget
+    ):
+        self.problem = problem
+        self.search = search
+        self.store = store
+        self.checkpoints = checkpoints
+        self.budget = budget
+        self.generation = 0  # number of the next one
+        self.failed = 0
+        self._earlier = 0.0
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return self._earlier + time.perf_counter() - self._started
+
+    def restore(self) -> None:
+        """Go on from the last checkpoint, if there is one."""
+        last = self.store.last_state()
+        if last is not None:
+            number, state = last
+            self.search = self.search.from_state(state, self.problem.space)
+            self.generation = number + 1
+            self.failed = self.store.failed_evaluations()
+            self._earlier = self.store.seconds()
+        self._started = time.perf_counter()
+
+    def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
+        end = self._end(interrupts)
+        while end is None:
+            X = self.search.ask()
+            failures: dict[int, str] = {}
+            try:
+                with interrupts.abortable():
+                    answer = self._evaluate(X, failures)
+            except KeyboardInterrupt:
+                # The search has been asked and not told: its state is not one to go on from, so
+                # what was recorded since the last checkpoint goes too and is computed again.
+                return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+            former_cost = self.search.cost
+            self.search.tell(X, answer, failures)
+            self._record(X, answer, failures, improved=self.search.cost < former_cost)
+            if self.checkpoints.is_due:
+                self._save()
+            progress.update(
+                f"generation {self.generation}, {self.store.evaluations} evaluations, "
+                f"cost {self.search.cost:.6g}",
+                self.budget.fraction(self.store.evaluations, self.generation, self.seconds),
+            )
+            end = self._end(interrupts)
+        self._save()
+        return end
+
+    def solution(self, names: tuple[str, ...], status: Status, message: str) -> Solution:
+        x = np.array(self.search.x, float)
+        return Solution(
+            parameters=dict(zip(names, map(float, x), strict=True)),
+            x=x,
+            cost=float(self.search.cost),
+            status=status,
+            message=message,
+            history=list(self.search.history),
+            stats={
+                "seconds": self.seconds,
+                "evaluations": self.store.evaluations,
+                "failed_evaluations": self.failed,
+                "generations": self.generation,
+            },
+        )
+
+    def _evaluate(self, X: np.ndarray, failures: dict[int, str]) -> Any:
+        if hasattr(self.search, "evaluate"):
+            return self.search.evaluate(self.problem, X, failures)
+        return self.problem.costs(X, failures)
+
+    def _record(self, X: np.ndarray, answer: Any, failures: dict[int, str], improved: bool) -> None:
+        costs = self.search.costs_of(answer) if hasattr(self.search, "costs_of") else answer
+        info = self.search.info() if hasattr(self.search, "info") else None
+        seconds = self.seconds
+        self.store.record(self.generation, X, costs, failures, info=info, seconds=seconds)
+        self.failed += len(failures)
+        if self.on_best is not None or self.on_generation is not None:
+            event = Generation(
+                self.generation,
+                self.store.evaluations,
+                seconds,
+                np.array(self.search.x, float),
+                float(self.search.cost),
+            )
+            if improved and self.on_best is not None:
+                self.on_best(event)
+            if self.on_generation is not None:
+                self.on_generation(event)
+        self.generation += 1
+
+    def _save(self) -> None:
+        cost = float(self.search.cost)
+        self.checkpoints.save(
+            self.search.state(),
+            self.generation - 1,
+            cost,
+            self._parameters if math.isfinite(cost) else None,
+        )
+
+    def _parameters(self) -> Any:
+        x = np.array(self.search.x, float)
+        if self.describe is not None:
+            return self.describe(x)
+        return {
+            "parameters": dict(zip(self.store.names, x.tolist(), strict=True)),
+            "cost": float(self.search.cost),
+            "generation": self.generation - 1,
+            "evaluations": self.store.evaluations,
+        }
+
+    def _end(self, interrupts: Interrupts) -> tuple[Status, str] | None:
+        status = self.search.done()
+        if status is not None:
+            message = self.search.message or f"{status.value} at cost {self.search.cost:.6g}"
+            return status, message
+        spent = self.budget.spent(
+            self.store.evaluations, self.generation, self.seconds, self.search.cost
+        )
+        if spent is not None:
+            return spent
+        if interrupts.requested is not None:
+            return Status.INTERRUPTED, f"stopped at cost {self.search.cost:.6g}"
+        return None
+
+
+def _open_store(
+    directory: RunDirectory, names: tuple[str, ...], settings_hash: str, resume: bool
+) -> Store:
+    if Store.is_blank(directory.study):
+        return Store.create(directory.study, names, settings_hash)
+    store = Store.open(directory.study, writable=True)
+    try:
+        _check_same(store, directory, names, settings_hash, resume)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _check_same(
+    store: Store,
+    directory: RunDirectory,
+    names: tuple[str, ...],
+    settings_hash: str,
+    resume: bool,
+) -> None:
+    if not resume:
+        raise RunDirectoryError(
+            f"{directory.path} already holds a study: continue it with --resume, or choose "
+            "another --output"
+        )
+    if store.names != names:
+        raise RunDirectoryError(
+            f"{directory.study} belongs to another problem: its parameters are "
+            f"{listing(store.names)}, those of this one {listing(names)}. Choose another --output"
+        )
+    if store.settings_hash != settings_hash:
+        raise RunDirectoryError(
+            f"{directory.study} was made with other bounds, start values or settings, or another "
+            "search: resume it with the experiment it was started with, or choose another --output"
+        )
+
+
+def _hash(problem: Any, search: Any, settings: dict[str, Any]) -> str:
+    """Hash of what the history depends on, as far as it is known here."""
+    space = problem.space
+    identity = {
+        "names": space.names,
+        "space": {
+            name: getattr(space, name)
+            for name in ("lower", "upper", "start", "log")
+            if hasattr(space, name)
+        },
+        "search": type(search).__name__,
+        "settings": settings,
+    }
+    return hashlib.sha256(to_json(identity, sort_keys=True).encode()).hexdigest()

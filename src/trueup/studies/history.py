@@ -1,0 +1,56 @@
+"""What a study has evaluated, as arrays."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class History:
+    """Every evaluation of a study, a row each, in the order in which they were asked."""
+
+    names: tuple[str, ...]
+    """Names of the parameters, ``p`` of them."""
+    generation: np.ndarray
+    """Generation of each evaluation ``(n,)``, from 0."""
+    candidate: np.ndarray
+    """Number of each evaluation within its generation ``(n,)``, from 0."""
+    X: np.ndarray
+    """Candidates ``(n, p)``."""
+    costs: np.ndarray
+    """Costs ``(n, k)``, NaN where a cost was not a number."""
+    reasons: dict[int, str]
+    """Why a candidate was invalid, by row."""
+    generations: list[dict[str, Any]]
+    """For each one ``generation``, ``evaluations``, ``seconds`` [s], and the search's own info."""
+
+
+def history_from_rows(
+    names: tuple[str, ...],
+    evaluations: Sequence[tuple[Any, ...]],
+    generations: Sequence[tuple[Any, ...]],
+) -> History:
+    """Return the history of rows of the tables ``evaluations`` and ``generations`` of a store."""
+    objectives = [_objectives(cost, several) for _, _, _, cost, several, _ in evaluations]
+    X = np.frombuffer(b"".join(row[2] for row in evaluations), "<f8").astype(float)
+    return History(
+        names=names,
+        generation=np.array([row[0] for row in evaluations], dtype=int),
+        candidate=np.array([row[1] for row in evaluations], dtype=int),
+        X=X.reshape(len(evaluations), len(names)),
+        costs=np.array(objectives, dtype=float) if objectives else np.empty((0, 1)),
+        reasons={i: row[5] for i, row in enumerate(evaluations) if row[5] is not None},
+        generations=[
+            {"generation": number, "evaluations": count, "seconds": seconds, **json.loads(info)}
+            for number, count, seconds, info in generations
+        ],
+    )
+
+
+def _objectives(cost: float | None, several: bytes | None) -> list[float]:
+    if several is not None:
+        return np.frombuffer(several, "<f8").tolist()
+    return [np.nan if cost is None else cost]

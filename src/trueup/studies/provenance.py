@@ -1,0 +1,206 @@
+"""Where a result comes from: versions, machine, seed, settings and the hash of every input file.
+
+What is collected may be published with a result. It holds no host name, no user name, no password
+and no path that tells how a home folder is laid out.
+"""
+
+import datetime
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from trueup._version import __version__
+from trueup.errors import RunDirectoryError
+from trueup.studies.atomic import to_plain
+
+#: Version of the layout of the collected block.
+FORMAT_VERSION = 1
+
+_PACKAGES = ("numpy", "scipy", "mujoco", "numba")
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+_MASK = "***"
+_SECRET = re.compile(
+    r"(^|[-_.])(pass|passwd|password|passphrase|secret|secrets|token|credentials?|auth|apikey"
+    r"|api[-_.]?key|access[-_.]?key|private[-_.]?key)($|[-_.])",
+    re.IGNORECASE,
+)
+_LOGIN_IN_URL = re.compile(r"(?<=://)[^/\s@]+@")
+_HOME = re.compile(r"(/home|/Users|/var/home)/[^/\s:;,'\"]+|(?<![\w/])/root(?![\w-])")
+
+
+def collect(
+    seed: int | None,
+    inputs: Iterable[str | os.PathLike[str]],
+    settings: dict[str, Any],
+    *,
+    relative_to: str | os.PathLike[str] | None = None,
+    arguments: Sequence[str] | None = None,
+    packages: Sequence[str] = _PACKAGES,
+) -> dict[str, Any]:
+    """Return the provenance of a run that starts now, as plain data.
+
+    Args:
+        seed: seed of the run's random numbers.
+        inputs: files (or folders, such as a data set) that the run reads.
+        settings: resolved settings of the run.
+        relative_to: folder of the experiment file. An input below it is named relative to it,
+            any other by its file name alone.
+        arguments: command line; that of this process unless given. Values of options that name a
+            password, token or key are masked, and so are the logins in addresses.
+        packages: distributions whose installed versions are recorded, without importing them.
+
+    Returns:
+        dict with ``format_version``, ``started`` (UTC), ``seed``, ``versions``, ``platform``,
+        ``arguments``, ``inputs`` (``name``, ``sha256``, ``size`` [bytes]) and ``settings``.
+
+    Raises:
+        RunDirectoryError: an input does not exist or cannot be read.
+    """
+    folder = None if relative_to is None else Path(relative_to).resolve()
+    arguments = sys.argv if arguments is None else arguments
+    return {
+        "format_version": FORMAT_VERSION,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "seed": None if seed is None else int(seed),
+        "versions": _versions(packages),
+        "platform": _platform(),
+        "arguments": _masked_arguments(arguments, folder),
+        "inputs": [_input(Path(path), folder) for path in inputs],
+        "settings": to_plain(_masked(settings, folder)),
+    }
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file; of a folder, that of its sorted file names and file hashes.
+
+    Raises:
+        RunDirectoryError: the path does not exist or cannot be read.
+    """
+    return _hash_and_size(Path(path))[0]
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {
+        "trueup": __version__,
+        "python": platform.python_version(),
+    }
+    for package in packages:
+        try:
+            versions[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            versions[package] = None
+    return versions
+
+
+def _platform() -> dict[str, Any]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cpu_count": os.cpu_count(),
+        "cpu_count_usable": usable,
+        # The number of threads can change the order of a sum, and with it the last digits.
+        "thread_limits": {
+            name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ
+        },
+    }
+
+
+def _input(path: Path, folder: Path | None) -> dict[str, Any]:
+    digest, size = _hash_and_size(path)
+    return {"name": _portable(path, folder), "sha256": digest, "size": size}
+
+
+def _hash_and_size(path: Path) -> tuple[str, int]:
+    try:
+        if not path.is_dir():
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                return digest, os.fstat(file.fileno()).st_size
+        total, size = hashlib.sha256(), 0
+        for member in sorted(p for p in path.rglob("*") if p.is_file()):
+            member_digest, member_size = _hash_and_size(member)
+            total.update(f"{member.relative_to(path).as_posix()}\0{member_digest}\n".encode())
+            size += member_size
+        return total.hexdigest(), size
+    except OSError as error:
+        raise RunDirectoryError(
+            f"cannot read the input {path}: {error.strerror or error}. "
+            "Each input is hashed, so that the result says what it was computed from"
+        ) from error
+
+
+def _portable(path: PurePath, folder: Path | None) -> str:
+    """Name a path without telling where it lies on this machine."""
+    resolved = Path(path).resolve()
+    if folder is not None and resolved.is_relative_to(folder):
+        return resolved.relative_to(folder).as_posix()
+    return resolved.name or "/"
+
+
+def _masked(value: Any, folder: Path | None) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: _MASK if _is_secret(key) and v is not None else _masked(v, folder)
+            for key, v in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_masked(v, folder) for v in value]
+    if isinstance(value, PurePath):
+        return _portable(value, folder) if value.is_absolute() else _masked_text(str(value), folder)
+    if isinstance(value, str):
+        return _masked_text(value, folder)
+    return value
+
+
+def _masked_arguments(arguments: Sequence[str], folder: Path | None) -> list[str]:
+    masked: list[str] = []
+    for position, argument in enumerate(arguments):
+        name, separator, value = argument.partition("=")
+        is_option = argument.startswith("-")
+        if position == 0:
+            masked.append(PurePath(argument).name)
+        elif _follows_secret(arguments, position):
+            masked.append(_MASK)
+        elif separator and (_is_secret(name.lstrip("-"))):
+            masked.append(f"{name}={_MASK}")
+        elif separator and is_option:
+            masked.append(f"{name}={_masked_text(value, folder)}")
+        else:
+            masked.append(_masked_text(argument, folder))
+    return masked
+
+
+def _follows_secret(arguments: Sequence[str], position: int) -> bool:
+    option = arguments[position - 1]
+    return (
+        option.startswith("--")
+        and "=" not in option
+        and _is_secret(option[2:])
+        and not arguments[position].startswith("--")
+    )
+
+
+def _masked_text(text: str, folder: Path | None) -> str:
+    text = _LOGIN_IN_URL.sub(f"{_MASK}@", text)
+    # A ROS topic starts with a slash too: only what lies in an existing folder is a path.
+    if text.startswith("/") and "\n" not in text and len(text) < 4096:
+        path = Path(text)
+        if path.parent != Path("/") and path.parent.is_dir():
+            return _portable(path, folder)
+    return _HOME.sub("~", text.replace(str(Path.home()), "~") if str(Path.home()) != "/" else text)
+
+
+def _is_secret(name: object) -> bool:
+    return isinstance(name, str) and _SECRET.search(name) is not None
