@@ -1,8 +1,8 @@
 """The gray-box problem: parameters in, differences between recordings and simulation out."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +11,13 @@ from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGr
 from trueup.parameters import ParameterDict
 from trueup.simulation.engine import BatchEngine
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import MeasurementModel, Window, WindowReader, apply_changes
+from trueup.simulation.observation import (
+    GainOrBias,
+    MeasurementModel,
+    Window,
+    WindowReader,
+    apply_changes,
+)
 from trueup.simulation.variants import BuildModel, ModelVariants
 from trueup.sysid.observed_sequence import (
     ObservationSettings,
@@ -33,6 +39,8 @@ class _Group:
     """Sequence of each window."""
     first_rows: list[int]
     """First residual row of each window."""
+    measurements: list[MeasurementModel] = field(default_factory=list)
+    """Delays, gains and biases of each sequence's channels."""
 
 
 class GrayBoxProblem(Problem):
@@ -45,7 +53,8 @@ class GrayBoxProblem(Problem):
       parameters: all parameters; the free ones are the unknowns.
       models_sequences: models with their recordings.
       settings: which channels, how they are weighted, how clocks and controls are read.
-      measurement: delays, gains and biases of the sensors.
+      measurement: delays, gains and biases of the sensors; a function gives them for the signal
+        of each channel, where sequences hold different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.
 
@@ -60,7 +69,7 @@ class GrayBoxProblem(Problem):
         parameters: ParameterDict,
         models_sequences: Sequence[ModelSequences],
         settings: ObservationSettings | None = None,
-        measurement: MeasurementModel | None = None,
+        measurement: MeasurementModel | Callable[[tuple[str, ...]], MeasurementModel] | None = None,
         build_model: BuildModel | None = None,
         n_threads: int = 0,
     ):
@@ -84,6 +93,11 @@ class GrayBoxProblem(Problem):
             for name, trajectory in zip(models.sequence_name, models.measured_rollout, strict=True):
                 observed = observe(variants.model, name, trajectory, self.settings, delays)
                 group.sequences.append(observed)
+                group.measurements.append(
+                    self.measurement(observed.signal_names)
+                    if callable(self.measurement)
+                    else self.measurement
+                )
                 self.sequence_names.append(name)
                 for window in observed.windows:
                     group.windows.append(window)
@@ -125,7 +139,8 @@ class GrayBoxProblem(Problem):
         for group, w, rows, predicted in self._predictions(X, failures):
             window = group.windows[w]
             sequence = group.sequences[group.owners[w]]
-            residual = self._residual(window, sequence, rows, predicted, table)
+            changes = group.measurements[group.owners[w]].changes
+            residual = self._residual(window, sequence, changes, rows, predicted, table)
             flat = residual.reshape(len(X), -1)
             bad = ~np.isfinite(flat).all(axis=1)
             bad[[c for c in failures if c < len(X)]] = True
@@ -163,13 +178,12 @@ class GrayBoxProblem(Problem):
         for group, w, rows, predicted in self._predictions(X, failures):
             measured = group.windows[w].measured[None, rows]
             key = offset[id(group)] + group.owners[w]
+            changes = group.measurements[group.owners[w]].changes
             parts.setdefault(key, []).append(
                 (
                     group.first_rows[w] + rows.start,
-                    apply_changes(measured, self.measurement.changes, table, False)
-                    if self.measurement.changes_measured
-                    else measured,
-                    apply_changes(predicted, self.measurement.changes, table, True),
+                    apply_changes(measured, changes, table, False),
+                    apply_changes(predicted, changes, table, True),
                 )
             )
         out = []
@@ -188,9 +202,14 @@ class GrayBoxProblem(Problem):
     ) -> Iterator[tuple[_Group, int, slice, np.ndarray]]:
         """Windows' rows and predictions ``(n, rows, C)``, before gains and biases."""
         table = self.parameters.value_table(X)
-        delays = {c: table[name][:, 0] for c, name in self.measurement.delays.items()}
         for group in self._groups:
-            readers = [WindowReader(w, delays) for w in group.windows]
+            readers = [
+                WindowReader(
+                    w,
+                    {c: table[p][:, 0] for c, p in group.measurements[owner].delays.items()},
+                )
+                for w, owner in zip(group.windows, group.owners, strict=True)
+            ]
             models = group.variants.models(X, failures)
             writes = group.variants.field_writes(X)
             for block in group.engine.run(len(X), writes, models, failures):
@@ -205,14 +224,14 @@ class GrayBoxProblem(Problem):
         self,
         window: Window,
         sequence: ObservedSequence,
+        changes: tuple[GainOrBias, ...],
         rows: slice,
         predicted: np.ndarray,
         table: Mapping[str, np.ndarray],
     ) -> np.ndarray:
-        changes = self.measurement.changes
         predicted = apply_changes(predicted, changes, dict(table), True)
         measured = window.measured[None, rows]
-        if not self.measurement.changes_measured:
+        if not any(c.on_measured for c in changes):
             residual = measured - predicted
             residual *= sequence.weights
             return residual
@@ -223,7 +242,10 @@ class GrayBoxProblem(Problem):
         return (measured - predicted) * weights[:, None, :]
 
     def _delay_range(self) -> tuple[float, float]:
-        names = set(self.measurement.delays.values())
+        if callable(self.measurement):
+            names = set(getattr(self.measurement, "delay_parameters", ()))
+        else:
+            names = set(self.measurement.delays.values())
         if not names:
             return 0.0, 0.0
         params = [self.parameters[name] for name in names]
