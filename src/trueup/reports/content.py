@@ -1,0 +1,138 @@
+"""Plain parts of a report: text, notes, trusted HTML, code, groups and rows of parts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trueup.reports.rendering import Content, Context, as_contents
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+__all__ = ["Code", "Content", "Group", "Html", "Note", "Row", "Text", "Yaml"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs of plain text; an empty line starts a new paragraph."""
+
+    text: str
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the paragraphs, escaped."""
+        paragraphs = [part.strip() for part in self.text.split("\n\n") if part.strip()]
+        return context.render("text.html", paragraphs=paragraphs, css_class="text")
+
+
+@dataclass(frozen=True)
+class Note:
+    """Small print below a figure or a table."""
+
+    text: str
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the note, escaped."""
+        return context.render("text.html", paragraphs=[self.text], css_class="text note")
+
+
+@dataclass(frozen=True)
+class Html:
+    """HTML that is inserted as it is. The caller answers for it: nothing is escaped."""
+
+    source: str
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the source unchanged."""
+        from markupsafe import Markup
+
+        return Markup(self.source)
+
+    def __html__(self) -> str:
+        """Return the source: templates and table cells take it as safe."""
+        return self.source
+
+
+@dataclass(frozen=True)
+class Code:
+    """A block of code or of a file, with a button that copies it.
+
+    Attributes:
+        text: what is shown, as it is.
+        title: a line above it, such as the file's name.
+        language: named beside the title.
+        collapsed: shown folded, for long files; needs a title.
+    """
+
+    text: str
+    title: str = ""
+    language: str = ""
+    collapsed: bool = False
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the block, escaped."""
+        return context.render("code.html", code=self)
+
+
+@dataclass(frozen=True)
+class Yaml:
+    """Plain data (mappings, lists, numbers, strings) shown as YAML."""
+
+    data: object
+    title: str = ""
+    collapsed: bool = False
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the data as a code block."""
+        import yaml
+
+        text = yaml.safe_dump(self.data, sort_keys=False, allow_unicode=True)
+        return Code(text.rstrip("\n"), self.title, "yaml", self.collapsed).markup(context)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts below a heading of their own, inside a section.
+
+    Attributes:
+        title: the heading.
+        content: one part or a sequence of parts.
+        collapsed: ``None`` is a plain heading; ``True`` or ``False`` make the group foldable and
+            say how it starts. Figures in a folded group are drawn when it is opened.
+    """
+
+    title: str
+    content: "Content | str | Sequence[Content | str]"
+    collapsed: bool | None = None
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the heading and its parts."""
+        parts = context.parts(as_contents(self.content))
+        return context.render("group.html", group=self, parts=parts)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Parts side by side where there is room, one below the other on a phone."""
+
+    content: "Sequence[Content | str]"
+    minimum_width: int = 320
+    """Width below which a part goes to the next line [pixels]."""
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the parts in a grid."""
+        parts = context.parts(as_contents(list(self.content)))
+        return context.render("row.html", parts=parts, minimum_width=int(self.minimum_width))
+
+
+def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    """Return nested plain data as rows (key, text), keys joined by dots."""
+    rows: list[tuple[str, str]] = []
+    for key, value in provenance.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            rows.extend(provenance_rows(value, f"{name}."))
+        elif isinstance(value, list | tuple):
+            rows.append((name, ", ".join(str(entry) for entry in value)))
+        else:
+            rows.append((name, str(value)))
+    return rows

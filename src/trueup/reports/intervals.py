@@ -1,0 +1,253 @@
+"""Parameters with their intervals against their bounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueup.errors import ReportError
+from trueup.reports.figure import (
+    Figure,
+    Json,
+    LegendEntry,
+    Plot,
+    checked_names,
+    plotly_text,
+    shortened,
+)
+from trueup.reports.numbers import broadcast, format_interval, format_number, rounded_to_span
+
+_ROW_HEIGHT = 56
+_AT_BOUND = 1e-3
+_OVERHANG = 0.03
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One parameter, every position a share of its track: 0 the lower bound, 1 the upper."""
+
+    name: str
+    text: str
+    track: tuple[float, float]
+    track_texts: tuple[str, str]
+    value: float
+    low: float
+    high: float
+    initial: float
+    nominal: float
+    hover: str
+    tone: str
+
+
+def interval_figure(
+    names: Sequence[str],
+    values: ArrayLike,
+    *,
+    half_widths: ArrayLike | None = None,
+    low: ArrayLike | None = None,
+    high: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    initial: ArrayLike | None = None,
+    nominal: ArrayLike | None = None,
+    units: Sequence[str] | str = "",
+    log: bool | Sequence[bool] = False,
+    title: str = "",
+    caption: str = "",
+) -> Figure:
+    """Return one line a parameter: its bounds as a track, its value and interval on it.
+
+    Parameters of any unit stand below each other because each has its own track from its lower to
+    its upper bound. A parameter at a bound, or whose interval is infinite or wider than its bounds,
+    has the colour of a warning. Without bounds the track covers all that is shown.
+
+    Args:
+        names: p names.
+        values: identified values (p,).
+        half_widths: half the width of the symmetric intervals (p,); or
+        low: lower ends of the intervals (p,), with
+        high: upper ends (p,). What is infinite covers the track; NaN: no interval.
+        lower: lower bounds (p,).
+        upper: upper bounds (p,).
+        initial: values at which the fit began (p,).
+        nominal: values of the model as given (p,).
+        units: one, or one a parameter.
+        log: the track is logarithmic: one answer, or one a parameter (needs positive bounds;
+            otherwise it stays linear).
+        title: heading.
+        caption: small print.
+
+    Raises:
+        ReportError: an array has not one entry a name, or intervals are given in both ways.
+    """
+    centre = _column("values", values, len(names))
+    names = checked_names(names, centre.size, "intervals")
+    if half_widths is not None and (low is not None or high is not None):
+        raise ReportError("give intervals either by half_widths or by low and high, not by both")
+    if half_widths is not None:
+        half = np.abs(_column("half_widths", half_widths, centre.size))
+        interval_low, interval_high = centre - half, centre + half
+    else:
+        interval_low = _column("low", low, centre.size)
+        interval_high = _column("high", high, centre.size)
+    columns = [
+        _column(name, array, centre.size)
+        for name, array in (
+            ("lower", lower), ("upper", upper), ("initial", initial), ("nominal", nominal)
+        )
+    ]
+    unit_texts = [str(unit) for unit in broadcast(units, centre.size)]
+    logs = [bool(flag) for flag in broadcast(log, centre.size)]
+    rows = [
+        _row(names[k], unit_texts[k], logs[k], centre[k], interval_low[k], interval_high[k],
+             *(column[k] for column in columns))
+        for k in range(centre.size)
+    ]
+    return Figure((_plot(rows),), _legend(rows), title, caption)
+
+
+def _column(name: str, array: ArrayLike | None, count: int) -> np.ndarray:
+    if array is None:
+        return np.full(count, np.nan)
+    column = np.array([np.nan if v is None else v for v in np.ravel(array)], dtype=float)  # type: ignore[arg-type]
+    if column.size != count:
+        raise ReportError(f"intervals: {column.size} {name} for {count} names, give one a name")
+    return column
+
+
+def _row(
+    name: str, unit: str, log: bool, value: float, low: float, high: float, lower: float,
+    upper: float, initial: float, nominal: float,
+) -> _Row:
+    shown = np.array([value, low, high, initial, nominal])
+    finite = shown[np.isfinite(shown)]
+    margin = 0.15 * (np.ptp(finite) if finite.size else 0.0) or 0.15 * abs(value) or 1.0
+    start = lower if np.isfinite(lower) else float(finite.min() - margin)
+    end = upper if np.isfinite(upper) else float(finite.max() + margin)
+    if not end > start:
+        start, end = start - abs(margin), end + abs(margin)
+    log = log and start > 0
+
+    def position(x: float) -> float:
+        if np.isnan(x):
+            return np.nan
+        if log:
+            share = (np.log(max(x, 1e-300)) - np.log(start)) / (np.log(end) - np.log(start))
+        else:
+            share = (x - start) / (end - start)
+        return float(np.clip(share, -_OVERHANG, 1 + _OVERHANG))
+
+    unconstrained = bool(np.isfinite([lower, upper]).all() and low <= lower and high >= upper)
+    infinite = bool(np.isinf([low, high]).any())
+    at_bound = _AT_BOUND > min(abs(position(value)), abs(1 - position(value))) and (
+        np.isfinite(lower) or np.isfinite(upper)
+    )
+    number = _value_text(value, low, high)
+    remark = "not determined" if infinite or unconstrained else "at a bound" if at_bound else ""
+    texts = (
+        format_number(lower, 4) if np.isfinite(lower) else "",
+        format_number(upper, 4) if np.isfinite(upper) else "",
+    )
+    details = [("value", value), ("from", low), ("to", high), ("initial", initial),
+               ("nominal", nominal), ("lower bound", lower), ("upper bound", upper)]
+    hover = f"<b>{plotly_text(name)}</b>" + (f" [{plotly_text(unit)}]" if unit else "")
+    hover += "".join(
+        f"<br>{label} {format_number(float(x))}" for label, x in details if not np.isnan(x)
+    )
+    return _Row(
+        name, " · ".join(part for part in (f"{number} {unit}".strip(), remark) if part),
+        (0.0, 1.0), texts, position(value), position(low), position(high), position(initial),
+        position(nominal), hover, "warning" if remark else "fitted",
+    )
+
+
+def _value_text(value: float, low: float, high: float) -> str:
+    if np.isnan(low) or np.isnan(high):
+        return format_number(float(value))
+    above, below = high - value, value - low
+    if np.isinf([above, below]).any() or np.isclose(above, below, rtol=0.02):
+        return format_interval(float(value), float(max(above, below)))
+    return f"{format_number(float(value), 4)} ({format_number(float(low), 4)} to " \
+           f"{format_number(float(high), 4)})"
+
+
+def _plot(rows: list[_Row]) -> Plot:
+    count = len(rows)
+    positions = np.arange(count)
+    tones = [f"@{row.tone}" for row in rows]
+    hovers = [row.hover for row in rows]
+    data = [
+        _points(rows, "nominal", "nominal", {"symbol": "diamond-tall-open", "size": 11,
+                                             "color": "@muted", "line": {"width": 1.5}}),
+        _points(rows, "initial", "initial", {"symbol": "circle-open", "size": 10,
+                                             "color": "@initial", "line": {"width": 2}}),
+        _points(rows, "value", "identified", {"symbol": "circle", "size": 11, "color": tones,
+                                              "line": {"width": 1.5, "color": "@paper"}}),
+    ]
+    data = [trace for trace in data if any(x is not None for x in trace["x"])]
+    for trace in data:
+        trace |= {"hovertext": hovers, "hoverinfo": "text", "y": positions.tolist()}
+    shapes: list[Json] = []
+    for k, row in enumerate(rows):
+        shapes.append(_line(k, *row.track, "@track", 6))
+        if np.isfinite([row.low, row.high]).all():
+            shapes.append(_line(k, row.low, row.high, f"@{row.tone}", 3))
+    layout: Json = {
+        "hovermode": "closest",
+        "margin": {"l": 10, "r": 10, "t": 6, "b": 6},
+        "xaxis": {"range": [-0.06, 1.06], "visible": False},
+        "yaxis": {"range": [count - 0.35, -0.72], "visible": False},
+        "shapes": shapes,
+        "annotations": _annotations(rows, 60),
+    }
+    described = "; ".join(f"{row.name} {row.text}" for row in rows)
+    return Plot(data, layout, "", 14 + _ROW_HEIGHT * count,
+                {"annotations": _annotations(rows, 18)}, description=described)
+
+
+def _points(rows: list[_Row], attribute: str, name: str, marker: Json) -> Json:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "legendgroup": name,
+        "x": rounded_to_span([getattr(row, attribute) for row in rows]),
+        "marker": marker,
+        "cliponaxis": False,
+    }
+
+
+def _line(row: int, start: float, end: float, colour: str, width: float) -> Json:
+    # Two parameters have a value in common only by chance, so rounding to 1e-4 cannot be seen.
+    return {"type": "line", "x0": round(start, 4), "x1": round(end, 4), "y0": row, "y1": row,
+            "layer": "below", "line": {"color": colour, "width": width}}
+
+
+def _annotations(rows: list[_Row], name_length: int) -> list[Json]:
+    annotations: list[Json] = []
+    for k, row in enumerate(rows):
+        above: Json = {"y": k, "yshift": 19, "showarrow": False}
+        below: Json = {"y": k, "yshift": -13, "showarrow": False,
+                       "font": {"size": 10, "color": "@muted"}}
+        annotations += [
+            above | {"x": 0, "xanchor": "left", "text": plotly_text(
+                shortened(row.name, name_length)), "font": {"color": "@ink", "size": 13}},
+            above | {"x": 1, "xanchor": "right", "text": plotly_text(row.text),
+                     "font": {"color": "@warning" if row.tone == "warning" else "@muted"}},
+            below | {"x": 0, "xanchor": "left", "text": row.track_texts[0]},
+            below | {"x": 1, "xanchor": "right", "text": row.track_texts[1]},
+        ]
+    return [annotation for annotation in annotations if annotation["text"]]
+
+
+def _legend(rows: list[_Row]) -> tuple[LegendEntry, ...]:
+    entries = [LegendEntry("identified, with its interval", "fitted", "point", "identified")]
+    if any(row.tone == "warning" for row in rows):
+        entries.append(LegendEntry("at a bound or not determined", "warning", "point"))
+    if any(np.isfinite(row.initial) for row in rows):
+        entries.append(LegendEntry("initial", "initial", "ring", "initial"))
+    if any(np.isfinite(row.nominal) for row in rows):
+        entries.append(LegendEntry("nominal", "muted", "diamond", "nominal"))
+    entries.append(LegendEntry("range of the bounds", "track", "area"))
+    return tuple(entries)

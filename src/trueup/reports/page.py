@@ -1,0 +1,192 @@
+"""The page: sections with anchors, a table of contents, and one file at the end."""
+
+import base64
+import os
+import re
+import tempfile
+import unicodedata
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from trueup._version import __version__
+from trueup.errors import ReportError, listing
+from trueup.reports.content import provenance_rows
+from trueup.reports.findings import checked_tone
+from trueup.reports.palette import DARK, LIGHT, css_variables
+from trueup.reports.rendering import Content, Context, as_content, as_contents, asset
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a heading, an entry in the table of contents and an anchor.
+
+    Attributes:
+        title: the heading.
+        anchor: the address within the page, without ``#``; empty: made from the title.
+        summary: one or two sentences below the heading, a text or a part such as
+            :class:`~trueup.reports.Html`.
+        content: one part or a sequence of parts.
+        collapsed: starts folded; its figures are drawn when it is opened.
+        tone: a severity that marks the entry in the table of contents, or empty.
+
+    Raises:
+        ReportError: the anchor holds characters other than letters, digits, ``-`` and ``_``.
+    """
+
+    title: str
+    anchor: str = ""
+    summary: "str | Content" = ""
+    content: "Content | str | Sequence[Content | str]" = ()
+    collapsed: bool = False
+    tone: str = ""
+
+    def __post_init__(self) -> None:
+        checked_tone(self.tone)
+        if self.anchor and not re.fullmatch(r"[A-Za-z][\w-]*", self.anchor, re.ASCII):
+            raise ReportError(
+                f"section {self.title!r} has the anchor {self.anchor!r}: begin with a letter and "
+                "use letters, digits, '-' and '_'"
+            )
+
+
+class Page:
+    """One self-contained HTML page.
+
+    Args:
+        title: heading and title of the window.
+        subtitle: one line below it.
+        provenance: plain data, may be nested (versions, seed, hashes of inputs): a folded table at
+            the end of the page.
+        lead: parts above the first section, such as :class:`~trueup.reports.KeyFigures` and
+            :class:`~trueup.reports.Findings`.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        subtitle: str = "",
+        provenance: Mapping[str, object] | None = None,
+        lead: "Content | str | Sequence[Content | str]" = (),
+    ):
+        self.title = str(title)
+        self.subtitle = str(subtitle)
+        self.provenance = dict(provenance or {})
+        self.lead: list[Content] = as_contents(lead)
+        self.sections: list[Section] = []
+
+    def add(self, *parts: "Section | Content | str") -> "Page":
+        """Add sections in order; any other part goes above the first section. Returns the page.
+
+        Raises:
+            ReportError: a part cannot be shown, or an anchor is in use already.
+        """
+        for part in parts:
+            if not isinstance(part, Section):
+                self.lead.append(as_content(part))
+                continue
+            used = [section.anchor for section in self.sections if section.anchor]
+            if part.anchor and part.anchor in used:
+                raise ReportError(
+                    f"two sections have the anchor {part.anchor!r} (in use: {listing(used)}): "
+                    "give each its own"
+                )
+            self.sections.append(part)
+        return self
+
+    def html(self) -> str:
+        """Return the whole page as text."""
+        context = Context()
+        context.anchors.update(section.anchor for section in self.sections if section.anchor)
+        lead = context.parts(self.lead)
+        sections = [self._shown_section(section, context) for section in self.sections]
+        return str(
+            context.render(
+                "page.html",
+                page=self,
+                lead=lead,
+                sections=sections,
+                provenance=provenance_rows(self.provenance),
+                version=__version__,
+                light=css_variables(LIGHT),
+                dark=css_variables(DARK),
+                style=asset("report.css"),
+                script=asset("report.js"),
+                plotting_code=plotting_code() if context.figures else "",
+            )
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page and return its path. The file appears whole or not at all.
+
+        Folders on the way are created.
+
+        Raises:
+            ReportError: the file cannot be written.
+        """
+        path = Path(path)
+        content = self.html()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_atomically(path, content)
+        except OSError as error:
+            raise ReportError(
+                f"cannot write the report '{path}': {error.strerror or error}. "
+                "Choose another path or free the folder"
+            ) from error
+        return path
+
+    @staticmethod
+    def _shown_section(section: Section, context: Context) -> dict[str, object]:
+        return {
+            "title": section.title,
+            "anchor": section.anchor or context.claim_anchor(anchor_from(section.title)),
+            "summary": context.parts([section.summary]) if section.summary else [],
+            "parts": context.parts(as_contents(section.content)),
+            "collapsed": section.collapsed,
+            "tone": section.tone,
+        }
+
+
+def anchor_from(title: str) -> str:
+    """Return an anchor made from a title: lower-case ASCII words joined by ``-``."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii")
+    words = re.findall(r"[a-z0-9]+", plain.lower())
+    anchor = "-".join(words) or "section"
+    return anchor if anchor[0].isalpha() else f"section-{anchor}"
+
+
+@lru_cache(maxsize=1)
+def plotting_code() -> str:
+    """Return plotly.js of the installed plotly, compressed (zlib) and in base64.
+
+    The browser unpacks it itself (``DecompressionStream``); a page is 2.8 MB smaller for it, and
+    nothing of it is parsed before the first figure comes into view.
+    """
+    from plotly.offline import get_plotlyjs
+
+    packed = zlib.compress(get_plotlyjs().encode("utf-8"), 9)
+    return base64.b64encode(packed).decode("ascii")
+
+
+def _write_atomically(path: Path, content: str) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        # mkstemp makes files that only their owner reads; a report is an ordinary file.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+__all__ = ["Page", "Section", "anchor_from", "plotting_code"]

@@ -1,0 +1,117 @@
+"""From parts to HTML: the template environment and what a part may ask of the page."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from trueup.errors import ReportError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+@runtime_checkable
+class Content(Protocol):
+    """What can stand in a section: anything with a method ``markup(context)``."""
+
+    def markup(self, context: "Context") -> "Markup":
+        """Return the part as HTML that is safe to insert."""
+        ...
+
+
+@dataclass
+class Context:
+    """What the parts of one page share while it is written.
+
+    Attributes:
+        figures: number of plots so far; zero means that the page needs no plotting code.
+        anchors: anchors in use.
+    """
+
+    figures: int = 0
+    anchors: set[str] = field(default_factory=set)
+
+    def next_figure(self) -> int:
+        """Count one more plot and return its number."""
+        self.figures += 1
+        return self.figures
+
+    def claim_anchor(self, wanted: str) -> str:
+        """Return ``wanted``, with a number appended if another part has it already."""
+        anchor, number = wanted, 2
+        while anchor in self.anchors:
+            anchor, number = f"{wanted}-{number}", number + 1
+        self.anchors.add(anchor)
+        return anchor
+
+    def render(self, template: str, **values: object) -> "Markup":
+        """Return a template filled in; every value that is not markup is escaped."""
+        from markupsafe import Markup
+
+        return Markup(environment().get_template(template).render(**values))
+
+    def parts(self, contents: Iterable["Content | str"]) -> list["Markup"]:
+        """Return each part as HTML; a plain string becomes paragraphs of text."""
+        return [as_content(content).markup(self) for content in contents]
+
+
+def as_content(content: object) -> Content:
+    """Return ``content`` if it is a part, a string as :class:`~trueup.reports.Text`.
+
+    Raises:
+        ReportError: it is neither.
+    """
+    if isinstance(content, str):
+        from trueup.reports.content import Text
+
+        return Text(content)
+    if isinstance(content, type) or not isinstance(content, Content):
+        raise ReportError(
+            f"a report cannot show a {type(content).__name__}: give a string or one of the parts "
+            "of trueup.reports (Table, Figure, Findings, Html, ...)"
+        )
+    return content
+
+
+def as_contents(content: object) -> list[Content]:
+    """Return one part or a sequence of parts as a list."""
+    if isinstance(content, list | tuple):
+        return [as_content(part) for part in content]
+    return [as_content(content)]
+
+
+@lru_cache(maxsize=1)
+def environment() -> "Environment":
+    """Return the template environment: everything is escaped, unknown names are errors."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("trueup.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> "Markup":
+    """Return a style sheet or script of the package, to be put into the page as it is."""
+    from markupsafe import Markup
+
+    folder = resources.files("trueup.reports") / "assets"
+    return Markup((folder / name).read_text(encoding="utf-8"))
+
+
+def json_for_script(value: object) -> "Markup":
+    """Return JSON that can stand inside a ``<script>`` element whatever its strings hold."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)

@@ -1,0 +1,125 @@
+"""Traces: named curves, drawn in one way for each role they have."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueup.errors import ReportError, did_you_mean, listing
+from trueup.reports.decimation import decimate
+from trueup.reports.figure import Json, LegendEntry, plotly_text
+from trueup.reports.numbers import rounded_significant, rounded_to_span
+from trueup.reports.palette import OTHER_SERIES
+
+TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
+
+_WIDTHS = {"measured": 2.4, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
+_DASHES = {"initial": "dash", "trivial": "dot"}
+# Measured lies below; what is compared with it lies on top, the fitted curve last.
+_DRAWING_ORDER = ("measured", "trivial", "initial", "other", "residual", "fitted")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A curve.
+
+    Attributes:
+        name: shown in the legend; traces of one name and style are one entry.
+        times: instants [s], or any other horizontal coordinate, shape (n,).
+        values: samples, shape (n,); what is not finite is a gap.
+        style: the role, which decides on colour and dash. ``"other"`` takes the next free colour.
+        step: the value holds until the next sample (commands held zero-order).
+
+    Raises:
+        ReportError: unknown style, or arrays that do not fit each other.
+    """
+
+    name: str
+    times: ArrayLike
+    values: ArrayLike
+    style: str = "other"
+    step: bool = False
+
+    def __post_init__(self) -> None:
+        styles = get_args(TraceStyle)
+        if self.style not in styles:
+            raise ReportError(
+                f"trace {self.name!r} has the unknown style {self.style!r}: use one of "
+                f"{listing(styles)}.{did_you_mean(self.style, styles)}"
+            )
+        times, values = np.asarray(self.times), np.asarray(self.values)
+        if times.ndim != 1 or times.shape != values.shape:
+            raise ReportError(
+                f"trace {self.name!r} has times of shape {times.shape} and values of shape "
+                f"{values.shape}: both have to be one-dimensional and equally long"
+            )
+
+    @property
+    def group(self) -> str:
+        """Key that the legend and all traces of this name and style share."""
+        return f"{self.style}:{self.name}"
+
+
+def colour_tokens(traces: Sequence[Trace]) -> dict[str, str]:
+    """Return the palette token of each trace group; the groups of style "other" take turns."""
+    tokens: dict[str, str] = {}
+    others = 0
+    for trace in traces:
+        if trace.group in tokens:
+            continue
+        if trace.style == "other":
+            tokens[trace.group] = OTHER_SERIES[others % len(OTHER_SERIES)]
+            others += 1
+        else:
+            tokens[trace.group] = trace.style
+    return tokens
+
+
+def drawing_order(traces: Sequence[Trace]) -> list[Trace]:
+    """Return traces in the order in which they are drawn, the fitted one on top."""
+    return sorted(traces, key=lambda trace: _DRAWING_ORDER.index(trace.style))
+
+
+def line_json(
+    trace: Trace,
+    token: str,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    markers: bool = False,
+    axis: str = "y",
+) -> Json:
+    """Return a trace as plotly.js takes it: decimated, rounded, coloured by its role."""
+    times, values = decimate(trace.times, trace.values)
+    line: Json = {"color": f"@{token}", "width": _WIDTHS.get(trace.style, 1.5)}
+    if trace.style in _DASHES:
+        line["dash"] = _DASHES[trace.style]
+    if trace.step:
+        line["shape"] = "hv"
+    result: Json = {
+        "type": "scatter",
+        "mode": "lines+markers" if markers else "lines",
+        "name": plotly_text(trace.name),
+        "legendgroup": trace.group,
+        "x": rounded_significant(times) if log_x else rounded_to_span(times),
+        "y": rounded_significant(values) if log_y else rounded_to_span(values),
+        "line": line,
+    }
+    if markers:
+        result["marker"] = {"size": 5, "color": f"@{token}"}
+    if axis != "y":
+        result["yaxis"] = axis
+    return result
+
+
+def legend_for(traces: Sequence[Trace], tokens: dict[str, str]) -> tuple[LegendEntry, ...]:
+    """Return one legend entry a trace group, in the order given."""
+    entries = {
+        trace.group: LegendEntry(
+            trace.name, tokens[trace.group], _DASHES.get(trace.style, "line"), trace.group
+        )
+        for trace in traces
+    }
+    return tuple(entries.values())
