@@ -223,7 +223,7 @@ class TimeSeries:
         for name in enabled_sensors:
             signal_type, columns = ts.signal_mapping[name]
             mapping[name] = (signal_type, np.array([place[int(c)] for c in columns], dtype=int))
-        return cls(ts.times, ts.data[..., list(kept)], mapping)
+        return cls(ts.times, ts.data.take(list(kept), axis=-1), mapping)
 
     def get_indices(self, obs_name: str) -> tuple[SignalType, np.ndarray]:
         """Return the type and the columns of a signal.

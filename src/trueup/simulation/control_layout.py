@@ -69,4 +69,4 @@ def control_in_model_order(model: mujoco.MjModel, control: TimeSeries) -> np.nda
         SignalError: see :func:`control_columns`.
     """
     columns = control_columns(model, control)
-    return control.data if columns is None else control.data[:, columns]
+    return control.data if columns is None else control.data.take(columns, axis=1)

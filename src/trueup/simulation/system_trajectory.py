@@ -251,7 +251,7 @@ class SystemTrajectory:
             raise SignalError(
                 "This trajectory has no states to render: simulate it with sysid_rollout first."
             )
-        from trueup.reports.rendering import render_rollout
+        from trueup.simulation.rendering import render_rollout
 
         return render_rollout(
             model=self.model,
