@@ -22,6 +22,8 @@ _KEPT_REST = 0.1
 _LONG_DELAY = 0.1
 _MAX_DELAY = 0.5
 _MOST_CANDIDATES = 8
+# Samples that are compared for a delay: two minutes at 1 kHz.
+_MOST_SAMPLES = 120_000
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def check_excitation(channels: Sequence[Channel]) -> list[Finding]:
 def check_delay(
     times: Array, channels: Sequence[Channel], responses: Mapping[str, str] | None
 ) -> list[Finding]:
-    """Estimate the delay from each control to its response.
+    """Estimate the delay from each control to its response, where the control changes most.
 
     Args:
         times: Sample times (n,) [s], increasing.
@@ -166,13 +168,19 @@ def check_delay(
             compared with every response, and the most strongly related one counts.
     """
     step = float(np.median(np.diff(times)))
-    max_delay = min(_MAX_DELAY, float(times[-1] - times[0]) / 4.0)
+    compared = min(times.size, _MOST_SAMPLES)
+    shortest = float(np.min(times[compared - 1 :] - times[: times.size - compared + 1]))
+    max_delay = min(_MAX_DELAY, shortest / 4.0)
     if max_delay < 4.0 * step:
         return []
     findings = []
     for control, candidates in _candidates(channels, responses):
+        part = _busiest_part(control.values)
         estimates = [
-            (response, estimate_delay(times, control.values, response.values, max_delay))
+            (
+                response,
+                estimate_delay(times[part], control.values[part], response.values[part], max_delay),
+            )
             for response in candidates
         ]
         if not estimates:
@@ -196,6 +204,15 @@ def check_delay(
     return findings
 
 
+def _busiest_part(command: Array) -> slice:
+    """Return where a command changes most, of a length that suffices to time a delay."""
+    if command.size <= _MOST_SAMPLES:
+        return slice(None)
+    travelled = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(command)))))
+    start = int(np.argmax(travelled[_MOST_SAMPLES - 1 :] - travelled[: -_MOST_SAMPLES + 1]))
+    return slice(start, start + _MOST_SAMPLES)
+
+
 def _strength(estimate: DelayEstimate) -> tuple[bool, float]:
     return estimate.reliable, abs(estimate.correlation)
 
@@ -207,11 +224,13 @@ def _candidates(
     named = {c.name: c for c in channels}
     if responses is not None:
         chosen = [(named.get(c), named.get(r)) for c, r in responses.items()]
-        return [(c, [r]) for c, r in chosen if c and r and c.moves and r.moves]
+        return [(c, [r]) for c, r in chosen if c and r and not is_constant(c.values) and r.moves]
+    # A command may well look like noise: white noise is good excitation.
     controls = [c for c in channels if c.role == "control"]
     answers = [c for c in channels if c.role == "position"]
     answers = answers or [c for c in channels if c.role == "velocity"]
     if len(controls) == len(answers):
-        return [(c, [a]) for c, a in zip(controls, answers) if c.moves and a.moves]
+        pairs = [(c, [a]) for c, a in zip(controls, answers) if a.moves]
+        return [(c, a) for c, a in pairs if not is_constant(c.values)]
     moving = [a for a in answers if a.moves][:_MOST_CANDIDATES]
-    return [(c, moving) for c in controls if c.moves]
+    return [(c, moving) for c in controls if not is_constant(c.values)]

@@ -192,7 +192,6 @@ def check_wrapping(channel: Channel, units: Mapping[str, str]) -> list[Finding]:
     jumps = _whole_turns(channel, units)
     if jumps == 0:
         return []
-    return []
     return [
         Finding(
             "wrapping",

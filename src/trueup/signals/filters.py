@@ -84,7 +84,7 @@ def butterworth(
         # Unlike scipy's own padding, this one may be longer than the data: it reflects again.
         widths = [(padding, padding)] + [(0, 0)] * (data.ndim - 1)
         padded = np.pad(data, widths, mode="reflect", reflect_type="odd")
-        filtered = sosfiltfilt(sections, padded, axis=0, padtype=None)
+        filtered = sosfiltfilt(sections, padded, axis=0, padlen=0)
         return np.ascontiguousarray(filtered[padding : padding + data.shape[0]])
 
     return _apply(times, values, irregular, smooth)
