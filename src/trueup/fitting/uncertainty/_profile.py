@@ -168,7 +168,8 @@ class _Profile:
                     return known[value]
 
                 width = max(abs(outer - self.centre), np.finfo(float).tiny)
-                return float(brentq(excess, inner, outer, xtol=tolerance * min(step, width))), False
+                root = brentq(excess, inner, outer, xtol=tolerance * min(step, width))
+                return float(np.asarray(root)), False
             if at_bound:
                 return bound, True
             inner, reach = outer, reach * _EXPANSION
@@ -198,6 +199,4 @@ class _Profile:
                 f"{len(self.failed)} of the fits with {name} held failed and counted as outside."
             )
         (low, low_open), (high, high_open) = ends
-        return ProfileInterval(
-            name, low, high, low_open, high_open, values, costs, tuple(remarks)
-        )
+        return ProfileInterval(name, low, high, low_open, high_open, values, costs, tuple(remarks))

@@ -71,7 +71,9 @@ class SequenceFit:
         """Number of free parameters."""
         return int(self.jacobian.shape[2])
 
-    def blocks(self, columns: np.ndarray, backward: bool = False) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(
+        self, columns: np.ndarray, backward: bool = False
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield ``(rows, Jacobian of these rows and columns)``, in time or against it."""
         step = max(1, BLOCK_VALUES // max(1, self.residuals.shape[1] * self.parameters))
         starts = range(0, self.length, step)

@@ -1,0 +1,131 @@
+"""Sentences that say which combination of parameters a recording cannot tell apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+_SAME = 0.02
+_SMALL_POWERS = (2.0, 3.0, 0.5, 1.0 / 3.0)
+
+
+def direction_sentence(
+    names: Sequence[str],
+    relative: np.ndarray,
+    raw: np.ndarray,
+    by_range: np.ndarray,
+    negative: np.ndarray,
+) -> str:
+    """Say in words which change of these parameters leaves no trace, and what is determined.
+
+    Args:
+        names: The parameters that take part, at least two.
+        relative: ``(n,)`` relative changes, in parts of the value's magnitude or of the range.
+        raw: ``(n,)`` the same changes in units of the parameters.
+        by_range: ``(n,)`` True where ``relative`` refers to the range.
+        negative: ``(n,)`` True where the parameter's value is negative.
+    """
+    both = "both" if len(names) == 2 else "all"
+    logarithmic = np.where(negative, -relative, relative)
+    powers_apply = not by_range.any()
+    subject = _and(names)
+    nothing = "changes nothing that was recorded"
+    if powers_apply and _alike(logarithmic):
+        what = "their ratio" if len(names) == 2 else "their ratios to one another"
+        if len(names) == 2 and _alike(raw):
+            what += " (or, near these values, their difference)"
+        return f"{subject} can only be determined as {what}: raising {both} by 1 % {nothing}"
+    if len(names) == 2 and powers_apply and _alike(logarithmic * [1.0, -1.0]):
+        what = "their product"
+        if _alike(raw * [1.0, -1.0]):
+            what += " (or, near these values, their sum)"
+        return (
+            f"{subject} can only be determined as {what}: raising {names[0]} by 1 % and lowering "
+            f"{names[1]} by 1 % {nothing}"
+        )
+    if len(names) == 2 and _alike(raw):
+        return (
+            f"{subject} can only be determined as their difference: raising both by the same "
+            f"amount {nothing}"
+        )
+    if len(names) == 2 and _alike(raw * [1.0, -1.0]):
+        return (
+            f"{subject} can only be determined as their sum: raising {names[0]} and lowering "
+            f"{names[1]} by the same amount {nothing}"
+        )
+    combination = _power(names, logarithmic) if len(names) == 2 and powers_apply else ""
+    if combination:
+        return (
+            f"{subject} can only be determined as {combination}: "
+            f"{_changes(names, relative, by_range)} together {nothing}"
+        )
+    cure = "the other" if len(names) == 2 else "the others"
+    return (
+        f"{subject} cannot be told apart: {_changes(names, relative, by_range)} together "
+        f"{nothing}; with one of them known, {cure} can be determined"
+    )
+
+
+def weak_sentence(
+    names: Sequence[str], relative: np.ndarray, by_range: np.ndarray, uncertainty: float | None
+) -> str:
+    """Say which parameters are hardly determined.
+
+    Args:
+        names: The parameters that take part, the most uncertain first.
+        relative: ``(n,)`` relative changes.
+        by_range: ``(n,)`` True where ``relative`` refers to the range.
+        uncertainty: Half-width of the 95 % interval along the direction, as a relative change of
+            the first parameter; None where the noise is not known.
+    """
+    subject = _and(names)
+    size = ""
+    if uncertainty is not None:
+        reference = "range" if by_range[0] else "value"
+        size = f": {names[0]} is uncertain by {100.0 * uncertainty:.0f} % of its {reference}"
+    if len(names) == 1:
+        return f"{subject} is hardly determined by what was recorded{size}"
+    return (
+        f"{subject} are hardly told apart by what was recorded: "
+        f"{_changes(names, relative, by_range)} together changes little"
+        f"{size.replace(':', ';', 1)}"
+    )
+
+
+def no_effect_sentence(name: str) -> str:
+    """Say that a parameter has no effect at all."""
+    return (
+        f"{name} has no effect on anything that was recorded: fix it, or record a motion in which "
+        "it matters (and check that its target is the one meant)"
+    )
+
+
+def _changes(names: Sequence[str], relative: np.ndarray, by_range: np.ndarray) -> str:
+    parts = []
+    for name, change, of_range in zip(names, relative / np.abs(relative).max(), by_range):
+        verb = "raising" if change > 0 else "lowering"
+        unit = "% of its range" if of_range else "%"
+        parts.append(f"{verb} {name} by {abs(change):.2g} {unit}")
+    return _and(parts)
+
+
+def _power(names: Sequence[str], logarithmic: np.ndarray) -> str:
+    """Return the product of powers that a direction leaves alone, if its exponent is simple."""
+    exponent = -logarithmic[0] / logarithmic[1]
+    for power in _SMALL_POWERS:
+        if abs(abs(exponent) - power) <= _SAME * power:
+            second = {0.5: f"sqrt({names[1]})", 1.0 / 3.0: f"cbrt({names[1]})"}.get(
+                power, f"{names[1]}^{power:.0f}"
+            )
+            return f"{names[0]} {'x' if exponent > 0 else '/'} {second}"
+    return ""
+
+
+def _alike(values: np.ndarray) -> bool:
+    largest = np.abs(values).max()
+    return bool(np.abs(values - values[0]).max() <= _SAME * largest)
+
+
+def _and(parts: Sequence[str]) -> str:
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
