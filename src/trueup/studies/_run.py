@@ -107,8 +107,8 @@ def run(
         budget: where to stop at the latest; may be another one on resume.
         on_generation: called after each generation.
         on_best: called when a generation improved the best cost.
-        describe: content of ``parameters.json`` for a candidate ``(p,)``; values by name, with
-            cost, generation and evaluations, unless given.
+        describe: content of ``parameters.json`` for a candidate ``(p,)``; unless given, the values
+            by name, and the cost.
         verbose: show the progress on the error stream.
 
     Returns:
@@ -263,8 +263,6 @@ class _Loop:
         return {
             "parameters": dict(zip(self.store.names, x.tolist(), strict=True)),
             "cost": float(self.search.cost),
-            "generation": self.generation - 1,
-            "evaluations": self.store.evaluations,
         }
 
     def _end(self, interrupts: Interrupts) -> tuple[Status, str] | None:

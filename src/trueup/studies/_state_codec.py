@@ -62,8 +62,10 @@ def _encode(value: Any, where: str, arrays: dict[str, bytes]) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError(f"{where} is an array of objects; a state holds arrays of numbers")
-        arrays[where] = array_to_bytes(value)
-        return {_ARRAY: where}
+        # The number keeps {"a.b": ...} and {"a": {"b": ...}} apart.
+        key = f"{len(arrays)} {where}"
+        arrays[key] = array_to_bytes(value)
+        return {_ARRAY: key}
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, (int, np.integer)):

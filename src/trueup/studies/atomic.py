@@ -61,8 +61,11 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write ``text`` as UTF-8 to ``path`` in one step; errors as :func:`write_bytes`."""
-    return write_bytes(path, text.encode("utf-8"))
+    """Write ``text`` as UTF-8 to ``path`` in one step; errors as :func:`write_bytes`.
+
+    What is no text (bytes of a file name in another encoding) becomes a question mark.
+    """
+    return write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def write_json(path: str | os.PathLike[str], value: Any, *, indent: int | None = 2) -> Path:

@@ -35,7 +35,7 @@ class EventLog:
                     file.seek(size - 1)
                     if file.read(1) != b"\n":
                         line = "\n" + line
-                file.write(line.encode("utf-8"))
+                file.write(line.encode("utf-8", "replace"))
         except OSError as error:
             raise RunDirectoryError(
                 f"cannot write {self._path}: {error.strerror or error}. Check the free space and "

@@ -122,7 +122,7 @@ class Store:
                 check_format_version(path, store._pragma("user_version"), FORMAT_VERSION)
                 fault = store._pragma("quick_check(1)")
                 if fault != "ok":
-                    raise sqlite3.DatabaseError(str(fault))
+                    raise sqlite3.DatabaseError(" ".join(str(fault).split()))
                 store._names = tuple(json.loads(store._meta("names")))
                 row = store._connection.execute(
                     "SELECT max(evaluations) FROM generations"
@@ -365,8 +365,10 @@ class _Generation:
         single = self.costs.shape[1] == 1
         objectives = [None] * len(self.X) if single else [row.tobytes() for row in self.costs]
         first = [None if np.isnan(cost) else cost for cost in self.costs[:, 0].tolist()]
+        # A reason may quote a file name whose bytes are no text.
+        reasons = {i: r.encode("utf-8", "replace").decode() for i, r in self.failures.items()}
         return [
-            (self.generation, i, x.tobytes(), first[i], objectives[i], self.failures.get(i))
+            (self.generation, i, x.tobytes(), first[i], objectives[i], reasons.get(i))
             for i, x in enumerate(self.X)
         ]
 
