@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.signals import _time_series_csv, model_signals
 from trueup.signals._interpolation import InterpolationMethod, interpolate
+from trueup.signals._npz import read_npz
 from trueup.signals.model_signals import SignalName
 from trueup.signals.signal_type import (
     SignalMapping,
@@ -303,7 +303,7 @@ class TimeSeries:
 
         A simulation of step ``dt`` that takes one row a step stays on the clock of the recording,
         whatever its duration; the last sample is held past the end. A duration within a millionth
-        of a step of a whole number of steps counts as whole.
+        of a step, or the rounding of the clock, of a whole number of steps counts as whole.
 
         Args:
             dt: step [s].
@@ -313,8 +313,10 @@ class TimeSeries:
             SignalError: the step is not positive.
         """
         _check_step(dt, "dt")
-        steps = math.ceil((self.times[-1] - self.times[0]) / dt - _STEP_ROUNDING)
-        new_times = self.times[0] + dt * np.arange(max(steps, 0) + 1)
+        first, last = float(self.times[0]), float(self.times[-1])
+        rounding = max(_STEP_ROUNDING, 4 * math.ulp(max(abs(first), abs(last))) / dt)
+        steps = math.ceil((last - first) / dt - rounding)
+        new_times = first + dt * np.arange(max(steps, 0) + 1)
         return TimeSeries(new_times, self.interpolate(new_times, method), self.signal_mapping)
 
     def remove_from_beginning(self, time_to_remove_s: float) -> TimeSeries:
@@ -417,29 +419,6 @@ class TimeSeries:
             lines.append(f"data_range=[{np.min(self.data):.3g}, {np.max(self.data):.3g}]")
         lines.append(f"signals={list(self.signal_mapping or ())}")
         return "TimeSeries(\n" + "".join(f"  {line}\n" for line in lines) + ")"
-
-
-def read_npz(path: str | Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an ``.npz`` file, found also by its name without the suffix.
-
-    Raises:
-        SignalError: no such file, or not an archive of plain arrays.
-    """
-    path = Path(path)
-    if not path.is_file() and path.with_name(path.name + ".npz").is_file():
-        path = path.with_name(path.name + ".npz")
-    if not path.is_file():
-        raise SignalError(f"There is no file {str(path)!r} to load.")
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
-        with archive:
-            return {key: archive[key] for key in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, SignalError):
-            raise
-        raise SignalError(f"{str(path)!r} is no .npz archive of plain arrays: {error}") from error
 
 
 def _two_axes(data: np.ndarray) -> np.ndarray:
