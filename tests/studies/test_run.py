@@ -15,7 +15,11 @@ import pytest
 from toy_study import Evolution, Sphere
 
 from trueup.errors import FitError, RunDirectoryError
+from trueup.fitting.least_squares import LeastSquares
+from trueup.fitting.minimise import minimise
+from trueup.fitting.problem import Vectorised
 from trueup.fitting.solution import Status
+from trueup.parameters import Space
 from trueup.studies import Budget, EventLog, RunDirectory, Store, run
 
 _SCRIPT = Path(__file__).with_name("toy_study.py")
@@ -249,6 +253,38 @@ def test_in_another_thread(tmp_path):
     thread.start()
     thread.join()
     assert solutions[0].status is Status.ITERATION_LIMIT
+
+
+def test_least_squares_goes_on_too(tmp_path):
+    def rosenbrock(X):
+        return np.stack([10 * (X[:, 1] - X[:, 0] ** 2), 1 - X[:, 0]], axis=1)
+
+    two = np.full(2, 5.0)
+    space = Space(("a", "b"), -two, two, np.array([-1.2, 1.0]), np.zeros(2, bool))
+    problem = Vectorised(rosenbrock, space)
+    whole = minimise(problem, LeastSquares(space))
+    directory = RunDirectory.create(tmp_path / "run")
+    for generations in range(3, 80, 4):
+        solution = run(
+            problem, LeastSquares(space), directory, resume=True,
+            budget=Budget(max_generations=generations), verbose=False,
+        )  # fmt: skip
+    assert solution.status is whole.status
+    assert solution.history == whole.history
+    assert solution.x.tobytes() == whole.x.tobytes()
+    assert solution.stats["evaluations"] == whole.stats["evaluations"]
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path):
+    former = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        solution = _run(
+            tmp_path / "run", on_generation=lambda _: signal.raise_signal(signal.SIGTERM)
+        )
+        assert solution.stats["generations"] == 40
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def test_silent_when_asked(tmp_path, capfd):

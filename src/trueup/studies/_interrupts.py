@@ -32,6 +32,9 @@ class Interrupts:
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
+                # Ignored: a shell started this in the background, or nohup did.
+                if signal.getsignal(number) is signal.SIG_IGN:
+                    continue
                 self._former[number] = signal.signal(number, self._handle)
         return self
 
