@@ -1,0 +1,53 @@
+"""A delay line for control laws: a ready part of a law's state."""
+
+import math
+
+import numba
+
+
+def delay_line(steps: int, channels: int | str = "joint") -> tuple[int | str, int]:
+    """Shape of a delay line in a law's state.
+
+    Args:
+        steps: longest delay, in runs of the law.
+        channels: number of delayed signals, or a group such as "joint" or "command".
+
+    Returns:
+        The shape ``(channels, steps + 3)``: two numbers of bookkeeping and ``steps + 1`` values.
+    """
+    return channels, steps + 3
+
+
+@numba.njit
+def delayed(line, value, delay):
+    """Push a value into one channel of a delay line and return the value of ``delay`` runs ago.
+
+    Call it once a run for each channel. Between two runs the value is interpolated, so that a
+    prediction depends smoothly on the delay. Before the first value there was the first value.
+
+    Args:
+        line: one row of the state made with :func:`delay_line`.
+        value: the value now.
+        delay: the delay [runs of the law].
+
+    Returns:
+        The delayed value; NaN for a delay that is negative or longer than the line.
+    """
+    capacity = len(line) - 2
+    if not 0.0 <= delay <= capacity - 1:
+        return math.nan
+    newest = 0
+    if line[0] == 0.0:
+        line[0] = 1.0
+        line[2:] = value
+    else:
+        newest = (int(line[1]) + 1) % capacity
+    line[1] = newest
+    line[2 + newest] = value
+    whole = int(delay)
+    fraction = delay - whole
+    earlier = line[2 + (newest - whole) % capacity]
+    if fraction == 0.0:
+        return earlier
+    before = line[2 + (newest - whole - 1) % capacity]
+    return earlier + fraction * (before - earlier)
