@@ -100,6 +100,10 @@ class LeastSquares:
         """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
         if self._linear is None:
             return linearise(problem, X, self._steps, self._central, self.loss, failures)
+        return self.evaluate_costs(problem, X, failures)
+
+    def evaluate_costs(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
+        """Costs ``(n,)`` of candidates, infinite for those that fail."""
         total = np.zeros(len(X))
         for rows, values in problem.residual_blocks(X, failures):
             plain = rows.start >= problem.data_rows

@@ -29,7 +29,7 @@ class ModelPart(_Part):
 
     file: str
     """MJCF (or URDF) file, relative to the experiment file."""
-    timestep: float | None = Field(None, gt=0)
+    timestep: float | None = Field(default=None, gt=0)
     """Simulation step [s]; the model's own where absent."""
     integrator: Literal["Euler", "RK4", "implicit", "implicitfast"] | None = None
     """Integrator; the model's own where absent."""
@@ -81,7 +81,7 @@ class RecordingPart(_Part):
     """Column with the time; guessed from usual names where absent."""
     time_unit: str = "s"
     """Unit of the time column."""
-    rate: float | None = Field(None, gt=0)
+    rate: float | None = Field(default=None, gt=0)
     """Samples a second, where there is no time column."""
     header: bool | None = None
     """Whether the first line of a text file names the columns; found out where absent."""
@@ -93,6 +93,9 @@ class RecordingPart(_Part):
     """Initial state: from the recording, the model's default, unknowns of the fit, or given."""
     trim: Trim = Trim()
     """Part that is used."""
+    accept: list[str] = []
+    """Quality checks whose refusal was looked at and is accepted, such as ``excitation`` for a free
+    swing."""
 
 
 class PriorPart(_Part):
@@ -144,9 +147,9 @@ class ParameterPart(_Part):
 class SignalWeight(_Part):
     """How a signal counts."""
 
-    noise: float | None = Field(None, gt=0)
+    noise: float | None = Field(default=None, gt=0)
     """Standard deviation of its noise, in SI units; its spread normalises it where absent."""
-    weight: float = Field(1.0, ge=0)
+    weight: float = Field(default=1.0, ge=0)
     """Factor on its residual; 0 leaves it out."""
 
 
@@ -164,11 +167,11 @@ class FilterPart(_Part):
 
     kind: Literal["butterworth", "savitzky_golay"] = "butterworth"
     """Filter."""
-    cutoff: float | None = Field(None, gt=0)
+    cutoff: float | None = Field(default=None, gt=0)
     """Cut-off [Hz] of the Butterworth filter."""
-    order: int = Field(4, ge=1)
+    order: int = Field(default=4, ge=1)
     """Order."""
-    window: float | None = Field(None, gt=0)
+    window: float | None = Field(default=None, gt=0)
     """Window [s] of the Savitzky-Golay filter."""
 
 
@@ -192,18 +195,18 @@ class SearchPart(_Part):
 
     method: Literal["mujoco", "scipy", "scipy_parallel_fd"] = "mujoco"
     """Backend: ours, with a batched Jacobian and line search, or scipy's."""
-    max_iters: int = Field(100, ge=0)
+    max_iters: int = Field(default=100, ge=0)
     """Iterations."""
-    starts: int = Field(1, ge=1)
+    starts: int = Field(default=1, ge=1)
     """Start points: the given one, then scrambled Sobol points; the best are polished."""
     loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = "linear"
     """Robust loss."""
     loss_scale: float | Literal["auto"] = "auto"
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
     robust spread of the residuals."""
-    time_limit: float | None = Field(None, gt=0)
+    time_limit: float | None = Field(default=None, gt=0)
     """Seconds."""
-    difference: float = Field(1e-6, gt=0)
+    difference: float = Field(default=1e-6, gt=0)
     """Relative step of finite differences."""
 
 
@@ -212,9 +215,9 @@ class HeldOut(_Part):
 
     recordings: list[str] = []
     """Names of recordings."""
-    fraction: float = Field(0.0, ge=0, lt=1)
+    fraction: float = Field(default=0.0, ge=0, lt=1)
     """Last part of every other recording."""
-    folds: int = Field(0, ge=0)
+    folds: int = Field(default=0, ge=0)
     """Folds of a cross-validation over recordings (or over time, for one recording)."""
 
 
@@ -223,7 +226,7 @@ class ConfidencePart(_Part):
 
     method: Literal["auto", "classical", "autoregressive", "newey_west", "block_bootstrap"] = "auto"
     """How noise is taken into account."""
-    level: float = Field(0.95, gt=0.5, lt=1)
+    level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals."""
     profile: list[str] = []
     """Parameters with an interval by profile likelihood as well."""
@@ -243,7 +246,7 @@ class OutputPart(_Part):
 class Experiment(_Part):
     """An identification, complete."""
 
-    name: str = Field("experiment", pattern=r"^[\w.-]+$")
+    name: str = Field(default="experiment", pattern=r"^[\w.-]+$")
     """Name of the run."""
     model: ModelPart
     """The model."""
@@ -257,7 +260,7 @@ class Experiment(_Part):
     """Sensors."""
     control: Literal["zoh", "linear"] = "zoh"
     """Control between samples: held, or interpolated."""
-    window: float = Field(0.0, ge=0)
+    window: float = Field(default=0.0, ge=0)
     """Windows that start anew from the measured state [s]; 0: one simulation a recording."""
     search: SearchPart = SearchPart()
     """The fit."""
@@ -267,5 +270,5 @@ class Experiment(_Part):
     """Intervals."""
     output: OutputPart = OutputPart()
     """Files."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(default=0, ge=0)
     """Seed of everything random."""

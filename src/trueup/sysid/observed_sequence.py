@@ -106,6 +106,9 @@ def channels_of(
             f"signals {listing(unknown)} were not recorded; recorded are {listing(mapping)}."
             f"{did_you_mean(unknown[0], mapping)}"
         )
+    wanted = [name for name in wanted if settings.weights.get(name, 1.0) != 0]
+    if not wanted:
+        raise SignalError("every recorded signal has the weight 0: nothing is left to compare")
     channels: list[Channel] = []
     columns: list[int] = []
     owners: list[str] = []
@@ -204,7 +207,7 @@ def observe(
         raise SignalError(
             f"sequence {name!r}: {listing(bad)} hold values that are not finite: fill or cut them"
         )
-    relative = _relative_weights(owners, settings, name)
+    relative = np.array([float(settings.weights.get(owner, 1.0)) for owner in owners])
     divisors = normalisers(data, settings.normalise)
     for i, owner in enumerate(owners):
         if owner in settings.noise:
@@ -264,14 +267,23 @@ def _rows_inside(
     return slice(begin, max(begin, end))
 
 
-def _relative_weights(owners: list[str], settings: ObservationSettings, name: str) -> np.ndarray:
+def check_signal_settings(settings: ObservationSettings, compared: Sequence[str]) -> None:
+    """Check the signals that weights and noise levels name.
+
+    Args:
+      settings: the settings.
+      compared: signals that are compared in any sequence.
+
+    Raises:
+      SignalError: an unknown signal, or a value out of range.
+    """
+    known = {*compared, *(s for s, w in settings.weights.items() if w == 0)}
     for kind, given in (("weights", settings.weights), ("noise", settings.noise)):
         for signal, value in given.items():
-            if signal not in owners:
-                raise SignalError(
-                    f"sequence {name!r}: {kind} names {signal!r}, which is not compared; compared "
-                    f"are {listing(dict.fromkeys(owners))}.{did_you_mean(signal, owners)}"
-                )
             if not np.isfinite(value) or value < 0 or (kind == "noise" and value == 0):
                 raise SignalError(f"{kind} of {signal!r} has to be positive, got {value}")
-    return np.array([float(settings.weights.get(owner, 1.0)) for owner in owners])
+            if signal not in known:
+                raise SignalError(
+                    f"{kind} names {signal!r}, which is not compared; compared are "
+                    f"{listing(dict.fromkeys(compared))}.{did_you_mean(signal, compared)}"
+                )

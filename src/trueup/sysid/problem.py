@@ -23,6 +23,7 @@ from trueup.sysid.observed_sequence import (
     ObservationSettings,
     ObservedSequence,
     channels_of,
+    check_signal_settings,
     observe,
 )
 
@@ -109,6 +110,7 @@ class GrayBoxProblem(Problem):
             segments = [w.segment for w in group.windows]
             group.engine = BatchEngine(variants.model, segments, record, n_threads)
             self._groups.append(group)
+        check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
         self.groups = tuple(groups)
         self.data_rows = row
         if row == 0:
@@ -142,7 +144,7 @@ class GrayBoxProblem(Problem):
             changes = group.measurements[group.owners[w]].changes
             residual = self._residual(window, sequence, changes, rows, predicted, table)
             flat = residual.reshape(len(X), -1)
-            bad = ~np.isfinite(flat).all(axis=1)
+            bad = np.logical_not(np.isfinite(flat).all(axis=1))
             bad[[c for c in failures if c < len(X)]] = True
             if bad.any():
                 for candidate in np.flatnonzero(bad):

@@ -1,0 +1,360 @@
+"""From an experiment file to problems: models, unknowns, recordings, what is held out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
+from trueup.parameters import Parameter, ParameterDict
+from trueup.signals import TimeSeries, split_by_time
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.observation import GainOrBias, MeasurementModel
+from trueup.simulation.trajectory import create_initial_state
+from trueup.sysid.experiment import Experiment, GainPart, InitialState, MeasurementPart
+from trueup.sysid.measured_state import measured_state, state_columns
+from trueup.sysid.model_loading import load_spec, model_files
+from trueup.sysid.observed_sequence import ObservationSettings
+from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.recorded import LoadedRecording, load_recording
+from trueup.sysid.unknowns import build_parameters
+
+_SMOOTHING = 0.02  # half width [s] of the local fit that gives an initial state
+
+
+class MeasurementRules:
+    """Delays, gains and biases of an experiment, resolved for the signals of a sequence."""
+
+    def __init__(self, part: MeasurementPart, parameters: ParameterDict):
+        self.part = part
+        self.parameters = parameters
+        self.delay_parameters = tuple(part.delays.values())
+        for kind, used in (
+            ("delays", part.delays.values()),
+            ("gains", [_gain(g).parameter for g in part.gains.values()]),
+            ("biases", [_gain(g).parameter for g in part.biases.values()]),
+        ):
+            for name in used:
+                if name not in parameters:
+                    raise ExperimentError(
+                        f"measurement.{kind} names the parameter {name!r}; there are "
+                        f"{listing(parameters)}.{did_you_mean(name, parameters)}"
+                    )
+
+    def check(self, signals: list[str]) -> None:
+        """Raise ExperimentError for a pattern that fits none of ``signals``."""
+        for kind in ("signals", "delays", "gains", "biases"):
+            for pattern in getattr(self.part, kind):
+                if not any(fnmatchcase(s, pattern) for s in signals):
+                    raise ExperimentError(
+                        f"measurement.{kind}: {pattern!r} fits no recorded signal; there are "
+                        f"{listing(signals)}.{did_you_mean(pattern, signals)}"
+                    )
+
+    def __call__(self, signals: tuple[str, ...]) -> MeasurementModel:
+        """Measurement model for the signal of each channel."""
+        delays = {}
+        for pattern, parameter in self.part.delays.items():
+            delays.update({i: parameter for i, s in enumerate(signals) if fnmatchcase(s, pattern)})
+        changes = []
+        for is_gain, rules in ((True, self.part.gains), (False, self.part.biases)):
+            for pattern, rule in rules.items():
+                part = _gain(rule)
+                fits = np.array([i for i, s in enumerate(signals) if fnmatchcase(s, pattern)], int)
+                if not fits.size:
+                    continue
+                size = self.parameters[part.parameter].size
+                if size not in (1, fits.size):
+                    raise ExperimentError(
+                        f"the parameter {part.parameter!r} has {size} elements, {pattern!r} fits "
+                        f"{fits.size} channels"
+                    )
+                elements = np.zeros(fits.size, int) if size == 1 else np.arange(fits.size)
+                changes.append(
+                    GainOrBias(
+                        part.parameter,
+                        fits,
+                        elements,
+                        is_gain,
+                        part.target in ("predicted", "both"),
+                        part.target in ("measured", "both"),
+                    )
+                )
+        return MeasurementModel(delays, tuple(changes))
+
+
+def _gain(rule: GainPart | str) -> GainPart:
+    return GainPart(parameter=rule) if isinstance(rule, str) else rule
+
+
+@dataclass
+class Prepared:
+    """Everything an identification needs, read and checked."""
+
+    experiment: Experiment
+    folder: Path
+    parameters: ParameterDict
+    """Unknowns at their start values, initial states that are estimated included."""
+    training: list[ModelSequences]
+    held_out: list[ModelSequences]
+    settings: ObservationSettings
+    rules: MeasurementRules
+    recordings: list[LoadedRecording]
+    specs: dict[str, Any]
+    """Model and variants by name; the main one is ``model``."""
+    inputs: list[Path]
+    """Files that were read."""
+    notes: list[str]
+
+    def problem(
+        self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
+    ) -> GrayBoxProblem:
+        """Problem of the training data, or of other sequences of this experiment."""
+        return GrayBoxProblem(
+            parameters or self.parameters,
+            sequences if sequences is not None else self.training,
+            self.settings,
+            self.rules,
+        )
+
+
+def prepare(experiment: Experiment, folder: Path) -> Prepared:
+    """Read models and recordings, and check everything before time is spent.
+
+    Args:
+      experiment: the experiment.
+      folder: folder that its file names refer to.
+
+    Raises:
+      TrueupError: the first thing that is wrong, with what exists and what to do.
+    """
+    specs = {"model": load_spec(experiment.model, folder)}
+    inputs = model_files(specs["model"], folder / experiment.model.file)
+    for name, part in experiment.variants.items():
+        if name == "model":
+            raise ExperimentError("variants: 'model' is the name of the main model; take another")
+        specs[name] = load_spec(part, folder)
+        inputs += model_files(specs[name], folder / part.file)
+    models = {name: spec.copy().compile() for name, spec in specs.items()}
+    parameters = build_parameters(experiment.parameters, specs["model"], models["model"])
+    rules = MeasurementRules(experiment.measurement, parameters)
+    recordings = []
+    for part in experiment.recordings:
+        variant = part.model or "model"
+        if variant not in models:
+            raise ExperimentError(
+                f"recording {part.file!r}: model {variant!r} is not among the variants "
+                f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
+            )
+        recordings.append(
+            load_recording(part, folder, models[variant], experiment.measurement.filters)
+        )
+    inputs += [r.path for r in recordings]
+    _check_names(recordings, experiment)
+    rules.check(sorted({s for r in recordings for s in r.measured.signal_mapping or {}}))
+    refused = [
+        f"{r.name}: {f.sentence}" for r in recordings for f in r.quality.of_severity("refuse")
+    ]
+    if refused:
+        raise RecordingError(
+            "a recording cannot be used:\n  " + "\n  ".join(refused) + "\nCorrect the file or the "
+            "column mapping, trim the recording, or accept a check that you looked at "
+            "(accept: [check name])"
+        )
+    pieces = _pieces(experiment, recordings, models)
+    for piece in pieces:
+        if piece.recording.part.initial == "estimated" and not piece.held_out:
+            _add_initial_state(parameters, models[piece.variant], piece)
+    notes = [note for r in recordings for note in r.notes]
+    training = _groups(pieces, specs, held_out=False)
+    if not training:
+        raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
+    settings = _settings(experiment, recordings)
+    return Prepared(
+        experiment,
+        folder,
+        parameters,
+        training,
+        _groups(pieces, specs, held_out=True),
+        settings,
+        rules,
+        recordings,
+        specs,
+        list(dict.fromkeys(inputs)),
+        notes,
+    )
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A stretch of one recording."""
+
+    name: str
+    variant: str
+    held_out: bool
+    recording: LoadedRecording
+    control: TimeSeries
+    measured: TimeSeries
+    state: np.ndarray
+
+
+def _check_names(recordings: list[LoadedRecording], experiment: Experiment) -> None:
+    names = [r.name for r in recordings]
+    double = sorted({n for n in names if names.count(n) > 1})
+    if double:
+        raise ExperimentError(
+            f"recordings share the name {listing(double)}: give each its own name"
+        )
+    for name in experiment.held_out.recordings:
+        if name not in names:
+            raise ExperimentError(
+                f"held_out.recordings names {name!r}; recordings are {listing(names)}."
+                f"{did_you_mean(name, names)}"
+            )
+
+
+def _pieces(
+    experiment: Experiment,
+    recordings: list[LoadedRecording],
+    models: Mapping[str, mujoco.MjModel],
+) -> list[_Piece]:
+    pieces = []
+    for recording in recordings:
+        variant = recording.part.model or "model"
+        model = models[variant]
+        out = recording.name in experiment.held_out.recordings
+        fraction = 0.0 if experiment.held_out.recordings else experiment.held_out.fraction
+        if out or fraction == 0:
+            spans = [((recording.measured.times[0], recording.measured.times[-1]), out, "")]
+        else:
+            split = split_by_time(recording.measured.times, held_out=fraction)
+            spans = [
+                (split.training[0], False, ""),
+                (split.held_out[0], True, " (held out)"),
+            ]
+        for position, (span, held, suffix) in enumerate(spans):
+            control, measured = _cut(recording, span)
+            state = _initial_state(recording, model, measured, first=position == 0)
+            pieces.append(
+                _Piece(recording.name + suffix, variant, held, recording, control, measured, state)
+            )
+    return pieces
+
+
+def _cut(recording: LoadedRecording, span: tuple[float, float]) -> tuple[TimeSeries, TimeSeries]:
+    measured, control = recording.measured, recording.control
+    rows = (measured.times >= span[0]) & (measured.times <= span[1])
+    measured = TimeSeries(measured.times[rows], measured.data[rows], measured.signal_mapping)
+    start, end = measured.times[0], measured.times[-1]
+    inner = control.times[(control.times > start) & (control.times < end)]
+    grid = np.concatenate([[start], inner, [end]])
+    held = TimeSeries(grid, control.interpolate(grid, "zoh"), control.signal_mapping)
+    return held, measured
+
+
+def _initial_state(
+    recording: LoadedRecording, model: mujoco.MjModel, measured: TimeSeries, first: bool
+) -> np.ndarray:
+    given = recording.part.initial
+    default = create_initial_state(model, mujoco.MjData(model).qpos)
+    if isinstance(given, InitialState) and first:
+        for kind, values in (("qpos", given.qpos), ("qvel", given.qvel)):
+            for joint in values:
+                _joint(model, joint, f"recording {recording.name!r}: initial.{kind}")
+        data = mujoco.MjData(model)
+        for joint, value in given.qpos.items():
+            data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
+        for joint, value in given.qvel.items():
+            data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
+        return create_initial_state(model, data.qpos, data.qvel)
+    if given == "default" and first:
+        return default
+    columns = state_columns(model, measured)
+    return measured_state(model, measured, columns, measured.times[0], _SMOOTHING, default)
+
+
+def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
+    names = [model.joint(i).name for i in range(model.njnt)]
+    if name not in names:
+        raise ExperimentError(
+            f"{where} names the joint {name!r}; the model has {listing(names)}."
+            f"{did_you_mean(name, names)}"
+        )
+    return names.index(name)
+
+
+def _add_initial_state(parameters: ParameterDict, model: mujoco.MjModel, piece: _Piece) -> None:
+    """Unknowns for the initial position and velocity of every measured scalar joint."""
+    columns = state_columns(model, piece.measured)
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, piece.state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    duration = piece.measured.times[-1] - piece.measured.times[0]
+    for dof, address in columns.position_of_velocity.items():
+        if address not in columns.positions:
+            continue
+        joint = model.joint(int(np.flatnonzero(model.jnt_qposadr == address)[0])).name
+        reach = max(0.1 * float(np.ptp(piece.measured.data[:, columns.positions[address]])), 1e-4)
+        speed = max(10 * reach / max(duration, 1e-3), 0.2 * _top_speed(piece, columns, address))
+        for kind, value, span in (
+            ("qpos", data.qpos[address], reach),
+            ("qvel", data.qvel[dof], speed),
+        ):
+            parameters.add(
+                Parameter(
+                    f"initial_{joint}_{kind}_{piece.name}",
+                    value,
+                    value - span,
+                    value + span,
+                    target=f"state/{joint}/{kind}@{piece.name}",
+                    description=f"initial {kind} of {joint} in {piece.name}",
+                )
+            )
+
+
+def _top_speed(piece: _Piece, columns: Any, address: int) -> float:
+    position = piece.measured.data[:, columns.positions[address]]
+    return float(np.max(np.abs(np.gradient(position, piece.measured.times))))
+
+
+def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> list[ModelSequences]:
+    groups = []
+    for variant, spec in specs.items():
+        chosen = [p for p in pieces if p.variant == variant and p.held_out == held_out]
+        if chosen:
+            groups.append(
+                ModelSequences(
+                    variant,
+                    spec,
+                    [p.name for p in chosen],
+                    [p.state for p in chosen],
+                    [p.control for p in chosen],
+                    [p.measured for p in chosen],
+                    allow_missing_sensors=True,
+                )
+            )
+    return groups
+
+
+def _settings(experiment: Experiment, recordings: list[LoadedRecording]) -> ObservationSettings:
+    signals = list(dict.fromkeys(s for r in recordings for s in r.measured.signal_mapping or {}))
+    weights: dict[str, float] = {}
+    noise: dict[str, float] = {}
+    for pattern, part in experiment.measurement.signals.items():
+        for signal in signals:
+            if fnmatchcase(signal, pattern):
+                weights[signal] = part.weight
+                if part.noise is not None:
+                    noise[signal] = part.noise
+    return ObservationSettings(
+        weights=weights,
+        noise=noise,
+        normalise="spread",
+        control=experiment.control,
+        exact_sensor_times=True,
+        window=experiment.window,
+        state_smoothing=_SMOOTHING,
+    )
