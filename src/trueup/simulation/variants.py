@@ -11,6 +11,7 @@ import numpy as np
 from trueup.errors import ModelError, ParameterError
 from trueup.parameters import ParameterDict
 from trueup.simulation.model_writes import ModelWrites, has_own_modifier
+from trueup.simulation.spec_view import apply_modifier
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.verification import verify
 from trueup.simulation.warning_capture import captured_warnings
@@ -133,7 +134,7 @@ class ModelVariants:
         self.writes.write_spec(spec, {n: p.as_vector() for n, p in parameters.items()})
         for param in parameters.values():
             if has_own_modifier(param):
-                param.apply_modifier(spec)
+                apply_modifier(param, spec)
 
     def _compile(self, parameters: ParameterDict, spec: Any) -> mujoco.MjModel:
         if self.build_model is not None:
