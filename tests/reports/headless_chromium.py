@@ -44,8 +44,15 @@ class Chromium:
         # puts them there: both numbers may be taken in this process.
         line = f'exec "$0" "$@" 3<&{read_commands} 4>&{write_answers}'
         self._process = subprocess.Popen(
-            ["bash", "-c", line, executable, *FLAGS, f"--user-data-dir={self._profile.name}",
-             "about:blank"],
+            [
+                "bash",
+                "-c",
+                line,
+                executable,
+                *FLAGS,
+                f"--user-data-dir={self._profile.name}",
+                "about:blank",
+            ],
             pass_fds=(read_commands, write_answers),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -128,8 +135,13 @@ class Chromium:
 
     def window(self, width: int, height: int, *, dark: bool = False, phone: bool = False) -> None:
         """Set the size of the window [pixels], the theme of the system, and touch."""
-        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                     deviceScaleFactor=2 if phone else 1, mobile=phone)
+        self.command(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if phone else 1,
+            mobile=phone,
+        )
         self.command("Emulation.setTouchEmulationEnabled", enabled=phone)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[theme])

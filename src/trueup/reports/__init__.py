@@ -13,26 +13,21 @@ Figures are plain dictionaries in the format of plotly.js, drawn in the browser 
 view. Importing this package loads neither plotly nor jinja2.
 """
 
-import importlib
-
-_MODULES = {
-    "bars": ("bar_figure", "direction_figure"),
-    "content": ("Code", "Content", "Group", "Html", "Note", "Row", "Text", "Yaml"),
-    "decimation": ("decimate",),
-    "distributions": ("acf_figure", "histogram_figure"),
-    "figure": ("Figure", "LegendEntry", "Plot", "figure_grid"),
-    "findings": ("Finding", "Findings", "KeyFigure", "KeyFigures"),
-    "heatmaps": ("heatmap_figure",),
-    "intervals": ("interval_figure",),
-    "lines": ("line_figure",),
-    "numbers": ("format_interval", "format_number"),
-    "page": ("Page", "Section"),
-    "table": ("Cell", "Column", "Highlight", "Table"),
-    "time_series": ("Panel", "Span", "time_series_figure"),
-    "traces": ("Trace", "TraceStyle"),
-    "video": ("Video",),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+from trueup.reports.bars import bar_figure, direction_figure
+from trueup.reports.content import Code, Content, Group, Html, Note, Row, Text, Yaml
+from trueup.reports.decimation import decimate
+from trueup.reports.distributions import acf_figure, histogram_figure
+from trueup.reports.figure import Figure, LegendEntry, Plot, figure_grid
+from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
+from trueup.reports.heatmaps import heatmap_figure
+from trueup.reports.intervals import interval_figure
+from trueup.reports.lines import line_figure
+from trueup.reports.numbers import format_interval, format_number
+from trueup.reports.page import Page, Section
+from trueup.reports.table import Cell, Column, Highlight, Table
+from trueup.reports.time_series import Panel, Span, time_series_figure
+from trueup.reports.traces import Trace, TraceStyle
+from trueup.reports.video import Video
 
 __all__ = [
     "Cell",
@@ -74,13 +69,3 @@ __all__ = [
     "line_figure",
     "time_series_figure",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"trueup.reports.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'trueup.reports' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

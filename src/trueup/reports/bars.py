@@ -77,7 +77,7 @@ def bar_figure(
     }
     value_axis: Json = {"title": axis_title(label, unit)}
     if log:
-        value_axis |= {"type": "log", "exponentformat": "power", **_log_range(bars, threshold)}
+        value_axis |= {"type": "log", **_log_range(bars, threshold)}
     name_axis: Json = {
         "title": axis_title(name_label),
         "tickvals": positions,
@@ -148,10 +148,9 @@ def direction_figure(
         _direction_plot(names, row, titles[k] if titles else "", smallest)
         for k, row in enumerate(rows)
     ]
-    legend = (
-        LegendEntry("goes up", "positive", "bar"),
-        LegendEntry("goes down at the same time", "negative", "bar"),
-    )
+    legend = (LegendEntry("goes up", "positive", "bar"),)
+    if (rows * rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)][:, None] < 0).any():
+        legend += (LegendEntry("goes down at the same time", "negative", "bar"),)
     return Figure(tuple(plots), legend, title, caption, columns)
 
 

@@ -162,8 +162,9 @@ def acf_figure(
             LegendEntry("outside", "warning", "bar"),
         )
     described = f"autocorrelation, {int(outside.sum())} of {values.size - 1} lags outside the band"
-    return Figure((Plot([trace], layout, "", height, description=described),), legend, title,
-                  caption)
+    return Figure(
+        (Plot([trace], layout, "", height, description=described),), legend, title, caption
+    )
 
 
 def _number_of_bins(samples: np.ndarray) -> int:

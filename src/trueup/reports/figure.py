@@ -1,7 +1,7 @@
 """Figures: one or several plots with a common legend and caption.
 
-A plot is a plain dictionary in the format of plotly.js (traces and layout). Fonts, margins, grid and
-hover are set by the page's script, so that a figure says only what it shows. Colours are tokens
+A plot is a plain dictionary in the format of plotly.js (traces and layout). Fonts, margins, grid
+and hover are set by the page's script, so that a figure says only what it shows. Colours are tokens
 (``"@fitted"``) that the script replaces by those of the theme in use.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trueup.errors import ReportError
-from trueup.reports.rendering import Context, json_for_script
+from trueup.reports._rendering import Context, json_for_script
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -25,8 +25,8 @@ class LegendEntry:
     Attributes:
         name: text.
         colour: token of the palette, such as ``"fitted"``.
-        mark: ``"line"``, ``"dash"``, ``"dot"``, ``"point"``, ``"ring"``, ``"diamond"``, ``"bar"`` or
-            ``"area"``.
+        mark: ``"line"``, ``"dash"``, ``"dot"``, ``"point"``, ``"ring"``, ``"diamond"``, ``"bar"``
+            or ``"area"``.
         group: ``legendgroup`` of the traces it switches; empty: it only explains.
     """
 

@@ -50,7 +50,9 @@ def heatmap_figure(
     rows, columns = values.shape
     names = checked_names(names, rows, "rows of a heat map")
     square = column_names is None
-    across = checked_names(names if square else column_names or [], columns, "columns of a heat map")
+    across = checked_names(
+        names if square else column_names or [], columns, "columns of a heat map"
+    )
     hover = [
         [
             f"{plotly_text(r)}<br>{plotly_text(c)}<br>{format_number(float(v), 4)} "
@@ -113,8 +115,9 @@ def heatmap_figure(
     }
     height = int(np.clip(50 + 34 * rows, 150, 720))
     described = f"{label} of {', '.join(names)}"
-    return Figure((Plot([trace], layout, "", height, narrow, description=described),), (), title,
-                  caption)
+    return Figure(
+        (Plot([trace], layout, "", height, narrow, description=described),), (), title, caption
+    )
 
 
 def _numbers(values: np.ndarray, low: float, high: float) -> list[Json]:

@@ -20,7 +20,7 @@ from trueup.reports.numbers import broadcast, format_interval, format_number, ro
 
 _ROW_HEIGHT = 56
 _AT_BOUND = 1e-3
-_OVERHANG = 0.03
+_OVERHANG = 0.012
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Row:
 
     name: str
     text: str
-    track: tuple[float, float]
+    remark: str
     track_texts: tuple[str, str]
     value: float
     low: float
@@ -94,14 +94,24 @@ def interval_figure(
     columns = [
         _column(name, array, centre.size)
         for name, array in (
-            ("lower", lower), ("upper", upper), ("initial", initial), ("nominal", nominal)
+            ("lower", lower),
+            ("upper", upper),
+            ("initial", initial),
+            ("nominal", nominal),
         )
     ]
     unit_texts = [str(unit) for unit in broadcast(units, centre.size)]
     logs = [bool(flag) for flag in broadcast(log, centre.size)]
     rows = [
-        _row(names[k], unit_texts[k], logs[k], centre[k], interval_low[k], interval_high[k],
-             *(column[k] for column in columns))
+        _row(
+            names[k],
+            unit_texts[k],
+            logs[k],
+            centre[k],
+            interval_low[k],
+            interval_high[k],
+            *(column[k] for column in columns),
+        )
         for k in range(centre.size)
     ]
     return Figure((_plot(rows),), _legend(rows), title, caption)
@@ -117,8 +127,16 @@ def _column(name: str, array: ArrayLike | None, count: int) -> np.ndarray:
 
 
 def _row(
-    name: str, unit: str, log: bool, value: float, low: float, high: float, lower: float,
-    upper: float, initial: float, nominal: float,
+    name: str,
+    unit: str,
+    log: bool,
+    value: float,
+    low: float,
+    high: float,
+    lower: float,
+    upper: float,
+    initial: float,
+    nominal: float,
 ) -> _Row:
     shown = np.array([value, low, high, initial, nominal])
     finite = shown[np.isfinite(shown)]
@@ -140,7 +158,7 @@ def _row(
 
     unconstrained = bool(np.isfinite([lower, upper]).all() and low <= lower and high >= upper)
     infinite = bool(np.isinf([low, high]).any())
-    at_bound = _AT_BOUND > min(abs(position(value)), abs(1 - position(value))) and (
+    at_bound = min(abs(position(value)), abs(1 - position(value))) < _AT_BOUND and (
         np.isfinite(lower) or np.isfinite(upper)
     )
     number = _value_text(value, low, high)
@@ -149,16 +167,31 @@ def _row(
         format_number(lower, 4) if np.isfinite(lower) else "",
         format_number(upper, 4) if np.isfinite(upper) else "",
     )
-    details = [("value", value), ("from", low), ("to", high), ("initial", initial),
-               ("nominal", nominal), ("lower bound", lower), ("upper bound", upper)]
+    details = [
+        ("value", value),
+        ("from", low),
+        ("to", high),
+        ("initial", initial),
+        ("nominal", nominal),
+        ("lower bound", lower),
+        ("upper bound", upper),
+    ]
     hover = f"<b>{plotly_text(name)}</b>" + (f" [{plotly_text(unit)}]" if unit else "")
     hover += "".join(
         f"<br>{label} {format_number(float(x))}" for label, x in details if not np.isnan(x)
     )
     return _Row(
-        name, " · ".join(part for part in (f"{number} {unit}".strip(), remark) if part),
-        (0.0, 1.0), texts, position(value), position(low), position(high), position(initial),
-        position(nominal), hover, "warning" if remark else "fitted",
+        name,
+        f"{number} {unit}".strip(),
+        remark,
+        texts,
+        position(value),
+        position(low),
+        position(high),
+        position(initial),
+        position(nominal),
+        hover,
+        "warning" if remark else "fitted",
     )
 
 
@@ -168,8 +201,10 @@ def _value_text(value: float, low: float, high: float) -> str:
     above, below = high - value, value - low
     if np.isinf([above, below]).any() or np.isclose(above, below, rtol=0.02):
         return format_interval(float(value), float(max(above, below)))
-    return f"{format_number(float(value), 4)} ({format_number(float(low), 4)} to " \
-           f"{format_number(float(high), 4)})"
+    return (
+        f"{format_number(float(value), 4)} ({format_number(float(low), 4)} to "
+        f"{format_number(float(high), 4)})"
+    )
 
 
 def _plot(rows: list[_Row]) -> Plot:
@@ -178,32 +213,55 @@ def _plot(rows: list[_Row]) -> Plot:
     tones = [f"@{row.tone}" for row in rows]
     hovers = [row.hover for row in rows]
     data = [
-        _points(rows, "nominal", "nominal", {"symbol": "diamond-tall-open", "size": 11,
-                                             "color": "@muted", "line": {"width": 1.5}}),
-        _points(rows, "initial", "initial", {"symbol": "circle-open", "size": 10,
-                                             "color": "@initial", "line": {"width": 2}}),
-        _points(rows, "value", "identified", {"symbol": "circle", "size": 11, "color": tones,
-                                              "line": {"width": 1.5, "color": "@paper"}}),
+        _points(
+            rows,
+            "nominal",
+            "nominal",
+            {"symbol": "diamond-tall-open", "size": 11, "color": "@muted", "line": {"width": 1.5}},
+        ),
+        _points(
+            rows,
+            "initial",
+            "initial",
+            {"symbol": "circle-open", "size": 10, "color": "@initial", "line": {"width": 2}},
+        ),
+        _points(
+            rows,
+            "value",
+            "identified",
+            {
+                "symbol": "circle",
+                "size": 10,
+                "color": tones,
+                "line": {"width": 1.5, "color": "@paper"},
+            },
+        ),
     ]
     data = [trace for trace in data if any(x is not None for x in trace["x"])]
     for trace in data:
         trace |= {"hovertext": hovers, "hoverinfo": "text", "y": positions.tolist()}
     shapes: list[Json] = []
     for k, row in enumerate(rows):
-        shapes.append(_line(k, *row.track, "@track", 6))
+        shapes.append(_line(k, 0, 1, "@track", 4))
         if np.isfinite([row.low, row.high]).all():
-            shapes.append(_line(k, row.low, row.high, f"@{row.tone}", 3))
+            shapes.append(_line(k, row.low, row.high, f"@{row.tone}", 8, 0.5))
     layout: Json = {
         "hovermode": "closest",
-        "margin": {"l": 10, "r": 10, "t": 6, "b": 6},
-        "xaxis": {"range": [-0.06, 1.06], "visible": False},
+        "margin": {"l": 2, "r": 2, "t": 6, "b": 6},
+        "xaxis": {"range": [-0.014, 1.014], "visible": False},
         "yaxis": {"range": [count - 0.35, -0.72], "visible": False},
         "shapes": shapes,
-        "annotations": _annotations(rows, 60),
+        "annotations": _annotations(rows, 60, wide=True),
     }
-    described = "; ".join(f"{row.name} {row.text}" for row in rows)
-    return Plot(data, layout, "", 14 + _ROW_HEIGHT * count,
-                {"annotations": _annotations(rows, 18)}, description=described)
+    described = "; ".join(f"{row.name} {row.text} {row.remark}".strip() for row in rows)
+    return Plot(
+        data,
+        layout,
+        "",
+        14 + _ROW_HEIGHT * count,
+        {"annotations": _annotations(rows, 18, wide=False)},
+        description=described,
+    )
 
 
 def _points(rows: list[_Row], attribute: str, name: str, marker: Json) -> Json:
@@ -218,26 +276,51 @@ def _points(rows: list[_Row], attribute: str, name: str, marker: Json) -> Json:
     }
 
 
-def _line(row: int, start: float, end: float, colour: str, width: float) -> Json:
+def _line(
+    row: int, start: float, end: float, colour: str, width: float, opacity: float = 1.0
+) -> Json:
     # Two parameters have a value in common only by chance, so rounding to 1e-4 cannot be seen.
-    return {"type": "line", "x0": round(start, 4), "x1": round(end, 4), "y0": row, "y1": row,
-            "layer": "below", "line": {"color": colour, "width": width}}
+    return {
+        "type": "line",
+        "x0": round(start, 4),
+        "x1": round(end, 4),
+        "y0": row,
+        "y1": row,
+        "layer": "below",
+        "opacity": opacity,
+        "line": {"color": colour, "width": width},
+    }
 
 
-def _annotations(rows: list[_Row], name_length: int) -> list[Json]:
+def _annotations(rows: list[_Row], name_length: int, *, wide: bool) -> list[Json]:
     annotations: list[Json] = []
     for k, row in enumerate(rows):
+        text = f"{row.text} · {row.remark}" if row.remark and wide else row.text
+        colour = "@warning" if row.remark else "@muted"
         above: Json = {"y": k, "yshift": 19, "showarrow": False}
-        below: Json = {"y": k, "yshift": -13, "showarrow": False,
-                       "font": {"size": 10, "color": "@muted"}}
+        below: Json = {
+            "y": k,
+            "yshift": -13,
+            "showarrow": False,
+            "font": {"size": 10, "color": "@muted"},
+        }
         annotations += [
-            above | {"x": 0, "xanchor": "left", "text": plotly_text(
-                shortened(row.name, name_length)), "font": {"color": "@ink", "size": 13}},
-            above | {"x": 1, "xanchor": "right", "text": plotly_text(row.text),
-                     "font": {"color": "@warning" if row.tone == "warning" else "@muted"}},
+            above
+            | {
+                "x": 0,
+                "xanchor": "left",
+                "text": plotly_text(shortened(row.name, name_length)),
+                "font": {"color": "@ink", "size": 13},
+            },
+            above
+            | {"x": 1, "xanchor": "right", "text": plotly_text(text), "font": {"color": colour}},
             below | {"x": 0, "xanchor": "left", "text": row.track_texts[0]},
             below | {"x": 1, "xanchor": "right", "text": row.track_texts[1]},
         ]
+        if not wide:
+            annotations.append(
+                below | {"x": 0.5, "text": row.remark, "font": {"size": 10, "color": colour}}
+            )
     return [annotation for annotation in annotations if annotation["text"]]
 
 

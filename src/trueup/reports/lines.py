@@ -67,10 +67,11 @@ def line_figure(
     if log_x:
         layout["xaxis"]["type"] = "log"
     if log_y:
-        layout["yaxis"] |= {"type": "log", "exponentformat": "power"}
+        layout["yaxis"]["type"] = "log"
     names = ", ".join(curve.name for curve in shown)
-    plot = Plot(data, layout, "", height, zoom=True,
-                description=f"{y_label} over {x_label}: {names}")
+    plot = Plot(
+        data, layout, "", height, zoom=True, description=f"{y_label} over {x_label}: {names}"
+    )
     legend = legend_for(shown, tokens) if len({c.group for c in shown}) > 1 else ()
     return Figure((plot,), legend, title, caption)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueup.errors import ReportError, did_you_mean, listing
+from trueup.reports._rendering import Context
 from trueup.reports.findings import checked_tone
-from trueup.reports.numbers import NOT_AVAILABLE, format_number
-from trueup.reports.rendering import Context
+from trueup.reports.numbers import format_number
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -86,8 +86,7 @@ class _ShownCell:
     @property
     def css_class(self) -> str:
         long = isinstance(self.content, str) and len(self.content) > _LONG_TEXT
-        names = ("right" * self.right, f"tone-{self.tone}" if self.tone else "",
-                 "text-cell" * long)
+        names = ("right" * self.right, f"tone-{self.tone}" if self.tone else "", "text-cell" * long)
         return " ".join(name for name in names if name)
 
 
@@ -141,9 +140,7 @@ class Table:
         notes = [self.notes] if isinstance(self.notes, str) else list(self.notes)
         used: set[int] = set()
         rows = [self._shown_row(columns, right, row, used) for row in self._values]
-        legend = [
-            rule for n, rule in enumerate(self.highlights) if n in used and rule.label
-        ]
+        legend = [rule for n, rule in enumerate(self.highlights) if n in used and rule.label]
         return context.render(
             "table.html",
             table=self,
@@ -188,7 +185,7 @@ def _shown_cell(column: Column, value: object, tone: str, right: bool) -> _Shown
     else:
         content = format_number(value, column.digits)
     sort_key = repr(float(value)) if _is_number(value) else ""  # type: ignore[arg-type]
-    return _ShownCell(content or NOT_AVAILABLE, tone, note, right, sort_key)
+    return _ShownCell(content, tone, note, right, sort_key)
 
 
 def _row_values(row: Sequence[object] | Mapping[str, object], titles: list[str]) -> list[object]:

@@ -92,8 +92,9 @@ def time_series_figure(
     everything = [t for p in panels for t in (*p.main_traces(), *p.residual_traces())]
     tokens = colour_tokens(everything)
     plots = [
-        _panel_plot(panel, tokens, (*spans, *panel.spans), time_label, time_unit, height,
-                    residual_height)
+        _panel_plot(
+            panel, tokens, (*spans, *panel.spans), time_label, time_unit, height, residual_height
+        )
         for panel in panels
     ]
     legend = legend_for(everything, tokens)
@@ -115,9 +116,7 @@ def _panel_plot(
 ) -> Plot:
     main, residuals = panel.main_traces(), panel.residual_traces()
     data = [line_json(trace, tokens[trace.group]) for trace in drawing_order(main)]
-    data += [
-        line_json(trace, tokens[trace.group], axis="y2") for trace in drawing_order(residuals)
-    ]
+    data += [line_json(trace, tokens[trace.group], axis="y2") for trace in drawing_order(residuals)]
     bottom = 46  # room for the ticks and the title of the time axis [pixels]
     total = height + bottom
     layout: Json = {
@@ -131,7 +130,7 @@ def _panel_plot(
         drawn = height + residual_height + gap
         layout["yaxis"]["domain"] = [(residual_height + gap) / drawn, 1]
         layout["yaxis2"] = {
-            "title": axis_title("residual", panel.unit),
+            "title": _residual_title(panel.unit),
             "domain": [0, residual_height / drawn],
             "zeroline": True,
             "nticks": 4,
@@ -141,6 +140,13 @@ def _panel_plot(
         layout["shapes"] = [_span_shape(span) for span in spans]
     title = f"{panel.title} · {panel.subtitle}" if panel.subtitle else panel.title
     return Plot(data, layout, title, total, zoom=True, description=_description(panel))
+
+
+def _residual_title(unit: str) -> Json:
+    # The axes are low: a long unit goes to a line of its own.
+    if len(unit) <= 5:
+        return axis_title("residual", unit)
+    return {"text": f"residual<br>[{plotly_text(unit)}]"}
 
 
 def _span_shape(span: Span) -> Json:

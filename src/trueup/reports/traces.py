@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import ReportError, did_you_mean, listing
+from trueup.reports._palette import OTHER_SERIES
 from trueup.reports.decimation import decimate
 from trueup.reports.figure import Json, LegendEntry, plotly_text
 from trueup.reports.numbers import rounded_significant, rounded_to_span
-from trueup.reports.palette import OTHER_SERIES
 
 TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
 
-_WIDTHS = {"measured": 2.4, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
+_WIDTHS = {"measured": 3.6, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
 _DASHES = {"initial": "dash", "trivial": "dot"}
 # Measured lies below; what is compared with it lies on top, the fitted curve last.
 _DRAWING_ORDER = ("measured", "trivial", "initial", "other", "residual", "fitted")

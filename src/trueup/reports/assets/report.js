@@ -32,8 +32,8 @@
   function withColours(value, colour) {
     if (typeof value === "string") return value[0] === "@" ? colour(value.slice(1)) || value : value;
     if (Array.isArray(value)) {
-      // Samples are left as they are: only arrays that begin with a text or an object hold colours.
-      if (value.length && typeof value[0] !== "string" && typeof value[0] !== "object") return value;
+      // Samples are left as they are: arrays of colours hold a text in one of their first entries.
+      if (typeof value[0] === "number" && typeof value[1] !== "string") return value;
       return value.map(function (entry) { return withColours(entry, colour); });
     }
     if (value && typeof value === "object") {
