@@ -106,7 +106,8 @@ def _most_uneven(
             continue
         leverage = np.empty_like(residual)
         for rows, block in sequence.blocks(columns):
-            leverage[rows] = np.einsum("tcp,pq,tcq->tc", block, inverse, block, optimize=True)
+            flat = block.reshape(-1, len(columns))
+            leverage[rows] = np.sum((flat @ inverse) * flat, axis=1).reshape(block.shape[:2])
         tests = heteroscedasticity(
             residual, leverage, sequence.channels, "sensitivity", SIZE_LEVEL / channels
         )

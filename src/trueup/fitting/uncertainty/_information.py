@@ -59,7 +59,7 @@ def inverted(information: np.ndarray, threshold: float = ABSENT_EIGENVALUE) -> I
     """
     p = len(information)
     diagonal = np.diag(information)
-    effective = diagonal > max(diagonal.max(initial=0.0), 0.0) * 1e-40
+    effective = diagonal > max(diagonal.max(initial=0.0), 0.0) * 1e-60
     scale = np.where(effective, np.sqrt(np.where(effective, diagonal, 1.0)), 1.0)
     scaled = np.where(np.outer(effective, effective), information / np.outer(scale, scale), 0.0)
     values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))

@@ -94,11 +94,12 @@ def _autoregressive(
             absorbed_reflections(sequence, residual, columns, inverse, covariance, noise)
             for sequence, residual, noise in zip(evidence.sequences, evidence.residuals, noises)
         ]
-        noises = [
-            fit_noise(residual, settings.max_order, correction, lost)
-            for residual, correction in zip(evidence.residuals, corrections)
-        ]
-        covariance, error = _summed(evidence, columns, inverse, noises, settings)
+        if any(correction is not None for correction in corrections):
+            noises = [
+                fit_noise(residual, settings.max_order, correction, lost)
+                for residual, correction in zip(evidence.residuals, corrections)
+            ]
+            covariance, error = _summed(evidence, columns, inverse, noises, settings)
     variance = np.diag(covariance)
     # Satterthwaite 1946: a chi-squared variable of so many degrees of freedom has the same mean
     # and variance as the estimate.

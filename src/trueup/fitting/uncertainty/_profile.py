@@ -74,7 +74,8 @@ def profile_likelihood(
         indices: Parameters to profile; default all.
         alpha: One minus the confidence level.
         tolerance: Error of an end, relative to the half-width.
-        max_expansions: How many times a side is widened by 1.6 before it counts as open.
+        max_expansions: How many times a side is widened by 1.6, the last time up to its bound if
+            it has one, before it counts as open.
 
     Raises:
         FitError: Lengths do not match, or a variance is not positive.
@@ -155,8 +156,10 @@ class _Profile:
         inner, reach = self.centre, step
         if sign * (bound - inner) <= 0.0:
             return bound, True
-        for _ in range(expansions + 1):
+        for remaining in range(expansions, -1, -1):
             outer = self.centre + sign * reach
+            if remaining == 0 and np.isfinite(bound):
+                outer = bound
             at_bound = sign * (outer - bound) >= 0.0
             outer = bound if at_bound else outer
             if self.excess(outer) >= 0.0:

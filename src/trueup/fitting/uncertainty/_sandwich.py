@@ -8,6 +8,9 @@ from trueup.fitting.uncertainty._autoregressive import reflections_by_autocovari
 from trueup.fitting.uncertainty._noise import SequenceNoise
 from trueup.fitting.uncertainty._sequence_fit import BLOCK_VALUES, SequenceFit
 
+LONG_RECORD = 1000
+"""A record of so many correlation times knows its noise well enough for a normal quantile."""
+
 
 @dataclass(frozen=True)
 class SandwichPart:
@@ -53,32 +56,32 @@ def sandwich_part(
     Returns:
         The part and the variance of its diagonal.
     """
-    filters = [_Filter(model.coefficients, len(columns)) for model in noise.models]
     p = len(columns)
+    filters = [_Filter(model.coefficients, p) for model in noise.models]
+    short = sequence.length < LONG_RECORD * (noise.transient + noise.memory)
     total = np.zeros((p, p))
     by_sample = np.zeros(p)
     by_channel = np.zeros((len(filters), p))
     for rows, block in _backward(sequence, columns, presample_length(noise, sequence.length)):
-        sensitivity = block @ inverse
-        sensitivity = sensitivity[::-1]
-        spread = np.stack([f.run(sensitivity[:, c]) for c, f in enumerate(filters)], axis=1)
-        weighted = np.einsum("cd,tdp->tcp", noise.covariance, spread)
-        for c, f in enumerate(filters):
-            f.differentiate(weighted[:, c])
-            by_channel[c] += np.einsum("tp,tp->p", weighted[:, c], spread[:, c])
+        spread = _spread(block, inverse, filters)
+        weighted = np.tensordot(noise.covariance, spread, axes=1)
+        by_channel += np.sum(weighted * spread, axis=1)
+        if short:
+            for c, f in enumerate(filters):
+                f.differentiate(weighted[c])
         if each_innovation and rows is not None:
             own = noise.innovations[rows][::-1]
             steady = np.arange(rows.stop - 1, rows.start - 1, -1) >= noise.transient
-            score = np.einsum("tcp,tc->tp", spread[steady], own[steady])
+            score = np.einsum("ctp,tc->tp", spread[:, steady], own[steady])
             total += score.T @ score
             by_sample += np.sum(score**4, axis=0) * (2.0 / 3.0)
-            spread, weighted = spread[~steady], weighted[~steady]
-        total += np.einsum("tcp,tcq->pq", spread, weighted)
+            spread, weighted = spread[:, ~steady], weighted[:, ~steady]
+        total += spread.reshape(-1, p).T @ weighted.reshape(-1, p)
     error = by_sample
     if not each_innovation:
         error = 2.0 * np.sum(by_channel**2, axis=0) / sequence.length
     for f, model in zip(filters, noise.models):
-        if model.order:
+        if model.order and short:
             error = error + np.einsum(
                 "kp,kl,lp->p", f.gradient, model.coefficient_covariance(), f.gradient
             )
@@ -113,21 +116,15 @@ def absorbed_reflections(
     before = presample_length(noise, samples)
     if (samples + before) * channels * len(columns) > BLOCK_VALUES:
         return None
-    blocks = _backward(sequence, columns, before)
-    jacobian = np.concatenate([block[::-1] for _, block in blocks])[::-1]
-    moved = jacobian @ inverse
-    spread = np.stack(
-        [
-            _Filter(model.coefficients, len(columns)).run(moved[::-1, c])[::-1]
-            for c, model in enumerate(noise.models)
-        ],
-        axis=1,
-    )
-    weighted = np.einsum("cd,tdp->tcp", noise.covariance, spread)
+    jacobian = np.concatenate([block for _, block in sequence.blocks(columns)])
+    extended = np.concatenate([np.zeros((before, channels, len(columns))), jacobian])
+    backward = [_Filter(model.coefficients, len(columns)) for model in noise.models]
+    spread = _spread(extended, inverse, backward)
+    weighted = np.tensordot(noise.covariance, spread, axes=1)[:, ::-1]
     corrections = []
     for c, model in enumerate(noise.models):
-        shared = _Filter(model.coefficients, len(columns)).run(weighted[:, c])[before:]
-        own = jacobian[before:, c]
+        shared = _Filter(model.coefficients, len(columns)).run(weighted[c])[before:]
+        own = jacobian[:, c]
         explained = own @ covariance
         measured = np.empty(model.order + 1)
         absorbed = np.empty(model.order + 1)
@@ -144,6 +141,11 @@ def absorbed_reflections(
             - reflections_by_autocovariance(measured)
         )
     return corrections
+
+
+def _spread(block: np.ndarray, inverse: np.ndarray, filters: "list[_Filter]") -> np.ndarray:
+    """Return ``L' J B`` of a block ``(n, C, p)``, channel first and against time: ``(C, n, p)``."""
+    return np.stack([f.run((block[:, c] @ inverse)[::-1]) for c, f in enumerate(filters)])
 
 
 class _Filter:
@@ -180,7 +182,7 @@ class _Filter:
         length = len(weighted)
         for k in range(1, self.order + 1):
             shifted = history[self.order - k : self.order - k + length]
-            self.gradient[k - 1] -= 2.0 * np.einsum("tp,tp->p", weighted, shifted)
+            self.gradient[k - 1] -= 2.0 * np.sum(weighted * shifted, axis=0)
         self.recent = history[len(history) - self.order :]
 
 

@@ -77,9 +77,11 @@ class SequenceFit:
         """Yield ``(rows, Jacobian of these rows and columns)``, in time or against it."""
         step = max(1, BLOCK_VALUES // max(1, self.residuals.shape[1] * self.parameters))
         starts = range(0, self.length, step)
+        everything = np.array_equal(columns, np.arange(self.parameters))
         for start in reversed(starts) if backward else starts:
             rows = slice(start, min(start + step, self.length))
-            block = np.asarray(self.jacobian[rows], dtype=float)[:, :, columns]
+            block = np.asarray(self.jacobian[rows], dtype=float)
+            block = block if everything else block[:, :, columns]
             if not np.isfinite(block).all():
                 raise FitError(
                     f"sequence {self.name!r}: the Jacobian is not finite between samples "
