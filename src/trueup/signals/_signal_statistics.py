@@ -38,9 +38,7 @@ def resolution(values: Array) -> float:
         return 0.0
     if distances.size == 1:
         return float(distances[0])
-    smallest = distances.min()
-    step = float(np.mean(distances[distances < 1.4 * smallest]))
-    counts = np.rint(distances / step)
+    counts = np.rint(distances / distances.min())
     step = float(np.sum(distances * counts) / np.sum(counts**2))
     counts = np.rint(distances / step)
     residual = np.sqrt(np.mean((distances - counts * step) ** 2))

@@ -21,8 +21,6 @@ _STRONG = 0.95
 _TIE = 0.05
 # Where a peak of either sign would do, an inverted response has to be this much better.
 _INVERTED = 1.1
-# Samples over which signals are differenced.
-_SPANS = (1, 4, 16)
 # Two clocks of very different rate would ask for an endless common grid.
 _LARGEST_GRID = 4_000_000
 
@@ -56,9 +54,22 @@ class _Correlation:
     independent: float
 
     @property
-    def score(self) -> float:
-        """Height of the largest peak in standard deviations of a chance correlation."""
-        return float(np.max(np.abs(self.coefficients))) * math.sqrt(self.independent)
+    def strength(self) -> tuple[bool, float]:
+        """Whether the largest peak shows a relation, and its height in standard deviations."""
+        peak = float(np.max(np.abs(self.coefficients)))
+        return self.shows_relation(peak), peak * math.sqrt(self.independent)
+
+    def shows_relation(self, correlation: float) -> bool:
+        """Whether a correlation is more than chance gives, or is very strong."""
+        return abs(correlation) >= _STRONG or self.significant(correlation)
+
+    def significant(self, correlation: float) -> bool:
+        """Whether a correlation passes the test against chance."""
+        from scipy.special import ndtri
+
+        threshold = float(-ndtri(_CHANCE / (2.0 * self.coefficients.size)))
+        height = abs(correlation) * math.sqrt(self.independent)
+        return abs(correlation) >= _WEAKEST and height > threshold
 
 
 def estimate_delay(
@@ -72,12 +83,12 @@ def estimate_delay(
     """Estimate the delay from a command to its response by cross-correlation.
 
     Both signals are brought to one regular clock, freed of their linear trend, and compared as
-    they are and differenced over a few spans. Differencing whitens a slow signal and so sharpens
-    its peak (Box and Jenkins, Time Series Analysis, on prewhitening); a longer span keeps noise
-    and coarse encoders from drowning it. The comparison counts whose peak stands out most, in
-    units of the standard deviation that Bartlett's formula gives for two unrelated signals with
-    these autocorrelations (Bartlett, An Introduction to Stochastic Processes, 1955). A parabola
-    through the peak and its neighbours gives the delay to a fraction of a sample.
+    they are and differenced: differencing whitens a slow signal and so sharpens its peak (Box and
+    Jenkins, Time Series Analysis, on prewhitening), but noise may drown it. Of the two, the
+    comparison counts whose peak shows a relation and stands out most, in units of the standard
+    deviation that Bartlett's formula gives for two unrelated signals with these autocorrelations
+    (Bartlett, An Introduction to Stochastic Processes, 1955). A parabola through the peak and its
+    neighbours gives the delay to a fraction of a sample.
 
     A lag that comes from the dynamics of a drive or a controller counts too: the cross-correlation
     does not tell it from transport delay.
@@ -143,13 +154,10 @@ def estimate_delay(
             )
 
     comparisons = [_correlate(command_values, response_values, lags)]
-    for span in _SPANS:
-        if count - span < 4 * lags:
-            break
-        changes = [s[span:] - s[:-span] for s in (command_values, response_values)]
-        if all(np.ptp(signal) > 0 for signal in changes):
-            comparisons.append(_correlate(changes[0], changes[1], lags))
-    best = max(comparisons, key=lambda comparison: comparison.score)
+    changes = np.diff(command_values), np.diff(response_values)
+    if all(np.ptp(signal) > 0 for signal in changes):
+        comparisons.append(_correlate(*changes, lags))
+    best = max(comparisons, key=lambda comparison: comparison.strength)
     return _judge(best, lags, step, resolution, max_delay)
 
 
@@ -190,8 +198,6 @@ def _judge(
     comparison: _Correlation, lags: int, step: float, resolution: float, max_delay: float
 ) -> DelayEstimate:
     """Choose the peak, refine it, and say whether it can be relied on."""
-    from scipy.special import ndtri
-
     coefficients = comparison.coefficients
     sign = -1.0 if -coefficients.min() > _INVERTED * coefficients.max() else 1.0
     signed = sign * coefficients
@@ -205,11 +211,13 @@ def _judge(
 
     delay = (chosen - lags + _parabola_offset(signed, chosen)) * step
     correlation = float(coefficients[chosen])
-    threshold = float(-ndtri(_CHANCE / (2.0 * coefficients.size)))
-    significant = abs(correlation) * math.sqrt(comparison.independent) > threshold
     at_edge = chosen in (0, coefficients.size - 1)
 
-    related = abs(correlation) >= _STRONG or (abs(correlation) >= _WEAKEST and significant)
+    related = comparison.shows_relation(correlation)
+    # Two slow humps of similar shape match well at some lag; nothing but strong
+    # evidence shows that a response comes before its command.
+    if delay < -0.5 * resolution:
+        related = comparison.significant(correlation)
     if not related and abs(correlation) < 0.3:
         sentence = (
             f"No delay can be estimated: within {max_delay:g} s the response is not related to the "
