@@ -365,13 +365,13 @@ class TestMotion:
         moving = motion(np.arange(10_000) / 500.0)
         channels = {
             name: np.concatenate(
-                (np.full(75_000, moving[name][0]), moving[name], np.full(45_000, moving[name][-1]))
+                (np.full(119_000, moving[name][0]), moving[name], np.full(1_000, moving[name][-1]))
             )
             for name in ("u", "q")
         }
         report = check_quality(times, channels, roles={"u": "control", "q": "position"})
         assert only(report, "delay").figures["delay"] == pytest.approx(0.03, abs=1e-3)
-        assert only(report, "rest").figures["head"] == pytest.approx(150.0, abs=0.1)
+        assert only(report, "rest").figures["head"] == pytest.approx(238.0, abs=0.1)
 
     def test_each_control_finds_its_response(self):
         channels = motion()
