@@ -132,9 +132,9 @@ def absorbed_reflections(
             early, late = slice(0, samples - lag), slice(lag, samples)
             measured[lag] = residuals[early, c] @ residuals[late, c]
             absorbed[lag] = (
-                np.vdot(own[early], shared[late])
-                + np.vdot(own[late], shared[early])
-                - np.vdot(explained[early], own[late])
+                np.sum(own[early] * shared[late])
+                + np.sum(own[late] * shared[early])
+                - np.sum(explained[early] * own[late])
             )
         corrections.append(
             reflections_by_autocovariance(measured + absorbed)
