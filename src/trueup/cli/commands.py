@@ -1,0 +1,160 @@
+"""The commands and their arguments; what they do is imported when they run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+
+
+@dataclass(frozen=True)
+class Identify:
+    """Identify the unknowns of an experiment: fit, intervals, held-out check, report.
+
+    Examples:
+      trueup identify experiment.yaml
+      trueup identify experiment.yaml --output runs/second --seed 1
+      trueup identify experiment.yaml --resume
+      trueup identify experiment.yaml --dry-run --json
+    """
+
+    experiment: Positional[Path]
+    """Experiment file; write one with trueup init."""
+    output: Annotated[Path | None, arg(aliases=["-o"])] = None
+    """Run directory; the experiment's own where absent."""
+    resume: bool = False
+    """Continue an interrupted run."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    seed: int | None = None
+    """Seed of everything random; the experiment's own where absent."""
+    dry_run: bool = False
+    """Read and check everything, say what would be done and how long it takes, write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.identify import run_identify
+
+        return run_identify(self, output)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check data and identifiability at the start values, before time is spent.
+
+    Examples:
+      trueup check experiment.yaml
+      trueup check experiment.yaml --json
+    """
+
+    experiment: Positional[Path]
+    """Experiment file."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.check import run_check
+
+        return run_check(self.experiment, output)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Write the report of a finished run again.
+
+    Examples:
+      trueup report runs/arm
+      trueup report runs/arm --output arm.html
+    """
+
+    directory: Positional[Path]
+    """Run directory."""
+    output: Annotated[Path | None, arg(aliases=["-o"])] = None
+    """HTML file; report.html in the run directory where absent."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.runs import run_report
+
+        return run_report(self.directory, self.output, output)
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compare finished runs: values, intervals and scores side by side.
+
+    Examples:
+      trueup compare runs/arm runs/arm_payload
+    """
+
+    directories: Positional[tuple[Path, ...]]
+    """Two or more run directories."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.runs import run_compare
+
+        return run_compare(list(self.directories), output)
+
+
+@dataclass(frozen=True)
+class Init:
+    """Write a commented experiment file from a model and a recording.
+
+    Examples:
+      trueup init arm.xml run.csv
+      trueup init arm.xml run.csv --output arm_experiment.yaml
+    """
+
+    model: Positional[Path]
+    """MJCF file."""
+    recording: Positional[Path]
+    """Recording: CSV, TSV, Parquet, NPZ, MAT, JSON, HDF5, MCAP, rosbag2 or LeRobot."""
+    output: Annotated[Path, arg(aliases=["-o"])] = Path("experiment.yaml")
+    """Experiment file to write."""
+    overwrite: bool = False
+    """Replace a file that exists."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.init import run_init
+
+        return run_init(self, output)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Record a simulated robot arm, identify it, and compare with the truth.
+
+    Examples:
+      trueup demo
+      trueup demo --output /tmp/demo
+    """
+
+    output: Annotated[Path, arg(aliases=["-o"])] = Path("trueup-demo")
+    """Folder for the model, the recordings, the experiment file and the run."""
+    overwrite: bool = False
+    """Replace a demonstration that the folder holds."""
+    seed: int = 0
+    """Seed of the sensor noise."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.demo import run_demo
+
+        return run_demo(self, output)

@@ -1,0 +1,68 @@
+"""``trueup demo``."""
+
+import time
+
+from trueup.cli.commands import Demo
+from trueup.cli.identify import interval_text
+from trueup.cli.output import Output
+from trueup.errors import RunDirectoryError
+from trueup.sysid.demo import TRUE, write_demo
+from trueup.sysid.experiment_file import load_experiment
+from trueup.sysid.identification import identify
+
+
+def run_demo(command: Demo, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    start = time.perf_counter()
+    folder = command.output
+    if folder.exists() and not folder.is_dir():
+        raise RunDirectoryError(f"{folder} is a file; choose another --output")
+    if folder.exists() and any(folder.iterdir()) and not command.overwrite:
+        raise RunDirectoryError(
+            f"{folder} is not empty; choose another --output, or replace the demonstration with "
+            f"--overwrite"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    output.text(f"Recording a simulated arm with known parameters into {folder} ...")
+    files = write_demo(folder, command.seed)
+    output.text(f"Identifying it from {len(files.recordings)} noisy recordings ...")
+    result = identify(
+        load_experiment(files.experiment),
+        folder,
+        overwrite=command.overwrite,
+        verbose=not output.json,
+    )
+    rows, records = [], []
+    for r in result.summary["parameters"]:
+        true = TRUE[r["name"]]
+        inside = r["low"] <= true <= r["high"]
+        rows.append(
+            [
+                r["name"],
+                r["unit"],
+                f"{r['start']:.4g}",
+                f"{true:.4g}",
+                f"{r['value']:.4g}",
+                interval_text(r["low"], r["high"]),
+                "inside" if inside else "outside",
+            ]
+        )
+        records.append({**r, "true": true, "inside": inside})
+    seconds = time.perf_counter() - start
+    output.result(
+        {
+            "parameters": records,
+            "seconds": seconds,
+            "report": str(result.report),
+            "directory": str(result.directory),
+        }
+    )
+    output.text("")
+    output.table(
+        ["parameter", "unit", "start", "true", "identified", "95 % interval", "truth is"], rows
+    )
+    output.text(
+        f"Done in {seconds:.1f} s. Report: {result.report}",
+        f"Again, by hand: trueup identify {files.experiment} --overwrite",
+    )
+    return 0 if result.solution.success else 3

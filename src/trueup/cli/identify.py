@@ -1,0 +1,106 @@
+"""``trueup identify``."""
+
+import time
+from typing import Any
+
+import numpy as np
+
+from trueup.cli.commands import Identify
+from trueup.cli.output import Output
+from trueup.errors import ExperimentError
+from trueup.fitting.solution import Status
+from trueup.sysid.experiment import Experiment
+from trueup.sysid.experiment_file import load_experiment
+from trueup.sysid.identification import check_start, identify, output_folder
+from trueup.sysid.preparation import prepare
+
+DONE, NOT_CONVERGED, INTERRUPTED = 0, 3, 130
+
+
+def run_identify(command: Identify, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    experiment = load_experiment(command.experiment)
+    if command.seed is not None:
+        if command.seed < 0:
+            raise ExperimentError(f"--seed has to be 0 or larger, got {command.seed}")
+        experiment = experiment.model_copy(update={"seed": command.seed})
+    if command.resume and command.overwrite:
+        raise ExperimentError("--resume continues a run, --overwrite replaces it: give one of them")
+    folder = command.experiment.parent
+    if command.dry_run:
+        return _dry_run(experiment, command, output)
+    result = identify(
+        experiment,
+        folder,
+        output=command.output,
+        resume=command.resume,
+        overwrite=command.overwrite,
+        verbose=not (command.quiet or output.json),
+    )
+    summary = {**result.summary, "directory": str(result.directory), "report": str(result.report)}
+    output.result(summary)
+    show_summary(summary, output)
+    if result.solution.status is Status.INTERRUPTED:
+        return INTERRUPTED
+    return DONE if result.solution.success else NOT_CONVERGED
+
+
+def show_summary(summary: dict[str, Any], output: Output) -> None:
+    """Print an identification for people."""
+    level = f"{100 * summary['level']:.3g} % interval"
+    output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
+    rows = [
+        [
+            r["name"],
+            f"{r['value']:.6g}",
+            r["unit"],
+            interval_text(r["low"], r["high"]),
+            f"{r['start']:.6g}",
+            "on a bound" if r["at_bound"] else "" if r["determined"] else "not determined",
+        ]
+        for r in summary["parameters"]
+    ]
+    output.table(["parameter", "identified", "unit", level, "start", ""], rows)
+    scores = [
+        [s["channel"], s["part"], s["predictor"], f"{s['rmse']:.4g}", f"{s['fit_percent']:.2f} %"]
+        for s in summary["scores"]
+    ]
+    output.table(["channel", "data", "model", "RMSE", "fit"], scores)
+    for insight in summary["insights"]:
+        mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
+        output.text(f"  {mark} {insight['sentence']}")
+    output.text("", f"Report: {summary['report']}", f"Files:  {summary['directory']}")
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval for a table."""
+    if np.isinf(low) and np.isinf(high):
+        return "anything"
+    return f"{low:.5g} to {high:.5g}"
+
+
+def _dry_run(experiment: Experiment, command: Identify, output: Output) -> int:
+    prepared = prepare(experiment, command.experiment.parent)
+    problem = prepared.problem()
+    check_start(problem)
+    start = time.perf_counter()
+    problem.costs(np.tile(problem.space.start, (problem.space.size + 1, 1)))
+    batch = time.perf_counter() - start
+    target = output_folder(experiment, command.experiment.parent, command.output)
+    result = {
+        "directory": str(target),
+        "parameters": list(problem.space.names),
+        "sequences": [s.name for s in problem.sequences],
+        "residuals": problem.residual_size,
+        "seconds_per_iteration": 1.5 * batch,
+        "notes": prepared.notes,
+    }
+    output.result(result)
+    output.text(
+        f"{experiment.name}: {problem.space.size} unknowns, {len(problem.sequences)} sequences, "
+        f"{problem.residual_size} residuals.",
+        f"An iteration takes about {1.5 * batch:.2g} s; a fit usually needs 5 to 30.",
+        f"It would be written to {target}.",
+        *prepared.notes,
+    )
+    return DONE

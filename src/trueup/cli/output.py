@@ -1,0 +1,65 @@
+"""What a command prints: text for people, or one JSON object for programs."""
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+
+class Output:
+    """Standard output of one command.
+
+    Args:
+      json: print one object and nothing else on standard output, errors too.
+    """
+
+    def __init__(self, json: bool = False):
+        self.json = json
+
+    def text(self, *lines: str) -> None:
+        """Print lines for people; silent with ``--json``."""
+        if not self.json:
+            print(*lines, sep="\n", flush=True)
+
+    def table(self, columns: list[str], rows: list[list[str]], title: str = "") -> None:
+        """Print a table for people; silent with ``--json``."""
+        if self.json:
+            return
+        widths = [max(len(str(r[i])) for r in [columns, *rows]) for i in range(len(columns))]
+        if title:
+            print(title)
+        for row in [columns, ["-" * w for w in widths], *rows]:
+            cells = [
+                str(c).ljust(w) if i == 0 else str(c).rjust(w)
+                for i, (c, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            print("  " + "  ".join(cells).rstrip())
+        print(flush=True)
+
+    def result(self, value: dict[str, Any]) -> None:
+        """Print the object of ``--json``."""
+        if self.json:
+            print(json.dumps(_plain(value), indent=2, allow_nan=False), flush=True)
+
+    def error(self, kind: str, message: str) -> None:
+        """Report an error: on the error stream, or as the object of ``--json``."""
+        if self.json:
+            print(json.dumps({"error": kind, "message": message}, indent=2), flush=True)
+        else:
+            print(f"trueup: {message}", file=sys.stderr, flush=True)
+
+
+def _plain(value: Any) -> Any:
+    """Plain JSON; what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value

@@ -1,0 +1,294 @@
+"""How far to trust an identification: intervals, identifiability, held-out error, stability."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.final_jacobian import final_jacobian
+from trueup.fitting.identifiability import Identifiability, analyse
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
+from trueup.fitting.minimise import minimise
+from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
+from trueup.fitting.solution import Solution
+from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.whiteness import HeteroscedasticityTest, WhitenessTest
+from trueup.fitting.whiteness import heteroscedasticity as size_test
+from trueup.fitting.whiteness import whiteness as white_test
+from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.profiles import profile_intervals
+
+
+@dataclass(frozen=True)
+class SequenceSignals:
+    """Signals of one sequence, for figures and scores."""
+
+    name: str
+    held_out: bool
+    channels: tuple[str, ...]
+    times: np.ndarray
+    measured: np.ndarray
+    initial: np.ndarray
+    fitted: np.ndarray
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The same unknowns fitted to the held-out data alone."""
+
+    values: np.ndarray
+    """Estimates from the held-out data ``(p,)``."""
+    half_widths: np.ndarray
+    """Their half-widths ``(p,)``."""
+    ratios: np.ndarray
+    """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything that is said about a fit."""
+
+    covariance: CovarianceEstimate
+    intervals: np.ndarray
+    """Ends of the intervals in parameter units ``(p, 2)``."""
+    standard_errors: np.ndarray
+    """In parameter units ``(p,)``."""
+    at_bound: np.ndarray
+    identifiability: Identifiability
+    scores: ScoreTable
+    signals: list[SequenceSignals]
+    whiteness: dict[str, list[WhitenessTest]]
+    size: dict[str, list[HeteroscedasticityTest]]
+    stability: Stability | None
+    profiles: dict[str, tuple[float, float]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def assess(
+    problem: GrayBoxProblem,
+    start: np.ndarray,
+    solution: Solution,
+    held_out: GrayBoxProblem | None = None,
+    *,
+    method: str = "auto",
+    level: float = 0.95,
+    loss: Loss | None = None,
+    profile: list[str] | None = None,
+    seed: int = 0,
+) -> Assessment:
+    """Judge a fit.
+
+    Args:
+      problem: the problem of the training data.
+      start: start values ``(p,)``.
+      solution: the fit.
+      held_out: the problem of the held-out data, with the same unknowns.
+      method: how noise is taken into account, see
+        :func:`trueup.fitting.uncertainty.estimate_covariance`.
+      level: coverage of the intervals.
+      loss: robust loss of the fit.
+      profile: parameters with a profile likelihood as well.
+      seed: seed of the bootstrap.
+    """
+    x, space = solution.x, problem.space
+    residual, jacobian, failures = final_jacobian(problem, x)
+    solution.residuals = residual
+    at_bound = space.at_bound(x, 1e-6)
+    covariance = _covariance(
+        problem, residual, jacobian, at_bound, method, 1 - level, loss or Loss(), seed
+    )
+    intervals = _intervals(problem, x, covariance)
+    slope = space.slope(x)
+    data = jacobian[: problem.data_rows]
+    information = _gram(data) / np.outer(slope, slope)
+    plain = covariance.matrix * np.outer(slope, slope)
+    identifiability = analyse(
+        information,
+        x,
+        space.names,
+        space.lower,
+        space.upper,
+        plain if np.isfinite(plain).all() else None,
+        is_information=True,
+    )
+    signals = sequence_signals(problem, start, x, held_out=False)
+    if held_out is not None:
+        signals += sequence_signals(held_out, start, x, held_out=True)
+    remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
+    return Assessment(
+        covariance,
+        intervals,
+        covariance.standard_errors * slope,
+        at_bound,
+        identifiability,
+        score(signals),
+        signals,
+        {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
+        {s.name: _size(s) for s in signals if not s.held_out},
+        None if held_out is None else check_stability(held_out, x, covariance, level),
+        profile_intervals(problem, solution, covariance, profile or [], level),
+        tuple(remarks),
+    )
+
+
+def _neighbour(problem: GrayBoxProblem, row: int) -> str:
+    name = problem.space.names[(row - 1) % problem.space.size]
+    return f"the simulation fails when {name} is moved a little from its optimum"
+
+
+def _gram(jacobian: np.ndarray, block: int = 200_000) -> np.ndarray:
+    out = np.zeros((jacobian.shape[1],) * 2)
+    for first in range(0, len(jacobian), block):
+        part = np.asarray(jacobian[first : first + block])
+        out += part.T @ part
+    return out
+
+
+def _covariance(
+    problem: GrayBoxProblem,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    at_bound: np.ndarray,
+    method: str,
+    alpha: float,
+    loss: Loss,
+    seed: int,
+) -> CovarianceEstimate:
+    p = problem.space.size
+    scale = problem.noise_scale
+    fits, weights = [], []
+    for sequence, rows in sequence_rows(problem):
+        shape = (len(sequence.times), len(sequence.channel_names))
+        part = residual[rows].reshape(shape) / scale
+        slopes = jacobian[rows].reshape(*shape, p)
+        fits.append(
+            SequenceFit(
+                part,
+                slopes if scale == 1 else slopes / scale,
+                sequence.name,
+                sequence.channel_names,
+            )
+        )
+        weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
+    prior = np.asarray(jacobian[problem.data_rows :]) / scale
+    return estimate_covariance(
+        fits,
+        method,
+        alpha,
+        prior_precision=prior.T @ prior if len(prior) else None,
+        at_bound=at_bound if at_bound.any() else None,
+        weights=None if loss.is_linear else weights,
+        names=problem.space.names,
+        seed=seed,
+    )
+
+
+def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
+    """Each sequence of a problem with its rows of the residual."""
+    out, first = [], 0
+    for sequence in problem.sequences:
+        last = first + sequence.measured.size
+        out.append((sequence, slice(first, last)))
+        first = last
+    return out
+
+
+def _intervals(
+    problem: GrayBoxProblem, x: np.ndarray, covariance: CovarianceEstimate
+) -> np.ndarray:
+    """Intervals in parameter units; symmetric in the search coordinates, cut at the bounds."""
+    space = problem.space
+    lower, upper = space.search_bounds
+    ends = covariance.intervals(space.to_search(x), lower, upper)
+    with np.errstate(over="ignore"):
+        out = np.where(space.log[:, None], np.exp(np.where(space.log[:, None], ends, 0.0)), ends)
+    # a parameter that the data do not determine: all of its range, said as such
+    out[covariance.undetermined] = [-np.inf, np.inf]
+    return out
+
+
+def sequence_signals(
+    problem: GrayBoxProblem, start: np.ndarray, x: np.ndarray, held_out: bool
+) -> list[SequenceSignals]:
+    """Measured, initial and fitted signals of every sequence."""
+    pairs = problem.predictions(np.stack([start, x]))
+    return [
+        SequenceSignals(
+            sequence.name,
+            held_out,
+            sequence.channel_names,
+            sequence.times,
+            measured[-1],
+            np.clip(np.nan_to_num(predicted[0], nan=1e30), -1e30, 1e30),
+            predicted[1],
+        )
+        for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
+    ]
+
+
+def score(signals: list[SequenceSignals]) -> ScoreTable:
+    """Scores of the identified and the initial model beside trivial predictors.
+
+    Sequences that hold other channels than the first training sequence are scored on the channels
+    that all have in common.
+    """
+    common = [c for c in signals[0].channels if all(c in s.channels for s in signals)]
+    parts: dict[str, list[ScoredSequence]] = {}
+    for s in signals:
+        columns = [s.channels.index(c) for c in common]
+        parts.setdefault("held-out" if s.held_out else "training", []).append(
+            ScoredSequence(
+                s.measured[:, columns],
+                {"identified": s.fitted[:, columns], "initial": s.initial[:, columns]},
+                s.name,
+            )
+        )
+    return compare_predictors(parts, common)
+
+
+def _size(signals: SequenceSignals) -> list[HeteroscedasticityTest]:
+    """Whether the residual grows with the speed of the measured signal, channel by channel."""
+    out: list[HeteroscedasticityTest] = []
+    error = signals.measured - signals.fitted
+    for c, channel in enumerate(signals.channels):
+        if len(signals.times) < 30 or np.ptp(error[:, c]) == 0:
+            continue
+        speed = np.gradient(signals.fitted[:, c], signals.times)
+        if np.ptp(np.abs(speed)) > 0:
+            out += size_test(error[:, [c]], speed, [channel], "speed")
+    return out
+
+
+def check_stability(
+    held_out: GrayBoxProblem, x: np.ndarray, covariance: CovarianceEstimate, level: float
+) -> Stability | None:
+    """Fit the held-out data alone, from the optimum, and compare.
+
+    Two sets of data of one machine should give the same parameters within their intervals. Where
+    they do not, the model is wrong by more than noise, and no interval that knows only noise covers
+    the truth.
+    """
+    space = held_out.space
+    search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
+    search.x = np.clip(x, space.lower, space.upper)
+    fit = minimise(held_out, search)
+    residual, jacobian, failures = final_jacobian(held_out, fit.x)
+    if failures:
+        return None
+    at_bound = space.at_bound(fit.x, 1e-6)
+    own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    distance = np.abs(space.to_search(fit.x) - space.to_search(x))
+    expected = np.hypot(own.half_widths, covariance.half_widths)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
+    ratios = np.where(np.isfinite(ratios), ratios, 0.0)
+    sentences = []
+    for i in np.flatnonzero(ratios > 1.0):
+        sentences.append(
+            f"{space.names[i]} is {x[i]:.5g} from the training data and {fit.x[i]:.5g} from the "
+            f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
+            f"the interval should be about {ratios[i]:.1f} times as wide."
+        )
+    return Stability(fit.x, own.half_widths * space.slope(fit.x), ratios, tuple(sentences))

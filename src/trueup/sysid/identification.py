@@ -1,0 +1,234 @@
+"""Runs an experiment: fit, assessment, files and report in a run directory."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError, SimulationError
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
+from trueup.fitting.minimise import minimise
+from trueup.fitting.multi_start import MultiStart
+from trueup.fitting.solution import Solution, Status
+from trueup.studies import Budget, RunDirectory, atomic, provenance, run
+from trueup.sysid.assessment import Assessment, assess
+from trueup.sysid.cross_validation import CrossValidation, cross_validate
+from trueup.sysid.experiment import Experiment
+from trueup.sysid.experiment_file import dump_experiment
+from trueup.sysid.preparation import Prepared, prepare
+from trueup.sysid.problem import GrayBoxProblem, default_threads
+
+_TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
+
+
+@dataclass
+class Identification:
+    """Result of :func:`identify`."""
+
+    prepared: Prepared
+    problem: GrayBoxProblem
+    solution: Solution
+    assessment: Assessment
+    cross_validation: CrossValidation | None
+    directory: Path
+    summary: dict[str, Any]
+    """Plain data of everything, as ``solution.json`` holds it."""
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"
+
+
+def output_folder(experiment: Experiment, folder: Path, output: str | Path | None) -> Path:
+    """Run directory of an experiment."""
+    if output is not None:
+        return Path(output)
+    return folder / (experiment.output.directory or f"runs/{experiment.name}")
+
+
+def identify(
+    experiment: Experiment,
+    folder: str | Path = ".",
+    *,
+    output: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> Identification:
+    """Identify the unknowns of an experiment.
+
+    Args:
+      experiment: the experiment, from :func:`trueup.sysid.load_experiment`.
+      folder: folder that its file names refer to.
+      output: run directory; the experiment's own where None.
+      resume: continue an interrupted run.
+      overwrite: replace a run that the directory holds.
+      verbose: show progress on the error stream.
+
+    Returns:
+      The identification; its run directory holds every file.
+
+    Raises:
+      TrueupError: whatever is wrong, before anything is written.
+    """
+    folder = Path(folder)
+    prepared = prepare(experiment, folder)
+    problem = prepared.problem()
+    check_start(problem)
+    target = output_folder(experiment, folder, output)
+    directory = RunDirectory.open(target) if resume else None
+    search, settings = make_search(experiment, problem)
+    origin = provenance.collect(
+        experiment.seed, prepared.inputs, experiment.model_dump(mode="json"), relative_to=folder
+    )
+    directory = directory or RunDirectory.create(target, overwrite=overwrite)
+    atomic.write_text(directory.experiment, dump_experiment(experiment))
+    atomic.write_json(directory.provenance, origin)
+    limit = experiment.search.time_limit
+    solution = _fit(problem, search, directory, settings, resume, limit, verbose)
+    solution.provenance = origin
+    return finish(prepared, problem, solution, directory, settings.get("loss_scale", 1.0))
+
+
+def check_start(problem: GrayBoxProblem) -> None:
+    """Raise SimulationError where the simulation fails at the start values."""
+    failures: dict[int, str] = {}
+    problem.costs(problem.space.start[None, :], failures)
+    if failures:
+        raise SimulationError(
+            f"the simulation fails at the start values: {failures[0]} Correct the model, the start "
+            f"values or the initial state, or shorten the time step"
+        )
+
+
+def make_search(
+    experiment: Experiment, problem: GrayBoxProblem
+) -> tuple[LeastSquares | MultiStart, dict[str, Any]]:
+    """The search of an experiment and the settings that its history depends on."""
+    part = experiment.search
+    scale = 1.0
+    if part.loss != "linear":
+        scale = _loss_scale(problem) if part.loss_scale == "auto" else float(part.loss_scale)
+    settings = LeastSquaresSettings(
+        max_iters=part.max_iters,
+        difference=part.difference,
+        trials=max(2, min(default_threads(), 8)),
+        loss=part.loss,
+        loss_scale=scale,
+    )
+    plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
+    if part.starts > 1:
+        return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
+    return LeastSquares(problem.space, settings), plain
+
+
+def _loss_scale(problem: GrayBoxProblem) -> float:
+    """Bend of a robust loss: from the spread of the residuals of a plain fit."""
+    plain = minimise(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
+    residual = problem.residuals(plain.x[None, :])[0, : problem.data_rows]
+    spread = float(np.median(np.abs(residual - np.median(residual))))
+    return max(_TUNING * spread, 1e-12)
+
+
+def _fit(
+    problem: GrayBoxProblem,
+    search: LeastSquares | MultiStart,
+    directory: RunDirectory,
+    settings: dict[str, Any],
+    resume: bool,
+    time_limit: float | None,
+    verbose: bool,
+) -> Solution:
+    budget = Budget(max_seconds=time_limit)
+    if settings["method"] == "mujoco":
+        solution = run(
+            problem,
+            search,
+            directory,
+            settings=settings,
+            resume=resume,
+            budget=budget,
+            verbose=verbose,
+        )
+    else:
+        from trueup.fitting.scipy_least_squares import scipy_least_squares
+
+        solution = scipy_least_squares(
+            problem, search.settings, parallel=settings["method"] == "scipy_parallel_fd"
+        )
+    if not solution.success and solution.status is Status.START_FAILED:
+        raise FitError(solution.message)
+    return _refit_with_noise(problem, solution)
+
+
+def _refit_with_noise(problem: GrayBoxProblem, solution: Solution) -> Solution:
+    """Weigh priors against the noise that the residuals show, where no noise level was given."""
+    if problem.residual_size == problem.data_rows or problem.settings.noise:
+        return solution
+    for _ in range(3):
+        data = problem.residuals(solution.x[None, :])[0, : problem.data_rows]
+        dof = max(problem.data_rows - problem.space.size, 1)
+        scale = float(np.sqrt(data @ data / dof))
+        if abs(scale - problem.noise_scale) <= 1e-3 * problem.noise_scale or scale == 0:
+            break
+        problem.noise_scale = scale
+        search = LeastSquares(problem.space, LeastSquaresSettings(max_iters=50))
+        search.x = solution.x.copy()
+        again = minimise(problem, search)
+        again.history = solution.history + again.history[1:]
+        again.stats = {**solution.stats, **again.stats}
+        solution = again
+    return solution
+
+
+def finish(
+    prepared: Prepared,
+    problem: GrayBoxProblem,
+    solution: Solution,
+    directory: RunDirectory,
+    loss_scale: float = 1.0,
+) -> Identification:
+    """Assess a fit and write every file of the run directory."""
+    from trueup.sysid.outputs import write_outputs
+    from trueup.sysid.summary import summarise
+
+    experiment = prepared.experiment
+    held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
+    known = [n for n in experiment.confidence.profile if n not in problem.space.names]
+    if known:
+        raise FitError(
+            f"confidence.profile names {', '.join(known)}, which is no free parameter; there are "
+            f"{', '.join(problem.space.names)}"
+        )
+    assessment = assess(
+        problem,
+        problem.space.start,
+        solution,
+        held_out,
+        method=experiment.confidence.method,
+        level=experiment.confidence.level,
+        loss=Loss(experiment.search.loss, loss_scale),
+        profile=experiment.confidence.profile,
+        seed=experiment.seed,
+    )
+    folds = experiment.held_out.folds
+    crossed = cross_validate(prepared, solution.x, folds) if folds > 1 else None
+    solution.covariance = assessment.covariance.matrix
+    solution.intervals = assessment.intervals
+    summary = summarise(
+        experiment.name,
+        problem,
+        solution,
+        assessment,
+        crossed,
+        {r.name: r.quality for r in prepared.recordings},
+        prepared.notes,
+    )
+    result = Identification(
+        prepared, problem, solution, assessment, crossed, directory.path, summary
+    )
+    write_outputs(result, directory)
+    return result

@@ -1,0 +1,135 @@
+"""What stands out in a fit, in sentences, the gravest first."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.solution import Solution
+from trueup.sysid.assessment import Assessment
+from trueup.sysid.cross_validation import CrossValidation
+from trueup.sysid.problem import GrayBoxProblem
+
+_MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
+
+
+def insights(
+    problem: GrayBoxProblem,
+    solution: Solution,
+    assessment: Assessment,
+    crossed: CrossValidation | None,
+) -> list[dict[str, Any]]:
+    """Findings as ``{"severity": "problem" | "warning" | "good", "sentence": ...}``."""
+    found: list[tuple[str, str]] = []
+    if not solution.success:
+        found.append(
+            ("problem", f"The fit did not converge: {solution.message}. {solution.status.advice}")
+        )
+    found += [("problem", d.sentence) for d in assessment.identifiability.directions]
+    found += [
+        (
+            "problem",
+            f"{name} has no effect on anything that was recorded: freeze it, or record "
+            f"a motion or signal that depends on it.",
+        )
+        for name in assessment.identifiability.no_effect
+    ]
+    found += _bounds(problem, solution, assessment)
+    if assessment.stability is not None:
+        found += [("problem", s) for s in assessment.stability.sentences]
+    found += [("warning", w.sentence) for w in assessment.identifiability.weak]
+    found += [("warning", remark) for remark in assessment.scores.remarks]
+    found += _overfit(assessment)
+    found += _residuals(assessment)
+    found += [("warning", remark) for remark in assessment.remarks]
+    if crossed is not None:
+        found += _folds(problem, assessment, crossed)
+    if not any(severity == "problem" for severity, _ in found):
+        found.append(("good", "Every parameter is determined by the data."))
+    return [{"severity": severity, "sentence": sentence} for severity, sentence in found]
+
+
+def _bounds(
+    problem: GrayBoxProblem, solution: Solution, assessment: Assessment
+) -> list[tuple[str, str]]:
+    space = problem.space
+    out = []
+    for i in np.flatnonzero(assessment.at_bound):
+        side = (
+            "lower" if solution.x[i] - space.lower[i] < space.upper[i] - solution.x[i] else "upper"
+        )
+        out.append(
+            (
+                "problem",
+                f"{space.names[i]} ended on its {side} bound {solution.x[i]:.6g}: its interval is "
+                f"one-sided, and the others are estimated as if it were known. Widen the bound, or "
+                f"look for what the model lacks.",
+            )
+        )
+    return out
+
+
+def _overfit(assessment: Assessment) -> list[tuple[str, str]]:
+    parts = {row.part for row in assessment.scores.rows}
+    if "held-out" not in parts:
+        return []
+    training = assessment.scores.row("training", "identified")
+    held_out = assessment.scores.row("held-out", "identified")
+    out = []
+    for a, b in zip(training.channels, held_out.channels, strict=True):
+        if a.fit_percent > 20 and (100 - b.fit_percent) > _MUCH_WORSE * (100 - a.fit_percent) + 5:
+            out.append(
+                (
+                    "warning",
+                    f"{a.channel}: the fit explains {a.fit_percent:.1f} % on the training data but "
+                    f"{b.fit_percent:.1f} % on the held-out data.",
+                )
+            )
+    return out
+
+
+def _residuals(assessment: Assessment) -> list[tuple[str, str]]:
+    coloured = [
+        f"{name} {test.channel}"
+        for name, tests in assessment.whiteness.items()
+        for test in tests
+        if not test.white
+    ]
+    out = []
+    if coloured:
+        shown = ", ".join(coloured[:4]) + (
+            f" and {len(coloured) - 4} more" if len(coloured) > 4 else ""
+        )
+        out.append(
+            (
+                "warning",
+                f"The residual is not white ({shown}): something in the data is not in the model. "
+                f"The intervals allow for correlated noise, not for a wrong model.",
+            )
+        )
+    growing = [
+        test
+        for tests in assessment.size.values()
+        for test in tests
+        if not test.constant and test.ratio > 1.2
+    ]
+    if growing:
+        worst = max(growing, key=lambda test: test.ratio)
+        out.append(("warning", worst.sentence))
+    return out
+
+
+def _folds(
+    problem: GrayBoxProblem, assessment: Assessment, crossed: CrossValidation
+) -> list[tuple[str, str]]:
+    out = []
+    spread = np.ptp(crossed.values, axis=0)
+    width = 2 * assessment.intervals[:, 1] - 2 * assessment.intervals[:, 0]
+    for i in np.flatnonzero(np.isfinite(width) & (spread > width)):
+        out.append(
+            (
+                "warning",
+                f"{problem.space.names[i]} moves by {spread[i]:.3g} between the folds, more than "
+                f"its interval allows: one recording differs from the others.",
+            )
+        )
+    return out

@@ -1,0 +1,372 @@
+"""The report of an identification, from plain data: one HTML file to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+from trueup.sysid.assessment import SequenceSignals
+
+_SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
+
+
+class ReportBuilder(reports.Page):
+    """A report under construction, by the toolbox's names."""
+
+    def add_section(self, section: reports.Section) -> ReportBuilder:
+        """Add a section; returns itself."""
+        self.add(section)
+        return self
+
+    def build(self) -> str:
+        """The whole page as HTML."""
+        return self.html()
+
+
+def identification_report(
+    summary: dict[str, Any],
+    signals: Sequence[SequenceSignals],
+    videos: Sequence[reports.Video] = (),
+    title: str | None = None,
+) -> ReportBuilder:
+    """Build the report.
+
+    Args:
+      summary: plain data, as ``solution.json`` holds it.
+      signals: measured, initial and fitted signals of every sequence.
+      videos: overlay videos.
+      title: heading; the name of the run where None.
+    """
+    page = ReportBuilder(
+        title or summary["name"],
+        subtitle=f"{summary['status']}: {summary['message']}",
+        provenance=summary.get("provenance") or {},
+    )
+    page.add(_overview(summary))
+    page.add(_parameters(summary))
+    page.add(_signals(signals, summary))
+    page.add(_scores(summary))
+    page.add(_identifiability(summary))
+    page.add(_residuals(signals, summary))
+    if summary.get("cross_validation"):
+        page.add(_cross_validation(summary))
+    page.add(_course(summary))
+    if summary.get("quality") or summary.get("notes"):
+        page.add(_quality(summary))
+    if videos:
+        page.add(reports.Section("Motion", content=list(videos)))
+    return page
+
+
+def _overview(summary: dict[str, Any]) -> reports.Section:
+    rows = summary["parameters"]
+    figures = [
+        reports.KeyFigure(len(rows), "parameters identified"),
+        reports.KeyFigure(
+            sum(r["determined"] and not r["at_bound"] for r in rows),
+            "determined",
+            note="neither on a bound nor mixed up with another",
+        ),
+    ]
+    for part, label in (("training", "fit, training"), ("held-out", "fit, held out")):
+        found = [
+            r["fit_percent"]
+            for r in summary["scores"]
+            if r["part"] == part and r["predictor"] == "identified"
+        ]
+        if found:
+            figures.append(
+                reports.KeyFigure(float(np.mean(found)), label, "%", "mean NRMSE fit of channels")
+            )
+    findings = [(_SEVERITY[i["severity"]], i["sentence"]) for i in summary["insights"]]
+    return reports.Section(
+        "Overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
+    )
+
+
+def _parameters(summary: dict[str, Any]) -> reports.Section:
+    rows = summary["parameters"]
+    level = f"{100 * summary['level']:.3g} %"
+    columns = [
+        reports.Column("parameter"),
+        reports.Column("identified"),
+        reports.Column("unit"),
+        reports.Column(f"{level} interval", align="right"),
+        reports.Column("start"),
+        reports.Column("nominal"),
+        reports.Column("bounds", align="right"),
+        reports.Column("remark"),
+    ]
+    body = []
+    for r in rows:
+        body.append(
+            {
+                "parameter": r["name"],
+                "identified": r["value"],
+                "unit": r["unit"],
+                f"{level} interval": _span(r["low"], r["high"]),
+                "start": r["start"],
+                "nominal": r["nominal"],
+                "bounds": _span(r["lower"], r["upper"]),
+                "remark": _remark(r),
+            }
+        )
+    table = reports.Table(
+        columns,
+        body,
+        highlights=[reports.Highlight("remark", bool, "warning")],
+        notes=[summary["covariance"]["reason"], *summary["covariance"]["remarks"]],
+    )
+    content: list[Any] = [
+        table,
+        reports.interval_figure(
+            [r["name"] for r in rows],
+            [r["value"] for r in rows],
+            low=[r["low"] for r in rows],
+            high=[r["high"] for r in rows],
+            lower=[r["lower"] for r in rows],
+            upper=[r["upper"] for r in rows],
+            initial=[r["start"] for r in rows],
+            nominal=[r["nominal"] for r in rows],
+            units=[r["unit"] for r in rows],
+            log=[r["log"] for r in rows],
+            title="Identified values and their intervals between the bounds",
+        ),
+    ]
+    if summary["fixed"]:
+        content.append(
+            reports.Table(
+                ["parameter", "value", "unit", "state"],
+                [
+                    [
+                        f["name"],
+                        np.array2string(np.asarray(f["value"]), precision=5),
+                        f["unit"],
+                        f["state"],
+                    ]
+                    for f in summary["fixed"]
+                ],
+                title="Not fitted",
+            )
+        )
+    if len(rows) > 1:
+        content.append(
+            reports.heatmap_figure(
+                np.asarray(summary["covariance"]["correlation"], float),
+                summary["covariance"]["names"],
+                title="Correlation of the estimates",
+                caption="Near +1 or -1: the data tell the two apart only as a combination.",
+            )
+        )
+    return reports.Section("Parameters", content=content)
+
+
+def _remark(row: dict[str, Any]) -> str:
+    remarks = []
+    if row["at_bound"]:
+        remarks.append("on a bound")
+    if not row["determined"]:
+        remarks.append("not determined")
+    if row.get("model_error_ratio", 0.0) > 1:
+        remarks.append(
+            f"held-out data give {row['held_out_value']:.5g}, {row['model_error_ratio']:.1f} times "
+            f"what noise explains"
+        )
+    if "profile_low" in row:
+        remarks.append(f"profile {_span(row['profile_low'], row['profile_high'])}")
+    return "; ".join(remarks)
+
+
+def _span(low: float, high: float) -> str:
+    if np.isinf(low) and np.isinf(high):
+        return "anything"
+    return f"{reports.format_number(low, 5)} to {reports.format_number(high, 5)}"
+
+
+def _signals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
+    figures = []
+    for s in signals:
+        panels = [
+            reports.Panel(
+                channel,
+                traces=[
+                    reports.Trace("measured", s.times, s.measured[:, c], "measured"),
+                    reports.Trace(
+                        "initial", s.times, _shown(s.initial[:, c], s.measured[:, c]), "initial"
+                    ),
+                    reports.Trace("identified", s.times, s.fitted[:, c], "fitted"),
+                    reports.Trace(
+                        "residual", s.times, s.measured[:, c] - s.fitted[:, c], "residual"
+                    ),
+                ],
+            )
+            for c, channel in enumerate(s.channels)
+        ]
+        figures.append(reports.time_series_figure(panels, title=s.name))
+    return reports.Section("Signals", content=figures)
+
+
+def _shown(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """The initial prediction, cut off where it would flatten everything else."""
+    middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
+    return np.where(np.abs(initial - middle) > reach, np.nan, initial)
+
+
+def _scores(summary: dict[str, Any]) -> reports.Section:
+    rows = [
+        [r["part"], r["channel"], r["predictor"], r["rmse"], r["fit_percent"], r["vaf"], r["r2"]]
+        for r in sorted(summary["scores"], key=lambda r: (r["part"] != "training", r["channel"]))
+    ]
+    table = reports.Table(
+        [
+            "data",
+            "channel",
+            "model",
+            "RMSE",
+            reports.Column("fit", "%"),
+            reports.Column("VAF", "%"),
+            "R2",
+        ],
+        rows,
+        notes=[
+            "Fit: 100 (1 - |error| / |measured - mean|); 0 is as good as the mean, negative is "
+            "worse. The trivial predictors know nothing of the model."
+        ],
+        highlights=[
+            reports.Highlight("model", lambda m: m == "identified", "good", whole_row=True)
+        ],
+    )
+    return reports.Section("Scores", content=[table])
+
+
+def _identifiability(summary: dict[str, Any]) -> reports.Section:
+    found = summary["identifiability"]
+    content: list[Any] = [reports.Text(s) for s in found["sentences"]]
+    content.append(
+        reports.bar_figure(
+            [str(i + 1) for i in range(len(found["singular_values"]))],
+            np.asarray(found["singular_values"], float),
+            label="singular value",
+            name_label="direction",
+            log=True,
+            title="How strongly the data see each direction of relative changes",
+        )
+    )
+    names = [r["name"] for r in summary["parameters"]]
+    shown = [*found["directions"], *found["weak"]][:6]
+    if shown:
+        content.append(
+            reports.direction_figure(
+                names,
+                np.array([[d["coefficients"].get(n, 0.0) for n in names] for d in shown]),
+                titles=["not determined"] * len(found["directions"][:6])
+                + ["weak"] * (len(shown) - len(found["directions"][:6])),
+                title="Combinations that the data cannot tell apart",
+                caption="Relative change of each parameter along the direction.",
+            )
+        )
+    return reports.Section("Identifiability", content=content)
+
+
+def _residuals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
+    content: list[Any] = [reports.Text(s) for t in summary["whiteness"].values() for s in t]
+    for s in [s for s in signals if not s.held_out][:2]:
+        for c, channel in list(enumerate(s.channels))[:4]:
+            error = s.measured[:, c] - s.fitted[:, c]
+            if len(error) < 20 or np.ptp(error) == 0:
+                continue
+            content.append(
+                reports.figure_grid(
+                    [
+                        reports.acf_figure(
+                            _autocorrelation(error),
+                            samples=len(error),
+                            title=f"{s.name}, {channel}: correlation of the residual",
+                        ),
+                        reports.histogram_figure(error, label="residual", title="distribution"),
+                    ],
+                    columns=2,
+                )
+            )
+    return reports.Section("Residuals", content=content)
+
+
+def _autocorrelation(error: np.ndarray, lags: int = 60) -> np.ndarray:
+    centred = error - error.mean()
+    size = 1 << (2 * len(centred) - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(centred, size)) ** 2
+    correlation = np.fft.irfft(spectrum)[: min(lags, len(centred) - 1) + 1]
+    return correlation / max(correlation[0], 1e-300)
+
+
+def _cross_validation(summary: dict[str, Any]) -> reports.Section:
+    crossed = summary["cross_validation"]
+    names = [r["name"] for r in summary["parameters"]]
+    rows = [
+        [", ".join(part), train, held, *values]
+        for part, train, held, values in zip(
+            crossed["held_out"],
+            crossed["training_error"],
+            crossed["held_out_error"],
+            crossed["values"],
+            strict=True,
+        )
+    ]
+    return reports.Section(
+        "Cross-validation",
+        content=[reports.Table(["held out", "error fitted", "error held out", *names], rows)],
+    )
+
+
+def _course(summary: dict[str, Any]) -> reports.Section:
+    history = [h for h in summary["history"] if np.isfinite(h["cost"])]
+    content: list[Any] = []
+    if history:
+        evaluations = [h["evaluations"] for h in history]
+        content.append(
+            reports.line_figure(
+                [reports.Trace("cost", evaluations, [h["cost"] for h in history], "fitted")],
+                x_label="simulations",
+                y_label="cost",
+                log_y=True,
+                markers=True,
+                title="Course of the fit",
+            )
+        )
+        names = [r["name"] for r in summary["parameters"]]
+        body = [
+            [h["iteration"], h["evaluations"], h["cost"], h["mu"], h["step"], *h["x"]]
+            for h in history
+        ]
+        content.append(
+            reports.Table(
+                ["iteration", "simulations", "cost", "regulariser", "step", *names], body[-60:]
+            )
+        )
+    stats = summary["stats"]
+    content.append(
+        reports.Text(
+            f"{stats.get('evaluations', 0)} simulations in {stats.get('seconds', 0.0):.2f} s, "
+            f"{stats.get('failed_evaluations', 0)} of them failed. {summary['advice']}"
+        )
+    )
+    return reports.Section("Course", content=content)
+
+
+def _quality(summary: dict[str, Any]) -> reports.Section:
+    tone = {"info": "info", "warning": "warning", "refuse": "serious"}
+    content: list[Any] = [reports.Note(note) for note in summary["notes"]]
+    for name, report in summary["quality"].items():
+        findings = [(tone[f["severity"]], f["sentence"]) for f in report["findings"]]
+        content.append(reports.Group(name, reports.Findings(findings, empty="No complaint.")))
+    return reports.Section("Data quality", content=content)
+
+
+def save_path_of(path: str | Path) -> Path:
+    """File of a report: ``path`` itself where it names an HTML file, else report.html in it."""
+    path = Path(path)
+    return path if path.suffix.lower() in (".html", ".htm") else path / "report.html"
