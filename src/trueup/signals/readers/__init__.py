@@ -1,1 +1,6 @@
+"""Readers of recordings, one module a format, and the registry they stand in."""
 
+from trueup.signals.readers.contents import Contents, Table
+from trueup.signals.readers.registry import register_reader
+
+__all__ = ["Contents", "Table", "register_reader"]

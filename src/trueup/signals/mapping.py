@@ -1,0 +1,109 @@
+"""From the columns of a recording to named signals in SI units."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.signals.recording import Recording, Stream
+from trueup.signals.units import convert, si_unit
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """The column that holds a signal, and how it becomes SI: unit((value - offset) * scale).
+
+    Attributes:
+        column: Name of the column; ``"3"`` is the fourth of a file without a header.
+        unit: Unit of the column after offset and scale; None takes what the recording says, or SI.
+        scale: Factor on the column, negative to turn its sign, before the unit is converted.
+        offset: Subtracted from the column before the factor, such as the encoder count at zero.
+        interpolation: How :meth:`Recording.merged` puts it on another clock: ``zoh`` for a command
+            that is held; None leaves the choice to the call.
+    """
+
+    column: str
+    unit: str | None = None
+    scale: float = 1.0
+    offset: float = 0.0
+    interpolation: str | None = None
+
+
+_KEYS = tuple(item.name for item in fields(ColumnMapping))
+
+
+def select(
+    recording: Recording, signals: Mapping[str, ColumnMapping | str | Mapping[str, Any]]
+) -> Recording:
+    """Return a recording of the named signals, in SI units and on the clocks they came with.
+
+    Args:
+        recording: The recording.
+        signals: Signal name to a :class:`ColumnMapping`, a column name, or a dictionary with the
+            keys ``column``, ``unit``, ``scale``, ``offset`` and ``interpolation``.
+
+    Returns:
+        A recording with one stream for each clock in use. Its units are SI where a unit is known,
+        and ``metadata["signals"]`` says which column each signal came from.
+
+    Raises:
+        ColumnError: A column does not exist.
+        UnitError: A unit is unknown.
+        RecordingError: A mapping is malformed, or nothing is selected.
+    """
+    if not signals:
+        raise RecordingError(
+            f"No signal is selected from recording {recording.name!r}: name at least one of its "
+            f"columns {listing(recording.columns)}."
+        )
+    mappings = {name: _column_mapping(name, value) for name, value in signals.items()}
+    columns: dict[int, dict] = {}
+    units: dict[int, dict[str, str]] = {}
+    streams: dict[int, Stream] = {}
+    for name, mapping in mappings.items():
+        try:
+            stream, column = recording.find(mapping.column)
+        except ColumnError as error:
+            raise ColumnError(f"signal {name!r}: {error}") from error
+        declared = stream.units.get(column)
+        unit = mapping.unit if mapping.unit is not None else declared
+        key = id(stream)
+        streams[key] = stream
+        columns.setdefault(key, {})[name] = convert(
+            stream.columns[column], unit or "1", mapping.offset, mapping.scale
+        )
+        units.setdefault(key, {})
+        if unit:
+            units[key][name] = si_unit(unit)
+    held = {name: m.interpolation for name, m in mappings.items() if m.interpolation}
+    metadata = {
+        **{key: value for key, value in recording.metadata.items() if key != "interpolation"},
+        "signals": {name: asdict(mapping) for name, mapping in mappings.items()},
+        **({"interpolation": held} if held else {}),
+    }
+    selected = tuple(
+        Stream(stream.name, stream.times, columns[key], units[key])
+        for key, stream in streams.items()
+    )
+    return replace(recording, streams=selected, metadata=metadata)
+
+
+def _column_mapping(signal: str, value: ColumnMapping | str | Mapping[str, Any]) -> ColumnMapping:
+    if isinstance(value, ColumnMapping):
+        return value
+    if isinstance(value, (str, int)):
+        return ColumnMapping(str(value))
+    if not isinstance(value, Mapping):
+        raise RecordingError(
+            f"signal {signal!r} is mapped to {value!r}: expected a column name, or a dictionary "
+            f"with {listing(_KEYS)}."
+        )
+    unknown = [key for key in value if key not in _KEYS]
+    if unknown:
+        raise RecordingError(
+            f"the mapping of signal {signal!r} has no key {unknown[0]!r}."
+            f"{did_you_mean(str(unknown[0]), _KEYS)} Keys: {listing(_KEYS)}."
+        )
+    if "column" not in value:
+        raise RecordingError(f"the mapping of signal {signal!r} does not say which column it is.")
+    return ColumnMapping(**{**value, "column": str(value["column"])})

@@ -1,0 +1,254 @@
+"""Finds the clock of each column and builds the streams of a recording."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.signals.readers.contents import Contents, Table
+from trueup.signals.recording import Stream
+from trueup.signals.units import convert, find_unit
+
+# Usual names of a time column, the likeliest first.
+_TIME_NAMES = (
+    *("t", "time", "times", "timestamp", "timestamps", "time_stamp", "stamp"),
+    *("sec", "secs", "second", "seconds", "elapsed", "elapsed_time", "rostime", "clock"),
+)
+_TIME_UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "micros", "microseconds"), "us"),
+    **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
+}
+# Wider arrays, such as images, are no signals.
+_WIDEST = 512
+
+
+def build_streams(
+    contents: Contents, time: str | None, rate: float | None, time_unit: str | None
+) -> tuple[tuple[Stream, ...], dict[str, object]]:
+    """Return the streams of what a reader found, and the metadata.
+
+    Args:
+        contents: What the reader found.
+        time: Column that is the clock; None takes the format's own or guesses by usual names.
+        rate: Samples a second, instead of a clock.
+        time_unit: Unit of the clock; None takes what the column's name or the format says, or s.
+
+    Raises:
+        ColumnError: ``time`` names no column, or no column can be guessed and there is no rate.
+        UnitError: ``time_unit`` is unknown.
+        RecordingError: Times that are NaN, no samples, or time and rate both given.
+    """
+    if time is not None and rate is not None:
+        raise RecordingError("Give time or rate, not both.")
+    if rate is not None and not (np.isfinite(rate) and rate > 0):
+        raise RecordingError(f"The rate is {rate}: give samples a second, greater than zero.")
+    if time_unit is not None and find_unit(time_unit).quantity != "time":
+        raise RecordingError(f"The time unit {time_unit!r} is no unit of time: give s, ms, us, ns.")
+    metadata = dict(contents.metadata)
+    earlier = metadata.get("left_out")
+    left_out: dict[str, str] = dict(earlier) if isinstance(earlier, Mapping) else {}
+    if time is not None and not any(_clock_names(t.columns, time) for t in contents.tables):
+        names = [name for table in contents.tables for name in table.columns]
+        raise ColumnError(
+            f"There is no time column {time!r}.{did_you_mean(time, names)} Columns: "
+            f"{listing(names)}."
+        )
+    streams: list[Stream] = []
+    for table in contents.tables:
+        if table.times is not None and rate is None and not _clock_names(table.columns, time):
+            columns = _columns_of_length(table.columns, len(table.times), left_out)
+            units = _units_of(table, columns)
+            streams.append(Stream(table.name, _float(table.times, "times"), columns, units))
+        else:
+            streams += _with_clock(table, time, rate, time_unit, metadata, left_out)
+    if left_out:
+        metadata["left_out"] = left_out
+    if not any(stream.columns for stream in streams):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in list(left_out.items())[:5])
+        raise RecordingError(
+            "There is no numeric column besides the time."
+            + (f" Left out: {reasons}." if reasons else "")
+        )
+    return tuple(streams), metadata
+
+
+def _with_clock(
+    table: Table,
+    time: str | None,
+    rate: float | None,
+    time_unit: str | None,
+    metadata: dict[str, object],
+    left_out: dict[str, str],
+) -> list[Stream]:
+    """Build the streams of a table whose clock is one of its columns, or a rate."""
+    arrays = _signals(table.columns, metadata, left_out)
+    if rate is not None:
+        if not arrays:
+            return []
+        length = _common_length(arrays)
+        columns = _columns_of_length(arrays, length, left_out)
+        return [Stream(table.name, np.arange(length) / rate, columns, _units_of(table, columns))]
+    clocks = _clock_names(arrays, time) if time is not None else _guess_clocks(arrays)
+    if not clocks:
+        raise ColumnError(
+            "No column looks like a time, and no rate is given. Give time, the name of the time "
+            f"column, or rate, the samples a second. Columns: {listing(arrays)}."
+        )
+    members: dict[str, dict[str, np.ndarray]] = {clock: {} for clock in clocks}
+    for name, values in arrays.items():
+        if name in clocks:
+            continue
+        clock = _clock_of(name, values, clocks, arrays)
+        if clock is None:
+            left_out[name] = f"its shape {values.shape} fits no clock ({_lengths(clocks, arrays)})"
+        else:
+            members[clock][name] = values
+    streams = []
+    for clock, held in members.items():
+        columns = _columns_of_length(held, len(arrays[clock]), left_out)
+        if not columns and len(clocks) > 1:
+            left_out[clock] = "a clock without columns"
+            continue
+        unit = time_unit or table.units.get(clock) or _unit_in_name(clock) or "s"
+        times = convert(_float(arrays[clock], clock), unit)
+        name = table.name or (_group(clock) if len(clocks) > 1 else "")
+        streams.append(Stream(name, _checked(times, clock), columns, _units_of(table, columns)))
+    return streams
+
+
+def _signals(
+    columns: Mapping[str, np.ndarray], metadata: dict[str, object], left_out: dict[str, str]
+) -> dict[str, np.ndarray]:
+    """Return the numeric arrays, axes of length one dropped; single values go to the metadata."""
+    arrays = {}
+    longest = max((np.size(values) for values in columns.values()), default=0)
+    for name, values in columns.items():
+        array = np.asarray(values)
+        if array.dtype.kind not in "buif":
+            left_out[name] = f"its values are no real numbers ({array.dtype})"
+        elif array.size == 1 and longest > 1:
+            metadata[name] = array.reshape(()).item()
+        elif array.ndim == 1:
+            arrays[name] = array
+        elif array.ndim == 2 and 1 in array.shape:
+            arrays[name] = array.reshape(-1)
+        elif array.ndim == 2:
+            arrays[name] = array
+        else:
+            left_out[name] = f"its shape is {array.shape}"
+    return arrays
+
+
+def _clock_names(columns: Mapping[str, np.ndarray], time: str | None) -> list[str]:
+    """Return the columns that an explicit time names: itself, or one of that name a group."""
+    if time is None:
+        return []
+    if time in columns:
+        return [time]
+    return [name for name in columns if name.endswith(f"/{time}")]
+
+
+def _guess_clocks(columns: Mapping[str, np.ndarray]) -> list[str]:
+    """Return the likeliest time column of each group."""
+    best: dict[str, tuple[int, str]] = {}
+    for name, values in columns.items():
+        rank = _time_rank(name)
+        if rank is not None and values.ndim == 1:
+            best[_group(name)] = min(best.get(_group(name), (rank, name)), (rank, name))
+    return [name for _, name in best.values()]
+
+
+def _time_rank(name: str) -> int | None:
+    plain, _ = _split_unit(name)
+    return _TIME_NAMES.index(plain) if plain in _TIME_NAMES else None
+
+
+def _split_unit(name: str) -> tuple[str, str | None]:
+    """Split ``Time [ms]``, ``time_ms`` or ``time (ms)`` into its plain name and its unit."""
+    plain = name.rsplit("/", 1)[-1].strip().lower().replace("µ", "u")
+    match = re.fullmatch(r"(.+?)[\s_.-]*[\[(]\s*(\w+)\s*[\])]", plain)
+    match = match or re.fullmatch(r"(.+)[\s_.-]([a-z]+)", plain)
+    if match and match[2] in _TIME_UNITS:
+        return re.sub(r"[\s.-]+", "_", match[1]), _TIME_UNITS[match[2]]
+    return re.sub(r"[\s.-]+", "_", plain), None
+
+
+def _unit_in_name(name: str) -> str | None:
+    return _split_unit(name)[1]
+
+
+def _clock_of(
+    name: str, values: np.ndarray, clocks: list[str], arrays: Mapping[str, np.ndarray]
+) -> str | None:
+    """Return the clock of a column: of its group, of a group around it, or the only one."""
+    fitting = [clock for clock in clocks if len(arrays[clock]) in values.shape]
+    group = _group(name)
+    while True:
+        for clock in fitting:
+            if _group(clock) == group:
+                return clock
+        if not group:
+            break
+        group = _group(group)
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _group(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _common_length(arrays: Mapping[str, np.ndarray]) -> int:
+    lengths = [array.shape[0] if array.ndim == 1 else max(array.shape) for array in arrays.values()]
+    return max(set(lengths), key=lambda length: (lengths.count(length), length))
+
+
+def _columns_of_length(
+    columns: Mapping[str, np.ndarray], length: int, left_out: dict[str, str]
+) -> dict[str, np.ndarray]:
+    """Return columns of shape (length,); wider arrays become one column a component."""
+    result: dict[str, np.ndarray] = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        if array.dtype.kind not in "buif":
+            left_out[name] = f"its values are no real numbers ({array.dtype})"
+        elif array.shape == (length,):
+            result[name] = _float(array, name)
+        elif array.ndim == 2 and length in array.shape:
+            wide = array if array.shape[0] == length else array.T
+            if wide.shape[1] > _WIDEST:
+                left_out[name] = f"it has {wide.shape[1]} components, more than {_WIDEST}"
+                continue
+            for k in range(wide.shape[1]):
+                result[f"{name}/{k}"] = _float(wide[:, k], name)
+        else:
+            left_out[name] = f"its shape is {array.shape} where the clock has {length} samples"
+    return result
+
+
+def _units_of(table: Table, columns: Mapping[str, np.ndarray]) -> dict[str, str]:
+    return {name: table.units[name] for name in columns if name in table.units}
+
+
+def _lengths(clocks: list[str], arrays: Mapping[str, np.ndarray]) -> str:
+    return ", ".join(f"{clock}: {len(arrays[clock])} samples" for clock in clocks[:4])
+
+
+def _float(values: np.ndarray, name: str) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind not in "buif":
+        raise RecordingError(f"Column {name!r} holds no real numbers ({array.dtype}).")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _checked(times: np.ndarray, name: str) -> np.ndarray:
+    finite = np.isfinite(times)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise RecordingError(
+            f"The time column {name!r} holds {np.count_nonzero(~finite)} values that are NaN or "
+            f"infinite, the first in row {row + 1}: remove those rows, or choose another column."
+        )
+    return times

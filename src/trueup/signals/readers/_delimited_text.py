@@ -1,0 +1,163 @@
+"""How a delimited text file is laid out: encoding, delimiter, header, and its rows."""
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from trueup.errors import RecordingError, listing
+
+_CANDIDATES = ("\t", ";", "|", ",")
+_SAMPLE_ROWS = 20
+_LOOKS_NUMERIC = re.compile(
+    r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I
+)
+_WORDS = ("", "true", "false", "na", "n/a", "null", "none")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is written.
+
+    Attributes:
+        encoding: Encoding of the text.
+        delimiter: Delimiter, or None for white space.
+        names: Column names.
+        first_line: Line of the first row of values, counted from 1.
+        quoted: Whether cells may be quoted.
+    """
+
+    encoding: str
+    delimiter: str | None
+    names: list[str]
+    first_line: int
+    quoted: bool
+
+
+def open_text(path: Path, encoding: str) -> TextIO:
+    """Open a text file; a byte that the encoding cannot read becomes a replacement character."""
+    return path.open(encoding=encoding, errors="replace", newline=None)
+
+
+def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layout:
+    """Find out how a file is written, where the arguments do not say it.
+
+    Raises:
+        RecordingError: Binary content, no rows, or a column name that occurs twice.
+    """
+    encoding = _encoding(path)
+    with open_text(path, encoding) as file:
+        comment, lines, sample = _first_rows(file)
+    if not sample:
+        raise RecordingError(f"{path} holds no rows of values, only blank lines or comments.")
+    if delimiter is None:
+        preferred = "\t" if path.suffix.lower() == ".tsv" else None
+        found = _sniff(sample, preferred)
+    elif len(delimiter) != 1:
+        raise RecordingError(f"The delimiter {delimiter!r} is not one character.")
+    else:
+        found = None if delimiter == " " else delimiter
+    first = split_row(sample[0], found)
+    if header is None:
+        header = not all(looks_numeric(cell) for cell in first)
+    if header:
+        names = [cell.strip() for cell in first]
+        if len(sample) == 1:
+            raise RecordingError(f"{path} holds a header but no rows of values.")
+    else:
+        names = [""] * len(first)
+        if comment:
+            cells = split_row(comment, found)
+            if len(cells) == len(first) and not any(looks_numeric(cell) for cell in cells):
+                names = [cell.strip() for cell in cells]
+    names = [name or str(place) for place, name in enumerate(names)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RecordingError(
+            f"{path} names several columns {listing(twice)}: give each its own name, or read it "
+            "with header=False and name columns by place."
+        )
+    quoted = any('"' in row for row in sample[1 if header else 0 :])
+    return Layout(encoding, found, names, lines[1 if header else 0], quoted)
+
+
+def _encoding(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(65536)
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if b"\x00" in start:
+        raise RecordingError(
+            f"{path} is no text: it holds zero bytes. Give the format it really has, or record it "
+            "again."
+        )
+    if start.startswith(b"\xef\xbb\xbf"):
+        return "utf-8-sig"
+    try:
+        # The end may cut a character in two.
+        start[: max(start.rfind(b"\n"), 0) or len(start)].decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def _first_rows(file: TextIO) -> tuple[str, list[int], list[str]]:
+    """Return the last comment before the first row, and line numbers and text of some rows."""
+    comment = ""
+    lines: list[int] = []
+    rows: list[str] = []
+    for number, line in enumerate(file, start=1):
+        text = line.strip("\n")
+        if text.lstrip().startswith("#"):
+            if not rows:
+                comment = text.lstrip().lstrip("#").strip()
+        elif text.strip():
+            lines.append(number)
+            rows.append(text)
+            if len(rows) > _SAMPLE_ROWS:
+                break
+    return comment, lines, rows
+
+
+def _sniff(rows: list[str], preferred: str | None) -> str | None:
+    """Return the delimiter that cuts all rows into equally many cells; None for white space."""
+    # The last row may be cut short.
+    complete = rows[:-1] if len(rows) > 2 else rows
+    candidates = [preferred, *_CANDIDATES] if preferred else [*_CANDIDATES]
+    counts = {c: [len(split_row(row, c)) for row in complete] for c in candidates}
+    for candidate, cells in counts.items():
+        if cells[0] > 1 and len(set(cells)) == 1:
+            return candidate
+    for candidate, cells in counts.items():
+        if cells[0] > 1:
+            return candidate
+    return None if len(rows[0].split()) > 1 else ","
+
+
+def split_row(row: str, delimiter: str | None) -> list[str]:
+    """Cut one row into its cells."""
+    if delimiter is None:
+        return row.split()
+    if '"' not in row:
+        return row.split(delimiter)
+    return next(csv.reader([row], delimiter=delimiter), [])
+
+
+def rows_of(file: TextIO, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each row of values."""
+    for number, line in enumerate(file, start=1):
+        if number < layout.first_line:
+            continue
+        text = line.rstrip("\n")
+        if "#" in text and '"' not in text:
+            text = text.split("#", 1)[0]
+        if text.strip() and not text.lstrip().startswith("#"):
+            yield number, split_row(text, layout.delimiter)
+
+
+def looks_numeric(cell: str) -> bool:
+    """Whether a cell is a value rather than a name: a number, true, false, or nothing."""
+    plain = cell.strip().strip('"')
+    return plain.lower() in _WORDS or _LOOKS_NUMERIC.fullmatch(plain) is not None

@@ -1,0 +1,154 @@
+"""Collects the numbers of messages, such as those of ROS 2, into columns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from trueup.signals.readers.contents import Table
+
+# Longer arrays, such as images and scans, are no signals.
+_LONGEST_ARRAY = 64
+_NAME_FIELDS = ("name", "names", "joint_names")
+_NANOSECOND_FIELDS = ("nanosec", "nsec", "nanosecs", "nanoseconds")
+
+
+class TopicColumns:
+    """Columns of one topic, filled message by message.
+
+    A field is what a message calls it, nested ones ``outer/inner``. A message that holds a list of
+    names beside lists of as many numbers (as JointState does) gives ``joint/position`` and so on,
+    so that the order of joints may change from message to message.
+    """
+
+    def __init__(self, topic: str):
+        self.topic = topic.lstrip("/")
+        self._log_times: list[float] = []
+        self._stamps: list[float] = []
+        # Messages of equal structure are kept together: their numbers, row by row.
+        self._rows: dict[tuple[str, ...], tuple[list[int], list[list[float]]]] = {}
+
+    def add(self, log_time: float, message: Any) -> None:
+        """Add a message that was logged at a time [s]."""
+        named = list(_numbers(message, "", top=True))
+        names = tuple(name for name, _ in named)
+        places, rows = self._rows.setdefault(names, ([], []))
+        places.append(len(self._log_times))
+        rows.append([value for _, value in named])
+        self._log_times.append(log_time)
+        self._stamps.append(_stamp(message))
+
+    def tables(self, clock: str) -> tuple[list[Table], str]:
+        """Return the columns, fields that occur in the same messages together, and their clock.
+
+        Args:
+            clock: ``header`` takes the stamps in the messages where all have one, else the times
+                at which they were logged; ``log`` always takes the latter.
+        """
+        stamps = np.array(self._stamps)
+        stamped = clock == "header" and stamps.size > 0 and bool(np.all(stamps > 0))
+        times = stamps if stamped else np.array(self._log_times)
+        layouts = [
+            (names, np.array(places, dtype=int), np.array(rows, dtype=np.float64))
+            for names, (places, rows) in self._rows.items()
+            if names
+        ]
+        held: dict[str, list[tuple[int, int]]] = {}
+        for number, (names, _, _) in enumerate(layouts):
+            for column, name in enumerate(names):
+                held.setdefault(name, []).append((number, column))
+        together: dict[tuple[int, ...], list[str]] = {}
+        for name, where in held.items():
+            together.setdefault(tuple(number for number, _ in where), []).append(name)
+
+        tables = []
+        for numbers, names in together.items():
+            places = np.concatenate([layouts[number][1] for number in numbers])
+            order = np.argsort(places, kind="stable")
+            columns = {
+                f"{self.topic}/{name}": np.concatenate(
+                    [layouts[number][2][:, column] for number, column in held[name]]
+                )[order]
+                for name in names
+            }
+            label = self.topic if len(together) == 1 else f"{self.topic} ({len(tables) + 1})"
+            tables.append(Table(columns, times=times[places[order]], name=label))
+        return tables, "header" if stamped else "log"
+
+
+def _fields(message: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a decoded message, whichever library decoded it."""
+    if isinstance(message, Mapping):
+        yield from ((str(name), value) for name, value in message.items())
+        return
+    names = getattr(message, "__dataclass_fields__", None) or getattr(message, "__slots__", ())
+    for name in names:
+        if not name.startswith("_"):
+            yield name, getattr(message, name)
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) or (
+        not isinstance(value, (str, bytes, int, float, list, tuple, np.ndarray, np.generic))
+        and (hasattr(value, "__dataclass_fields__") or hasattr(value, "__slots__"))
+    )
+
+
+def _numbers(value: Any, path: str, top: bool = False) -> Iterator[tuple[str, float]]:
+    """Yield name and value of every number in a message."""
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
+        yield path or "data", float(value)
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        if len(value) <= _LONGEST_ARRAY:
+            for place, item in enumerate(value):
+                yield from _numbers(item, f"{path}/{place}" if path else str(place))
+    elif _is_message(value):
+        fields = dict(_fields(value))
+        seconds = _seconds(fields)
+        if seconds is not None:
+            yield path or "data", seconds
+            return
+        labels = _labels(fields)
+        for name, item in fields.items():
+            inner = f"{path}/{name}" if path else name
+            if top and name == "header":
+                continue
+            if labels and _is_list(item) and len(item) == len(labels):
+                for label, element in zip(labels, item):
+                    yield from _numbers(element, f"{path}/{label}/{name}".lstrip("/"))
+            else:
+                yield from _numbers(item, inner)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _labels(fields: Mapping[str, Any]) -> list[str]:
+    """Return the names that a message lists beside its numbers, or nothing."""
+    for key in _NAME_FIELDS:
+        labels = fields.get(key)
+        if _is_list(labels) and labels is not None and len(labels):
+            names = [str(label) for label in labels if isinstance(label, str)]
+            if len(names) == len(labels) == len(set(names)):
+                return names
+    return []
+
+
+def _seconds(fields: Mapping[str, Any]) -> float | None:
+    """Return a point in time given as seconds and nanoseconds [s], or None."""
+    if len(fields) != 2 or not {"sec", "secs", "seconds"} & set(fields):
+        return None
+    for key in _NANOSECOND_FIELDS:
+        if key in fields:
+            whole = next(v for name, v in fields.items() if name != key)
+            return float(whole) + 1e-9 * float(fields[key])
+    return None
+
+
+def _stamp(message: Any) -> float:
+    """Return the stamp in the header of a message [s], or 0 where there is none."""
+    header = dict(_fields(message)).get("header") if _is_message(message) else None
+    stamp = dict(_fields(header)).get("stamp") if _is_message(header) else None
+    seconds = _seconds(dict(_fields(stamp))) if _is_message(stamp) else None
+    return 0.0 if seconds is None else seconds

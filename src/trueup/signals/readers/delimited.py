@@ -1,0 +1,125 @@
+"""CSV, TSV and other delimited text."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from trueup.errors import RecordingError
+from trueup.signals.readers._delimited_text import Layout, find_layout, open_text, rows_of
+from trueup.signals.readers.contents import Contents, Table
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_MISSING = ("", "na", "n/a", "null", "none", "-")
+_LOGICAL = {"true": 1.0, "false": 0.0}
+
+
+def read_delimited(
+    path: Path, *, delimiter: str | None = None, header: bool | None = None
+) -> Contents:
+    """Read delimited text.
+
+    Lines that begin with ``#`` are comments; one that names the columns, as numpy writes it, is
+    taken as the header. Columns of text are left out; empty cells are NaN; true and false are 1
+    and 0. Without a header the columns are named ``0``, ``1`` and so on.
+
+    Args:
+        path: The file.
+        delimiter: Delimiter; found out where absent. A blank stands for any white space.
+        header: Whether the first row names the columns; found out where absent.
+
+    Raises:
+        RecordingError: Binary content, no rows, a row cut short, a cell that is no number, a
+            decimal comma; the message names line and column.
+    """
+    layout = find_layout(path, delimiter, header)
+    try:
+        values = np.loadtxt(
+            str(path.resolve()),
+            delimiter=layout.delimiter,
+            skiprows=layout.first_line - 1,
+            ndmin=2,
+            comments="#",
+            quotechar='"' if layout.quoted else None,
+            encoding=layout.encoding,
+        )
+    except (ValueError, OverflowError):
+        # The fast parser takes plain numbers only, and counts rows rather than lines.
+        return _read_careful(path, layout)
+    if values.shape[1] != len(layout.names):
+        return _read_careful(path, layout)
+    metadata: dict[str, object] = {"first_line": layout.first_line}
+    return Contents((Table(dict(zip(layout.names, values.T))),), metadata)
+
+
+def _read_careful(path: Path, layout: Layout) -> Contents:
+    """Read cell by cell: empty cells, texts, true and false; errors name line and column."""
+    with open_text(path, layout.encoding) as file:
+        numbered = list(rows_of(file, layout))
+    if not numbered:
+        raise RecordingError(f"{path} holds no rows of values.")
+    names = list(layout.names)
+    width = len(names)
+    lines = [number for number, _ in numbered]
+    rows = [row for _, row in numbered]
+    if all(len(row) == width + 1 and not row[-1].strip() for row in rows):
+        # Every row ends with a delimiter.
+        rows = [row[:-1] for row in rows]
+    for line, row in zip(lines, rows):
+        if len(row) == width:
+            continue
+        if line == lines[-1] and len(row) < width:
+            raise RecordingError(
+                f"{path}, line {line}: the last row is cut short, it has {len(row)} of {width} "
+                "cells. Delete that line, or record or copy the file again."
+            )
+        raise RecordingError(
+            f"{path}, line {line}: {len(row)} cells where {width} are expected"
+            f" ({', '.join(names[:6])}{', ...' if width > 6 else ''}). Correct that line, or give "
+            "delimiter."
+        )
+    columns: dict[str, np.ndarray] = {}
+    left_out: dict[str, str] = {}
+    for place, cells in enumerate(zip(*rows)):
+        values, bad = _numbers(cells)
+        name = names[place]
+        if name == str(place) and place == width - 1 and np.isnan(values).all() and not bad:
+            continue
+        if not bad:
+            columns[name] = values
+            continue
+        first = bad[0]
+        cell = cells[first].strip()
+        if _DECIMAL_COMMA.fullmatch(cell):
+            raise RecordingError(
+                f"{path}, line {lines[first]}, column {name!r}: {cell!r} has a decimal comma. "
+                "Write numbers with a decimal point."
+            )
+        if np.isfinite(values).any():
+            raise RecordingError(
+                f"{path}, line {lines[first]}, column {name!r}: {cell[:40]!r} is not a number."
+            )
+        left_out[name] = f"it holds text such as {cell[:40]!r}"
+    metadata: dict[str, object] = {"first_line": layout.first_line}
+    if left_out:
+        metadata["left_out"] = left_out
+    return Contents((Table(columns),), metadata)
+
+
+def _numbers(cells: tuple[str, ...]) -> tuple[np.ndarray, list[int]]:
+    """Return the cells as numbers, NaN where there is none, and the places of texts."""
+    values = np.full(len(cells), np.nan)
+    bad = []
+    for place, cell in enumerate(cells):
+        try:
+            if "_" in cell:
+                bad.append(place)
+            else:
+                values[place] = float(cell)
+        except ValueError:
+            word = cell.strip().lower()
+            if word in _LOGICAL:
+                values[place] = _LOGICAL[word]
+            elif word not in _MISSING:
+                bad.append(place)
+    return values, bad

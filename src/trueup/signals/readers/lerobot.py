@@ -1,0 +1,134 @@
+"""LeRobot data sets: episodes in Parquet files, features described in meta/info.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError
+from trueup.signals.readers._optional import import_optional
+from trueup.signals.readers.contents import Contents, Table
+from trueup.signals.readers.parquet import numeric_array
+
+_INFO = Path("meta") / "info.json"
+
+
+def is_lerobot(folder: Path) -> bool:
+    """Whether a folder is a LeRobot data set."""
+    return (folder / _INFO).is_file()
+
+
+def read_lerobot(path: Path, *, episode: int | None = None) -> list[Contents]:
+    """Read the episodes of a data set of version 3 (or 2, one file an episode).
+
+    A vector feature becomes one column a component, by the names in ``info.json``:
+    ``observation.state/shoulder_pan.pos``, ``action/shoulder_pan.pos``. Each episode has its own
+    clock, the column ``timestamp`` [s].
+
+    Args:
+        path: The folder that holds ``meta`` and ``data``.
+        episode: Index of the episode to read; all where absent.
+
+    Raises:
+        RecordingError: ``info.json`` or data are missing or damaged, or there is no such episode.
+    """
+    arrow = import_optional("pyarrow", "Reading LeRobot data sets", "pyarrow")
+    parquet = import_optional("pyarrow.parquet", "Reading LeRobot data sets", "pyarrow")
+    info = _read_info(path)
+    files = sorted((path / "data").rglob("*.parquet"))
+    if not files:
+        raise RecordingError(
+            f"The LeRobot data set {path} holds no data/chunk-*/*.parquet: download it whole."
+        )
+    chosen = None if episode is None else [("episode_index", "==", episode)]
+    tables, read, available = [], [], []
+    for file in files:
+        available.append(_episodes_in(parquet, file))
+        if episode is not None and episode not in available[-1]:
+            continue
+        tables.append(parquet.read_table(file, filters=chosen, partitioning=None))
+        read.append(file)
+    if episode is not None and not tables:
+        known = np.unique(np.concatenate(available))
+        raise RecordingError(
+            f"{path} has no episode {episode}: it has {known.size} episodes, {known.min()} to "
+            f"{known.max()}."
+        )
+    table = arrow.concat_tables(tables, promote_options="default")
+    columns, left_out = _columns(table, info)
+    if "timestamp" not in columns:
+        raise RecordingError(f"The data of {path} have no column 'timestamp'.")
+    metadata: dict[str, object] = {
+        key: info[key] for key in ("codebase_version", "robot_type", "fps") if key in info
+    }
+    if left_out:
+        metadata["left_out"] = left_out
+    times = columns.pop("timestamp")
+    index = columns["episode_index"]
+    rows_of = {int(number): np.flatnonzero(index == number) for number in np.unique(index)}
+    return [
+        Contents(
+            (Table({name: values[rows] for name, values in columns.items()}, times=times[rows]),),
+            {**metadata, "episode_index": number},
+            name=f"episode_{number}",
+            files=(path / _INFO, *read),
+        )
+        for number, rows in rows_of.items()
+    ]
+
+
+def _read_info(path: Path) -> dict[str, Any]:
+    try:
+        info = json.loads((path / _INFO).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordingError(
+            f"{path} is no LeRobot data set: {_INFO} cannot be read ({error})."
+        ) from error
+    if not isinstance(info, dict) or not isinstance(info.get("features"), dict):
+        raise RecordingError(f"{path / _INFO} does not describe the features of the data set.")
+    return info
+
+
+def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
+    try:
+        column = parquet.read_table(file, columns=["episode_index"], partitioning=None)
+    except Exception as error:
+        raise RecordingError(
+            f"{file} cannot be read ({error}). It may be cut short, or a Git LFS pointer: "
+            "download it again."
+        ) from error
+    if "episode_index" not in column.column_names:
+        raise RecordingError(f"{file} has no column 'episode_index', so it holds no episodes.")
+    return np.unique(column.column("episode_index").to_numpy())
+
+
+def _columns(table: Any, info: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    columns: dict[str, np.ndarray] = {}
+    left_out: dict[str, str] = {}
+    for name, column in zip(table.column_names, table.columns):
+        values = numeric_array(column)
+        if values is None:
+            left_out[name] = f"its type is {column.type}"
+        elif values.ndim == 1:
+            columns[name] = values
+        else:
+            names = _component_names(info["features"].get(name), values.shape[1])
+            for place, component in enumerate(names):
+                columns[f"{name}/{component}"] = values[:, place]
+    return columns, left_out
+
+
+def _component_names(feature: Any, width: int) -> list[str]:
+    """Return the names of the components of a feature, their places where it has no names."""
+    names = feature.get("names") if isinstance(feature, dict) else None
+    if isinstance(names, dict):
+        # Either one list under a word such as "motors", or places by name.
+        lists = [value for value in names.values() if isinstance(value, list)]
+        if len(lists) == 1:
+            names = lists[0]
+        elif all(isinstance(value, int) for value in names.values()):
+            names = [name for name, _ in sorted(names.items(), key=lambda item: item[1])]
+    if isinstance(names, list) and len(names) == width == len({str(name) for name in names}):
+        return [str(name) for name in names]
+    return [str(place) for place in range(width)]

@@ -1,0 +1,73 @@
+"""MAT files of MATLAB 5 and newer, but not 7.3."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError
+from trueup.signals.readers._magic import looks_like
+from trueup.signals.readers.contents import Contents, Table
+
+# MATLAB's own kinds that hold no plain values, such as timeseries and tables, arrive as these.
+_OPAQUE = ("MatlabOpaque", "MatlabFunction")
+
+
+def read_mat(path: Path) -> Contents:
+    """Read the variables of a MAT file; fields of a struct become ``struct/field``.
+
+    Single numbers and texts become metadata.
+
+    Raises:
+        RecordingError: The file is of version 7.3, which is HDF5.
+    """
+    if looks_like(path) == "hdf5":
+        raise RecordingError(
+            f"{path} is a MAT file of version 7.3, which is HDF5: read it with format='hdf5', or "
+            "save it in MATLAB with  save(..., '-v7')."
+        )
+    from scipy.io import loadmat
+
+    variables = loadmat(str(path), simplify_cells=True)
+    columns: dict[str, np.ndarray] = {}
+    metadata: dict[str, object] = {}
+    left_out: dict[str, str] = {}
+    for name, value in variables.items():
+        if name == "__function_workspace__":
+            left_out["timeseries, table or object variables"] = (
+                "MATLAB stores them in a form of its own: save their numbers as arrays"
+            )
+        elif not name.startswith("__"):
+            _collect(name, value, columns, metadata, left_out)
+    if left_out:
+        metadata["left_out"] = left_out
+    return Contents((Table(columns),), metadata)
+
+
+def _collect(
+    name: str,
+    value: Any,
+    columns: dict[str, np.ndarray],
+    metadata: dict[str, object],
+    left_out: dict[str, str],
+) -> None:
+    """Sort a variable and what it holds into columns, metadata and what is left out."""
+    if isinstance(value, dict):
+        for field, inner in value.items():
+            _collect(f"{name}/{field}", inner, columns, metadata, left_out)
+    elif isinstance(value, str):
+        metadata[name] = value
+    elif type(value).__name__ in _OPAQUE:
+        left_out[name] = "MATLAB stores it in a form of its own: save its numbers as arrays"
+    elif isinstance(value, (list, np.ndarray)) and np.asarray(value, dtype=object).size == 0:
+        left_out[name] = "it is empty"
+    elif isinstance(value, np.ndarray) and value.dtype.names:
+        for field in value.dtype.names:
+            _collect(f"{name}/{field}", value[field], columns, metadata, left_out)
+    elif isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
+        for place, inner in enumerate(np.ravel(value) if isinstance(value, np.ndarray) else value):
+            _collect(f"{name}/{place}", inner, columns, metadata, left_out)
+    elif hasattr(value, "toarray"):
+        left_out[name] = "it is a sparse matrix"
+    else:
+        columns[name] = np.asarray(value)

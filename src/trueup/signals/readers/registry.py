@@ -1,0 +1,170 @@
+"""The formats that can be read: built-in ones and those that a user registers."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError, did_you_mean, listing
+from trueup.signals.readers import (
+    delimited,
+    hdf5,
+    json_entries,
+    lerobot,
+    matlab,
+    mcap,
+    npz,
+    parquet,
+    rosbag2,
+)
+from trueup.signals.readers._magic import looks_like
+from trueup.signals.readers.contents import Contents, Table
+
+ReaderFunction = Callable[..., Contents | list[Contents] | Mapping[str, Any]]
+"""Takes the path, and its options as keywords; returns columns by name, or Contents."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format and the function that reads it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    function: ReaderFunction
+    holds_folder: Callable[[Path], bool] | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """Names of the keyword options of the function."""
+        parameters = list(inspect.signature(self.function).parameters.values())[1:]
+        return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+
+    def contents(self, path: Path, options: Mapping[str, Any]) -> list[Contents]:
+        """Run the function and return what it found as a list."""
+        found = self.function(path, **options)
+        if isinstance(found, Contents):
+            return [found]
+        if isinstance(found, Mapping):
+            columns = {str(name): np.asarray(values) for name, values in found.items()}
+            return [Contents((Table(columns),))]
+        return list(found)
+
+
+_READERS: dict[str, Reader] = {}
+
+
+def register_reader(
+    name: str,
+    suffixes: Iterable[str],
+    function: ReaderFunction,
+    holds_folder: Callable[[Path], bool] | None = None,
+) -> None:
+    """Add a file format, or replace one of the same name.
+
+    The shortest reader returns its columns by name::
+
+        def read_mylog(path):
+            raw = np.fromfile(path, dtype=[("t", "<f8"), ("angle", "<f4")])
+            return {"t": raw["t"], "angle": raw["angle"]}
+
+        register_reader("mylog", [".mylog"], read_mylog)
+
+    Args:
+        name: Name of the format, for ``format=``.
+        suffixes: Suffixes of its files, such as ``.mylog``.
+        function: Takes the path, and options as keywords. Returns a dictionary of columns, or
+            :class:`Contents` where the format has clocks or metadata of its own, or a list of
+            them for several recordings in one file. Any exception it raises becomes a
+            RecordingError that names the file.
+        holds_folder: For formats that are folders: whether a folder is one of this format.
+    """
+    endings = tuple(s.lower() if s.startswith(".") else f".{s.lower()}" for s in suffixes)
+    _READERS[name] = Reader(name, endings, function, holds_folder)
+
+
+def reader_names() -> list[str]:
+    """Return the names of all formats."""
+    return list(_READERS)
+
+
+def reader_named(name: str) -> Reader:
+    """Return the reader of a format.
+
+    Raises:
+        RecordingError: There is no such format; the message lists those there are.
+    """
+    if name not in _READERS:
+        raise RecordingError(
+            f"Unknown format {name!r}.{did_you_mean(name, _READERS)} Formats: {_formats()}."
+        )
+    return _READERS[name]
+
+
+def reader_of(path: Path) -> Reader:
+    """Return the reader of a file by its suffix, or of a folder by what it holds.
+
+    Raises:
+        RecordingError: No reader is registered for it.
+    """
+    if path.is_dir():
+        for reader in _READERS.values():
+            if reader.holds_folder is not None and reader.holds_folder(path):
+                return reader
+        raise RecordingError(
+            f"The folder {path} is no recording: expected a LeRobot data set (meta/info.json) or a "
+            "rosbag2 (metadata.yaml). Give one of its files, or read all with read_all."
+        )
+    # The last one registered wins, so that a user can replace a built-in reader.
+    for reader in reversed(_READERS.values()):
+        if path.suffix.lower() in reader.suffixes:
+            return reader
+    kind = looks_like(path)
+    hint = f" Its content looks like {kind}: give format={kind!r}." if kind in _READERS else ""
+    raise RecordingError(
+        f"{path} has the suffix {path.suffix!r}, which no reader knows.{hint} Formats: "
+        f"{_formats()}. Give format= for another suffix, or add one with register_reader."
+    )
+
+
+def can_read(path: Path) -> bool:
+    """Whether a reader is registered for the suffix of a file, or for a folder's content."""
+    if path.is_dir():
+        return any(r.holds_folder is not None and r.holds_folder(path) for r in _READERS.values())
+    return any(path.suffix.lower() in reader.suffixes for reader in _READERS.values())
+
+
+def check_options(reader: Reader, options: Mapping[str, Any]) -> None:
+    """Refuse options that a reader does not have.
+
+    Raises:
+        RecordingError: An option is unknown.
+    """
+    parameters = inspect.signature(reader.function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    for option in options:
+        if option not in reader.options:
+            raise RecordingError(
+                f"The {reader.name} reader has no option {option!r}."
+                f"{did_you_mean(option, reader.options)} Its options: {listing(reader.options)}."
+            )
+
+
+def _formats() -> str:
+    return ", ".join(
+        f"{reader.name} ({', '.join(reader.suffixes) or 'folder'})" for reader in _READERS.values()
+    )
+
+
+register_reader("csv", [".csv", ".tsv", ".txt", ".dat"], delimited.read_delimited)
+register_reader("parquet", [".parquet", ".pq"], parquet.read_parquet)
+register_reader("npz", [".npz"], npz.read_npz)
+register_reader("mat", [".mat"], matlab.read_mat)
+register_reader("json", [".json", ".jsonl", ".ndjson"], json_entries.read_json)
+register_reader("hdf5", [".h5", ".hdf5", ".hdf"], hdf5.read_hdf5)
+register_reader("mcap", [".mcap"], mcap.read_mcap)
+register_reader("rosbag2", [".db3", ".bag"], rosbag2.read_rosbag, rosbag2.is_rosbag)
+register_reader("lerobot", [], lerobot.read_lerobot, lerobot.is_lerobot)

@@ -1,0 +1,298 @@
+"""What was recorded: named columns on one or several clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.signals._interpolation import interpolate
+
+# A duration within this fraction of a step below a whole number of steps is that whole number.
+_STEP_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Columns that share one clock.
+
+    The times are kept as recorded: they need not start at zero, and a clock that stands still or
+    runs backwards is for the quality checks to report. Treat the arrays as read-only.
+
+    Attributes:
+        name: Name of the stream; empty for a file with one clock.
+        times: Sample times, shape (n,) [s].
+        columns: Values by column name, each of shape (n,).
+        units: Unit by column name, where the file or a mapping says so.
+
+    Raises:
+        RecordingError: No samples, a time that is not finite, or unequal lengths.
+    """
+
+    name: str
+    times: np.ndarray
+    columns: dict[str, np.ndarray]
+    units: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        label = f"stream {self.name!r}" if self.name else "the recording"
+        times = np.asarray(self.times, dtype=np.float64)
+        if times.ndim != 1:
+            raise RecordingError(f"{label} has times of shape {times.shape}: expected (n,).")
+        if times.size == 0:
+            raise RecordingError(f"{label} holds no samples.")
+        finite = np.isfinite(times)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise RecordingError(
+                f"{label}: {np.count_nonzero(~finite)} of {times.size} times are NaN or infinite, "
+                f"the first in row {row + 1} of the samples: remove those rows, or choose another "
+                "time column."
+            )
+        columns = {}
+        for name, values in self.columns.items():
+            columns[name] = np.asarray(values, dtype=np.float64)
+            if columns[name].shape != times.shape:
+                raise RecordingError(
+                    f"{label}: column {name!r} has shape {columns[name].shape} where the clock has "
+                    f"{times.size} samples."
+                )
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "columns", columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One recording, such as a file or an episode: one stream for each clock.
+
+    Attributes:
+        name: Name in tables and figures.
+        streams: The streams; a column name occurs in one of them only.
+        source: File or folder it was read from, or empty.
+        sha256: Hash of that file, or empty.
+        metadata: What else the file says: scalars, texts, and what the reader left out.
+    """
+
+    name: str
+    streams: tuple[Stream, ...]
+    source: str = ""
+    sha256: str = ""
+    metadata: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self):
+        object.__setattr__(self, "streams", tuple(self.streams))
+        names = [name for stream in self.streams for name in stream.columns]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise RecordingError(
+                f"recording {self.name!r} has several columns named {listing(twice)}: a column "
+                "name may occur once."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns, stream after stream."""
+        return tuple(name for stream in self.streams for name in stream.columns)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit by column, where known."""
+        return {name: unit for stream in self.streams for name, unit in stream.units.items()}
+
+    @property
+    def start(self) -> float:
+        """Earliest time of any stream [s]."""
+        return min(float(stream.times.min()) for stream in self.streams)
+
+    @property
+    def end(self) -> float:
+        """Latest time of any stream [s]."""
+        return max(float(stream.times.max()) for stream in self.streams)
+
+    def column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return times (n,) [s] and values (n,) of a column; a leading ``/`` may be left out.
+
+        Raises:
+            ColumnError: There is no such column; the message names near ones.
+        """
+        stream, found = self.find(name)
+        return stream.times, stream.columns[found]
+
+    def find(self, name: str) -> tuple[Stream, str]:
+        """Return the stream that holds a column, and the column's name as spelled there.
+
+        Raises:
+            ColumnError: There is no such column; the message names near ones.
+        """
+        for spelling in (name, name.lstrip("/"), f"/{name}"):
+            for stream in self.streams:
+                if spelling in stream.columns:
+                    return stream, spelling
+        left_out = self.metadata.get("left_out")
+        reason = left_out.get(name) if isinstance(left_out, Mapping) else None
+        if reason:
+            raise ColumnError(f"Column {name!r} of {self._label()} cannot be used: {reason}.")
+        raise ColumnError(
+            f"{self._label()} has no column {name!r}.{did_you_mean(name, self.columns)} "
+            f"Its columns: {listing(self.columns)}."
+        )
+
+    def slice(self, t0: float | None = None, t1: float | None = None) -> Recording:
+        """Keep the samples with t0 <= time <= t1 [s]; None leaves that end open.
+
+        Raises:
+            RecordingError: A stream has no sample in that interval.
+        """
+        low = -np.inf if t0 is None else t0
+        high = np.inf if t1 is None else t1
+        kept = []
+        for stream in self.streams:
+            inside = (stream.times >= low) & (stream.times <= high)
+            if not inside.any():
+                stream_label = f" of stream {stream.name!r}" if stream.name else ""
+                raise RecordingError(
+                    f"{self._label()} has no sample{stream_label} from {low:g} to {high:g} s: it "
+                    f"lasts from {stream.times.min():.10g} to {stream.times.max():.10g} s."
+                )
+            columns = {name: values[inside] for name, values in stream.columns.items()}
+            kept.append(replace(stream, times=stream.times[inside], columns=columns))
+        return replace(self, streams=tuple(kept))
+
+    def shifted_to_zero(self) -> Recording:
+        """Shift all clocks by the same time, so that the earliest sample is at 0 s.
+
+        The shift [s] is added to ``metadata["time_shift"]``: add it to get recorded times.
+        """
+        start = self.start
+        earlier = self.metadata.get("time_shift", 0.0)
+        shift = start + (earlier if isinstance(earlier, float) else 0.0)
+        return replace(
+            self,
+            streams=tuple(replace(stream, times=stream.times - start) for stream in self.streams),
+            metadata={**self.metadata, "time_shift": shift},
+        )
+
+    def merged(
+        self,
+        times: np.ndarray | None = None,
+        rate: float | None = None,
+        method: str | Mapping[str, str] = "linear",
+    ) -> Recording:
+        """Put all columns on one clock, over the interval that all of them cover.
+
+        A value that is NaN is bridged from its neighbours; ``metadata["bridged"]`` counts them by
+        column. Check the quality of a recording before it is merged.
+
+        Args:
+            times: The new clock, strictly increasing, shape (k,) [s].
+            rate: Samples a second of a new regular clock. Without times and rate the clock of the
+                stream with most samples in that interval is used.
+            method: ``linear``, ``zoh`` (commands that are held) or another method of
+                :class:`TimeSeries`; or one by column, linear where a column is not named. A method
+                that :func:`select` was given for a column comes before a single one for all.
+
+        Raises:
+            RecordingError: The streams do not overlap, a clock does not increase, a column holds
+                no number, or ``times`` leave the interval.
+        """
+        if times is not None and rate is not None:
+            raise RecordingError("Give times or rate to merge a recording, not both.")
+        if not self.columns:
+            raise RecordingError(f"{self._label()} has no column to merge.")
+        finite = {}
+        bridged = {}
+        for stream in self.streams:
+            self._check_increasing(stream)
+            for name, values in stream.columns.items():
+                good = np.isfinite(values)
+                if not good.any():
+                    raise RecordingError(
+                        f"Column {name!r} of {self._label()} holds no finite value: leave it out."
+                    )
+                if good.all():
+                    finite[name] = (stream.times, values)
+                else:
+                    finite[name] = (stream.times[good], values[good])
+                    bridged[name] = int(np.count_nonzero(~good))
+        clock = self._common_clock(finite, times, rate)
+        methods = self._methods(method)
+        columns = {
+            name: values
+            if column_times is clock or np.array_equal(column_times, clock)
+            else interpolate(column_times, values, clock, methods[name])  # type: ignore[arg-type]
+            for name, (column_times, values) in finite.items()
+        }
+        metadata = {**self.metadata, **({"bridged": bridged} if bridged else {})}
+        stream = Stream("", clock, columns, self.units)
+        return replace(self, streams=(stream,), metadata=metadata)
+
+    def _common_clock(
+        self,
+        finite: dict[str, tuple[np.ndarray, np.ndarray]],
+        times: np.ndarray | None,
+        rate: float | None,
+    ) -> np.ndarray:
+        late = max(finite, key=lambda name: finite[name][0][0])
+        early = min(finite, key=lambda name: finite[name][0][-1])
+        start, end = float(finite[late][0][0]), float(finite[early][0][-1])
+        if start > end:
+            raise RecordingError(
+                f"{self._label()} has no interval that all columns cover: {late!r} begins at "
+                f"{start:.10g} s, {early!r} ends at {end:.10g} s. Leave one of them out, or check "
+                "whether their clocks count from the same moment."
+            )
+        if times is not None:
+            clock = np.asarray(times, dtype=np.float64)
+            if clock.ndim != 1 or clock.size == 0 or np.any(np.diff(clock) <= 0):
+                raise RecordingError("The times to merge at must be (k,) and strictly increasing.")
+            if clock[0] < start or clock[-1] > end:
+                raise RecordingError(
+                    f"The times to merge at, {clock[0]:.10g} to {clock[-1]:.10g} s, leave the "
+                    f"interval {start:.10g} to {end:.10g} s that all columns of {self._label()} "
+                    "cover."
+                )
+            return clock
+        if rate is not None:
+            if not (np.isfinite(rate) and rate > 0):
+                raise RecordingError(f"The rate to merge at is {rate}: give samples a second > 0.")
+            steps = int(np.floor((end - start) * rate + _STEP_ROUNDING))
+            return start + np.arange(steps + 1) / rate
+        inside = [
+            stream.times[(stream.times >= start) & (stream.times <= end)]
+            for stream in self.streams
+            if stream.columns
+        ]
+        clock = max(inside, key=len)
+        if clock.size == 0:
+            raise RecordingError(
+                f"{self._label()} has no sample in the interval {start:.10g} to {end:.10g} s that "
+                "all columns cover: give rate."
+            )
+        return clock
+
+    def _methods(self, method: str | Mapping[str, str]) -> dict[str, str]:
+        own = self.metadata.get("interpolation")
+        chosen = dict.fromkeys(self.columns, method if isinstance(method, str) else "linear")
+        if isinstance(own, Mapping):
+            chosen |= {name: str(value) for name, value in own.items() if name in chosen}
+        if not isinstance(method, str):
+            for name, value in method.items():
+                chosen[self.find(name)[1]] = value
+        return chosen
+
+    def _check_increasing(self, stream: Stream) -> None:
+        steps = np.diff(stream.times)
+        if np.all(steps > 0):
+            return
+        row = int(np.argmax(steps <= 0))
+        label = f"stream {stream.name!r} of {self._label()}" if stream.name else self._label()
+        raise RecordingError(
+            f"The clock of {label} does not increase: {stream.times[row]:.10g} s is followed by "
+            f"{stream.times[row + 1]:.10g} s (sample {row + 2}). Sort the rows and drop duplicates "
+            "before the recording is merged."
+        )
+
+    def _label(self) -> str:
+        return f"recording {self.name!r}" if self.name else "the recording"
