@@ -15,7 +15,8 @@ def box_step(
       upper: ``(p,)``, not negative, may be ``inf``.
 
     Returns:
-      The step ``(p,)``; zero where the Hessian cannot be factorised.
+      The step ``(p,)``. A Hessian that rounding has made indefinite gets a small ridge; the step is
+      zero only where that does not help either.
     """
     import mujoco
 
@@ -30,7 +31,10 @@ def box_step(
     huge = 1e300
     low = np.clip(np.minimum(lower, 0.0) / unit / size, -huge, 0.0).reshape(n, 1)
     high = np.clip(np.maximum(upper, 0.0) / unit / size, 0.0, huge).reshape(n, 1)
-    free = mujoco.mju_boxQP(step, scratch, None, scaled, (right / size).reshape(n, 1), low, high)
-    if free < 0:
-        return np.zeros(n)
-    return step[:, 0] * size * unit
+    target = (right / size).reshape(n, 1)
+    for ridge in (0.0, 1e-13, 1e-11, 1e-9):
+        step[:] = 0.0
+        regular = scaled + ridge * np.eye(n)
+        if mujoco.mju_boxQP(step, scratch, None, regular, target, low, high) >= 0:
+            return step[:, 0] * size * unit
+    return np.zeros(n)

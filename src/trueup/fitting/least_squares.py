@@ -14,7 +14,12 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.box_step import box_step
-from trueup.fitting.linearisation import Linearisation, difference_points, linearise
+from trueup.fitting.linearisation import (
+    Linearisation,
+    difference_points,
+    linearise,
+    typical_size,
+)
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Status
@@ -32,7 +37,7 @@ class LeastSquaresSettings:
     cost_tolerance: float = 1e-10
     """Stop when the next step promises a smaller relative reduction of the cost."""
     step_tolerance: float = 1e-10
-    """Stop when a step is shorter, relative to the parameters."""
+    """Stop when the step of every element is shorter, relative to the element or its range."""
     gradient_tolerance: float = 1e-10
     """Stop when the cosine between the residual and each column of the Jacobian is smaller."""
     difference: float = 1e-6
@@ -168,9 +173,10 @@ class LeastSquares:
             self._finish(Status.START_FAILED, f"the simulation fails at the start: {failures[0]}")
             return
         lost = answer.failed_columns
-        if lost.any() and not self._central and not (self._flipped & lost).all():
+        untried = lost & ~self._flipped
+        if untried.any() and not self._central:
             # a difference in the other direction may stay where the simulation works
-            self._flipped = self._flipped ^ lost
+            self._flipped = self._flipped | untried
             return
         self._flipped[:] = False
         self._linear = answer
@@ -184,14 +190,19 @@ class LeastSquares:
         cosine = np.abs(linear.gradient) / np.where(norms > 0, norms, 1.0)
         if self.cost == 0 or self.cost <= 1e-26 * self._first_cost():
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
+        elif linear.failed_columns.all():
+            self._finish(
+                Status.STALLED,
+                f"the simulation fails whichever parameter is moved: cost {self.cost:.6g}",
+            )
         elif not free.any() or cosine[free].max() <= self.settings.gradient_tolerance:
             self._finish(Status.CONVERGED, f"the gradient vanishes: cost {self.cost:.6g}")
+        elif self._promise(linear, 0.0) <= self.settings.cost_tolerance * self.cost:
+            self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
         elif self.iteration >= self.settings.max_iters:
             self._finish(
                 Status.ITERATION_LIMIT, f"{self.iteration} iterations: cost {self.cost:.6g}"
             )
-        elif self._promise(linear, 0.0) <= self.settings.cost_tolerance * self.cost:
-            self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
 
     def _first_cost(self) -> float:
         return self.history[0]["cost"] if self.history else self.cost
@@ -227,9 +238,11 @@ class LeastSquares:
     def _ladder(self) -> np.ndarray:
         """Regularisers of one line search: about the present one, then ever larger."""
         k = self.settings.trials
+        first = 10.0 ** (1.5 * (np.arange(k) - 0.5))
         if self._rejected == 0:
-            return np.maximum(self.mu * 10.0 ** (1.5 * (np.arange(k) - 0.5)), 0.0)
-        return self.mu * 10.0 ** (1.0 + np.arange(k) + k * (self._rejected - 1) * 1.0)
+            return self.mu * first
+        # each search goes on where the one before it ended
+        return self.mu * first[-1] * 10.0 ** (1.0 + np.arange(k) + k * (self._rejected - 1))
 
     def _trial_points(self, linear: Linearisation) -> np.ndarray:
         z = self.space.to_search(self.x)
@@ -285,7 +298,7 @@ class LeastSquares:
                 "x": self.x.tolist(),
             }
         )
-        before = self.space.to_search(self.x)
+        typical = typical_size(self.space, self.x)
         self.x = X[best].copy()
         self.cost = float(costs[best])
         self.iteration += 1
@@ -293,8 +306,8 @@ class LeastSquares:
         self.mu = mu * (0.03 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0)
         self.mu = min(max(self.mu, 1e-12), self.settings.mu_max)
         self._linear = None
-        tolerance = self.settings.step_tolerance
-        if np.linalg.norm(step) <= tolerance * (tolerance + np.linalg.norm(before)):
+        # element by element: one large parameter must not hide the step of a small one
+        if np.all(np.abs(step) <= self.settings.step_tolerance * typical):
             self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
 
     def _finish(self, status: Status, message: str) -> None:

@@ -43,6 +43,21 @@ class Linearisation:
         )
 
 
+def typical_size(space: Space, x: np.ndarray) -> np.ndarray:
+    """Magnitude of each element in search coordinates ``(p,)``, never zero.
+
+    Of an element with bounds: its present magnitude or a tenth of its range; otherwise its present
+    or a tenth of its start magnitude.
+    """
+    lower, upper = space.search_bounds
+    z, start = space.to_search(x), space.to_search(space.start)
+    with np.errstate(invalid="ignore"):
+        span = upper - lower
+    floor = 0.1 * np.where(np.isfinite(span), span, np.abs(start))
+    size = np.maximum(np.abs(z), floor)
+    return np.where(size > 0, size, 1.0)
+
+
 def difference_points(
     space: Space, x: np.ndarray, relative: float, central: bool, flipped: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -61,9 +76,7 @@ def difference_points(
     """
     lower, upper = space.search_bounds
     z = space.to_search(x)
-    span = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
-    size = relative * np.maximum(np.abs(z), np.where(span > 0, 0.1 * span, 1.0))
-    size = np.where(size > 0, size, relative)
+    size = relative * typical_size(space, x)
     # towards the farther bound, so that the neighbour is never clipped
     up = (upper - z) >= (z - lower)
     signs = np.where(up ^ flipped, 1.0, -1.0)

@@ -73,7 +73,8 @@ class MultiStart:
         if self._queue is None:
             order = np.argsort(answer, kind="stable")
             valid = [int(i) for i in order if np.isfinite(answer[i])]
-            chosen = [0] + [i for i in valid if i != 0]
+            # the given start comes first, unless it fails and there is another
+            chosen = [i for i in valid if i == 0] + [i for i in valid if i != 0] or [0]
             self._queue = [X[i].copy() for i in chosen[: self.polished]]
             self._descend()
             return
@@ -147,8 +148,7 @@ class MultiStart:
         assert descent is not None and self._queue is not None
         done = len({record["descent"] for record in self.history})
         self.history += [{**record, "descent": done} for record in descent.history]
-        best_so_far = self.message == "" or descent.cost <= self.cost
-        if best_so_far:
+        if descent.cost <= self.cost:
             self.message = f"best of {self.starts} starts: {descent.message}"
             self._best_status = descent.status
         if self._queue:
