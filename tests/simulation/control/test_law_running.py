@@ -255,6 +255,26 @@ def test_first_run_of_a_derived_law_sees_the_initial_state():
             batch.step(nstep=20)
 
 
+def test_start_does_not_run_a_derived_law():
+    law = from_acceleration.on(joints=["hinge"], sensors=["acceleration"])
+    model = prepare_spec(pendulum_spec(), law).compile()
+    ends = []
+    for inside in (False, True):
+        data = mujoco.MjData(model)
+        data.qpos[0] = 0.5
+        if inside:
+            with installed(law):
+                law.start(data, {"gain": 0.05})
+                assert not law.state(data)["seen"].any()
+        else:
+            law.start(data, {"gain": 0.05})
+        with installed(law, data):
+            for _ in range(20):
+                mujoco.mj_step(model, data)
+        ends.append(data.qpos[0])
+    assert ends[0] == ends[1]
+
+
 def test_fields_of_the_position_stage_are_current_without_a_persistent_batch():
     @control_law(state={"seen": 3}, writes=["qfrc_applied"])
     def law(site_xpos, state, qfrc_applied_out):

@@ -41,13 +41,18 @@ def delayed(line, value, delay):
         line[0] = 1.0
         line[2:] = value
     else:
-        newest = (int(line[1]) + 1) % capacity
+        newest = int(line[1]) + 1
+        if newest >= capacity:
+            newest = 0
     line[1] = newest
     line[2 + newest] = value
     whole = int(delay)
     fraction = delay - whole
-    earlier = line[2 + (newest - whole) % capacity]
+    index = newest - whole
+    if index < 0:
+        index += capacity
+    earlier = line[2 + index]
     if fraction == 0.0:
         return earlier
-    before = line[2 + (newest - whole - 1) % capacity]
+    before = line[2 + (index - 1 if index > 0 else capacity - 1)]
     return earlier + fraction * (before - earlier)

@@ -98,7 +98,7 @@ def _compiled(signature: str) -> Any:
 
     def decorate(function: Any) -> Any:
         try:
-            return numba.njit(signature, cache=True)(function)
+            return numba.njit(signature, cache=True, forceinline=True)(function)
         except RuntimeError:
             return numba.njit(signature)(function)
 
@@ -355,7 +355,8 @@ def begin_step(table, model, data, inputs, law_high, law_low):
     state_start = int(_get(plan, u.P_GAINS_START) + _get(plan, u.P_GAINS_SIZE))
     if not _count_step(table, plan, data, userdata, state_start):
         return LEAVE, 0, 0, 0
-    if (_get(userdata, _STEPS) - 1.0) % _get(plan, u.P_PERIOD) != 0.0:
+    period = int(_get(plan, u.P_PERIOD))
+    if period > 1 and (int(_get(userdata, _STEPS)) - 1) % period != 0:
         return HOLD, userdata, targets, plan
     _gather(table, model, data, userdata, targets, plan, inputs)
     return RUN, userdata, targets, plan
