@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import mujoco
+import numba
 import numpy as np
 import pytest
 from control_law_models import pendulum_spec, pid
@@ -155,6 +156,17 @@ def test_cache_is_used_only_where_it_would_notice_a_change(tmp_path, monkeypatch
     assert not is_cacheable(law_in_a_file.with_constant)
     assert not is_cacheable(law_in_a_file.with_helper)
     assert not is_cacheable(law_in_a_file.closure())
+
+
+def test_compiles_where_nothing_can_be_cached():
+    from trueup.simulation.control._step import _compiled
+
+    namespace = {}
+    # code without a file has no folder for a cache, as an install where no folder can be written
+    exec(compile("def double(value):\n    return 2.0 * value\n", "<nowhere>", "exec"), namespace)
+    with pytest.raises(RuntimeError, match="cannot cache"):
+        numba.njit(cache=True)(namespace["double"])
+    assert _compiled("float64(float64)")(namespace["double"])(1.5) == 3.0
 
 
 def test_package_is_light():

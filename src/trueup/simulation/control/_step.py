@@ -100,7 +100,7 @@ def _compiled(signature: str) -> Any:
         try:
             return numba.njit(signature, cache=True, forceinline=True)(function)
         except RuntimeError:
-            return numba.njit(signature)(function)
+            return numba.njit(signature, forceinline=True)(function)
 
     return decorate
 
