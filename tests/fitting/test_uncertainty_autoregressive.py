@@ -11,7 +11,6 @@ from trueup.fitting.uncertainty._autoregressive import (
     polynomial_of,
     reflections_by_autocovariance,
     reflections_by_burg,
-    without_root_bias,
 )
 from trueup.fitting.uncertainty._newey_west import fixed_b_quantile, newey_west
 
@@ -58,22 +57,13 @@ def test_coefficient_covariance_is_the_inverse_autocovariance():
     np.testing.assert_allclose(model.coefficient_covariance(), expected, rtol=1e-6)
 
 
-def test_the_bias_of_a_root_near_one_is_removed():
-    rho, samples = 0.97, 300
-    plain, moved = [], []
-    for seed in range(400):
-        signal = realisation([1.0, -rho], samples, seed)
-        coefficients = polynomial_of(reflections_by_burg(signal, 1))
-        plain.append(-coefficients[1])
-        moved.append(-without_root_bias(coefficients, samples)[1])
-    assert rho - np.mean(plain) > 0.004
-    assert abs(rho - np.mean(moved)) < 0.0025
-
-
-def test_a_model_is_never_moved_out_of_stability():
-    for root in (0.9, 0.999, 0.999999):
-        moved = without_root_bias(np.array([1.0, -root]), 50)
-        assert root < -moved[1] < 1.0
+@pytest.mark.parametrize(("rho", "samples"), [(0.95, 750), (0.97, 1500)])
+def test_slow_noise_is_sized_without_bias(rho, samples):
+    sizes = [
+        fit_autoregressive(realisation([1.0, -rho], samples, seed)).long_run_deviation * (1 - rho)
+        for seed in range(400)
+    ]
+    assert np.mean(sizes) == pytest.approx(1.0, abs=0.05)
 
 
 def test_constant_and_short_signals_are_white():

@@ -1,4 +1,4 @@
-"""Autoregressive models of residuals: order, coefficients, bias, correlation time."""
+"""Autoregressive models of residuals: order, coefficients, correlation time."""
 
 from dataclasses import dataclass
 
@@ -37,9 +37,9 @@ class AutoregressiveModel:
         return -1.0 / np.log(min(radius, 1.0 - 1e-9))
 
     @property
-    def long_run_ratio(self) -> float:
-        """Spectral density at frequency zero over the innovation variance."""
-        return float(1.0 / self.coefficients.sum() ** 2)
+    def long_run_deviation(self) -> float:
+        """Root of the spectral density at frequency zero, which slow errors scale with."""
+        return float(np.sqrt(self.innovation_variance) / self.coefficients.sum())
 
     def coefficient_covariance(self) -> np.ndarray:
         """Return the asymptotic covariance ``(m, m)`` of ``a[1:]``.
@@ -117,27 +117,6 @@ def largest_order(samples: int) -> int:
     return int(min(MAX_ORDER, samples // 10))
 
 
-def without_root_bias(coefficients: np.ndarray, samples: int) -> np.ndarray:
-    """Return coefficients whose slowest real mode is moved out by its small-sample bias.
-
-    An estimated root ``z`` of a zero-mean process is on average ``2 z / T`` too small (Kendall
-    1954; Marriott and Pope 1954), which matters where ``1 - z`` is as small as that: the noise at
-    low frequency, and with it every interval, would come out too small. The distance to one is at
-    most halved, so the model stays stable.
-    """
-    if len(coefficients) < 2:
-        return coefficients
-    roots = np.roots(coefficients)
-    slowest = int(np.argmax(np.abs(roots)))
-    root = roots[slowest]
-    if abs(root.imag) > 1e-9 or not 0.0 < root.real < 1.0:
-        return coefficients
-    z = float(root.real)
-    moved = min(z + 2.0 * z / samples, z + 0.5 * (1.0 - z))
-    rest = np.delete(roots, slowest)
-    return np.real(np.polymul(np.poly(rest), [1.0, -moved]))
-
-
 def fit_autoregressive(
     signal: np.ndarray,
     max_order: int | None = None,
@@ -153,8 +132,13 @@ def fit_autoregressive(
             absorbed of the noise.
         order: Order to use; default by Akaike's criterion.
 
+    A root ``z`` near one comes out ``2 z / T`` too small on average (Kendall 1954), but intervals
+    follow ``1 / (1 - z)``, whose convexity makes up for just that: with ``var(z) = (1 - z^2) / T``
+    its relative bias is ``-2 z / (T (1 - z)) + (1 + z) / (T (1 - z))``, the inverse sample length.
+    So the root is left alone; moving it would only widen the intervals.
+
     Returns:
-        The model, with the root nearest to one corrected for its small-sample bias.
+        The model.
     """
     samples = len(signal)
     scale = float(np.abs(signal).max(initial=0.0))
@@ -167,7 +151,7 @@ def fit_autoregressive(
     if reflection_correction is not None:
         limit = 1.0 - 0.5 * (1.0 - np.abs(reflections))
         reflections = np.clip(reflections + reflection_correction[:chosen], -limit, limit)
-    coefficients = without_root_bias(polynomial_of(reflections), samples)
+    coefficients = polynomial_of(reflections)
     innovations = whitened(signal, coefficients)[chosen:]
     return AutoregressiveModel(coefficients, float(np.mean(np.square(innovations))), samples)
 
