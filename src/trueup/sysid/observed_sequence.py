@@ -11,7 +11,7 @@ from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.simulation.control_layout import control_in_model_order
 from trueup.simulation.engine import Segment
-from trueup.simulation.observation import Channel, Window
+from trueup.simulation.observation import Channel, Window, clock_slack
 from trueup.simulation.system_trajectory import SystemTrajectory
 
 NORMALISATIONS = ("toolbox", "spread", "none")
@@ -59,15 +59,36 @@ class ObservedSequence:
     weights: np.ndarray
     """Factor on the residual of each channel ``(C,)``."""
     windows: tuple[Window, ...]
-    relative_weights: np.ndarray
-    """Weights before normalisation ``(C,)``."""
     normalisation: str
 
     def weights_for(self, measured: np.ndarray) -> np.ndarray:
-        """Weights ``(n, C)`` where parameters change the measured side ``(n, T, C)``."""
-        return self.relative_weights / np.stack(
-            [normalisers(m, self.normalisation) for m in measured]
-        )
+        """Weights ``(n, C)`` where parameters change the measured side to ``measured (n, T, C)``.
+
+        A given noise level grows with the signal.
+        """
+        own = normalisers(self.measured, self.normalisation)
+        return self.weights * own / np.stack([normalisers(m, self.normalisation) for m in measured])
+
+    def weights_after(self, factor: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """The same for a measured side of ``factor * measured + offset``, without computing it.
+
+        Args:
+          factor: ``(n, C)``.
+          offset: ``(n, C)``.
+
+        Returns:
+          ``(n, C)``.
+        """
+        if self.normalisation == "none":
+            return np.broadcast_to(self.weights, factor.shape)
+        mean, spread = self.measured.mean(axis=0), self.measured.std(axis=0)
+        if self.normalisation == "toolbox":
+            size = np.hypot(factor * spread, factor * mean + offset)
+            size *= np.sqrt(len(self.measured) / 2)
+        else:
+            size = np.abs(factor) * spread
+        own = normalisers(self.measured, self.normalisation)
+        return self.weights * own / np.where(size > 0, size, 1.0)
 
 
 def normalisers(measured: np.ndarray, kind: str) -> np.ndarray:
@@ -191,7 +212,8 @@ def observe(
         rows = _rows_inside(times, whole, timestep, channels, delay_range)
         times, data = times[rows], data[rows]
     else:
-        count = min(len(times) - 1, whole.steps)
+        # a sensor's last sample is that of the last step but one where it is not labelled late
+        count = min(len(times) - 1, whole.steps - 1 + min(c.lag for c in channels))
         times, data = start + timestep * np.arange(1, count + 1), data[1 : count + 1]
     if len(times) == 0:
         raise SignalError(
@@ -226,7 +248,6 @@ def observe(
         np.concatenate([w.measured for w in windows]),
         relative / divisors,
         windows,
-        relative,
         settings.normalise,
     )
 
@@ -237,12 +258,16 @@ def _controls(
     """Control of each step and the time of the first."""
     start = float(control.times[0])
     if settings.resample:
-        steps = int(np.ceil((control.times[-1] - start) / timestep - 1e-6))
-        grid = start + timestep * np.arange(steps)
-        if settings.control == "zoh":
-            grid = grid + 1e-9 * max(timestep, 1e-3)  # rounding must not hold the sample before
+        slack = clock_slack(control.times[-1:], timestep)
+        # a clock that starts at zero keeps the resolution of the grid
+        control = TimeSeries(control.times - start, control.data, control.signal_mapping)
+        steps = int(np.ceil((control.times[-1] - slack) / timestep))
+        grid = timestep * np.arange(steps)
+        # A command takes effect at the nearest step. Waiting for the next one would delay every
+        # command by half a step, and a clock with jitter would skip and repeat samples.
+        at = grid + 0.499 * timestep if settings.control == "zoh" else grid
         control = TimeSeries(
-            grid, control.interpolate(grid, settings.control), control.signal_mapping
+            grid, control.interpolate(at, settings.control), control.signal_mapping
         )
         return np.ascontiguousarray(control_in_model_order(model, control)), start
     return np.ascontiguousarray(control_in_model_order(model, control)[:-1]), start
@@ -261,7 +286,7 @@ def _rows_inside(
     last = (
         segment.start_time + timestep * (segment.steps - 1 + min(lags)) + min(delay_range[0], 0.0)
     )
-    slack = 1e-6 * timestep
+    slack = clock_slack(times[-1:], timestep)
     begin = int(np.searchsorted(times, first - slack, side="left"))
     end = int(np.searchsorted(times, last + slack, side="right"))
     return slice(begin, max(begin, end))
