@@ -65,9 +65,9 @@ def _dofs(width: int = 1, offset: int = 0, count: int = 1) -> Locate:
     """Entries of a joint's degrees of freedom in a field with ``width`` entries each."""
 
     def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
-        sizes = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
+        sizes = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}
         first = model.jnt_dofadr[element]
-        dofs = first + np.arange(sizes.get(model.jnt_type[element], 1))
+        dofs = first + np.arange(sizes.get(int(model.jnt_type[element]), 1))
         return (dofs[:, None] * width + offset + np.arange(count)).reshape(-1)
 
     return locate
@@ -110,6 +110,10 @@ def _write_kv(actuator: Any, index: int, value: float) -> None:
 _JOINT_LIMIT = {
     "needs": "jnt_limited",
     "needs_advice": 'set limited="true" and a range on the joint',
+}
+_ACTUATOR_BIAS = {
+    "needs": "actuator_biastype",
+    "needs_advice": "use a position or velocity actuator, or the target gainprm of another kind",
 }
 _ACTUATOR_HISTORY = {
     "needs": "actuator_history",
@@ -181,11 +185,13 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             ),
             _write_kp,
             shared=True,
+            **_ACTUATOR_BIAS,
         ),
         "kv": Attribute(
             (Part("actuator_biasprm", _entry("actuator_biasprm", 2), -1.0),),
             _write_kv,
             shared=True,
+            **_ACTUATOR_BIAS,
         ),
         "gear": _plain_vector("actuator_gear", "gear"),
         "gainprm": _plain_vector("actuator_gainprm", "gainprm"),

@@ -9,6 +9,7 @@ import numpy as np
 from mujoco.batch import Batch
 from mujoco.batch import SimulationError as BatchError
 
+from trueup.simulation.initial_state import with_start_time
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.warning_capture import captured_warnings, warning_reasons
 
@@ -24,13 +25,16 @@ class Segment:
     """A stretch of a recording that is simulated from a known state."""
 
     start_time: float
-    """Time of the initial state [s]."""
+    """Time of the initial state on the recording's clock [s]."""
     initial_state: np.ndarray
-    """State vector ``mjSTATE_FULLPHYSICS``; its time is replaced by ``start_time``."""
+    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``."""
     controls: np.ndarray
     """Control of each step ``(steps, nu)``."""
     sequence: str = ""
     """Sequence that starts here; empty for a later window of a sequence."""
+    clock: float = 0.0
+    """Time that the simulation starts at [s]: since the beginning of the sequence, so that a
+    recording with a clock of 1e9 s does not cost the delay buffers their resolution."""
 
     @property
     def steps(self) -> int:
@@ -79,10 +83,12 @@ class BatchEngine:
         self._rows = _integration_rows(model, self.segments)
         self._widths = {name: _width(model, name) for name in self.record}
         self._batch: Batch | None = None
+        self._expanded: set[str] = set()
 
     def _batch_of(self, nsim: int) -> Batch:
         if self._batch is None or self._batch.nsim < nsim:
             self._batch = Batch(self.model, nsim, self.n_threads, self.persistent)
+            self._expanded = set()
         return self._batch
 
     def run(
@@ -116,7 +122,7 @@ class BatchEngine:
                 self._set_fields(batch, n, writes, failures)
             batch.warning[...] = 0
             if self.persistent:
-                self._try(failures, count, lambda: batch.forward(ids))
+                self._try(batch, failures, count, lambda: batch.forward(ids))
             yield from self._advance(batch, n, failures)
 
     def model_of(self, sim: int) -> mujoco.MjModel:
@@ -141,14 +147,18 @@ class BatchEngine:
     def _set_fields(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> None:
         count = len(self.segments)
         physical = [w for w in writes if not w[0].field.startswith("state.")]
+        former, self._expanded = self._expanded, {write.field for write, _ in physical}
+        for name in former:
+            # what an earlier run wrote must not stay
+            batch.expand(name)[...] = model_field(self.model, name)
         for write, values in physical:
             flat = batch.expand(write.field)
             flat = flat.reshape(flat.shape[0], -1)
             flat[: n * count, write.entries] = np.repeat(values, count, axis=0)
-        if physical:
+        if physical or former:
             ids = np.arange(n * count)
             # without it the constants derived from these fields silently keep their old values
-            self._try(failures, count, lambda: batch.set_const(ids))
+            self._try(batch, failures, count, lambda: batch.set_const(ids))
 
     def _advance(self, batch: Batch, n: int, failures: dict[int, str]) -> Iterator[Block]:
         count = len(self.segments)
@@ -167,7 +177,7 @@ class BatchEngine:
             def advance(ids=ids, todo=todo, control=control, out=out):
                 batch.rollout(todo, control, record=self.record, ids=ids, out=out)
 
-            self._try(failures, count, advance)
+            self._try(batch, failures, count, advance)
             self._collect_warnings(batch, n, failures)
             yield Block(
                 done,
@@ -186,13 +196,13 @@ class BatchEngine:
             self._template = mujoco.MjData(self.model)
         return self._template
 
-    def _try(self, failures: dict[int, str], count: int, call) -> None:
+    def _try(self, batch: Batch, failures: dict[int, str], count: int, call) -> None:
         """Run a batch call; simulations in which MuJoCo raises are failures of their candidate."""
         try:
             call()
         except BatchError as error:
             for sim in error.ids:
-                failures.setdefault(int(sim) // count, str(error))
+                failures.setdefault(int(sim) // count, f"MuJoCo error: {batch.error(int(sim))}")
 
     def _collect_warnings(self, batch: Batch, n: int, failures: dict[int, str]) -> None:
         count = len(self.segments)
@@ -201,6 +211,12 @@ class BatchEngine:
             if int(candidate) not in failures:
                 sim = candidate * count + int(np.argmax(raised[candidate]))
                 failures[int(candidate)] = warning_reasons(batch.warning[sim])
+
+
+def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
+    """Array of a field of MjModel, or of MjOption as ``opt.<name>``."""
+    owner = model.opt if name.startswith("opt.") else model
+    return np.asarray(getattr(owner, name.removeprefix("opt.")))
 
 
 def _width(model: mujoco.MjModel, name: str) -> int:
@@ -213,7 +229,7 @@ def _integration_rows(model: mujoco.MjModel, segments: Sequence[Segment]) -> np.
     rows = np.empty((len(segments), mujoco.mj_stateSize(model, INTEGRATION)))
     for row, segment in zip(rows, segments, strict=True):
         mujoco.mj_resetData(model, data)
-        mujoco.mj_setState(model, data, segment.initial_state, FULL_PHYSICS)
-        data.time = segment.start_time
+        state = with_start_time(model, segment.initial_state, segment.clock)
+        mujoco.mj_setState(model, data, state, FULL_PHYSICS)
         mujoco.mj_getState(model, data, row, INTEGRATION)
     return rows

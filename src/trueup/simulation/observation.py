@@ -78,6 +78,15 @@ class Window:
     """Smallest and largest delay that any candidate may have [s]."""
 
 
+def clock_slack(times: np.ndarray, timestep: float) -> float:
+    """How far apart two instants may be by rounding alone [s].
+
+    A millionth of a time step, or some units in the last place of a clock that counts from 1970.
+    """
+    largest = float(np.abs(times).max(initial=0.0))
+    return 1e-6 * timestep + 4 * float(np.spacing(largest))
+
+
 class WindowReader:
     """Turns the records of a batch into predictions at the measured times of one window.
 
@@ -95,7 +104,8 @@ class WindowReader:
         # time in steps; rounding of clocks must not turn a sample into an interpolation
         position = (window.times - window.segment.start_time) / window.timestep
         nearest = np.round(position)
-        close = np.abs(position - nearest) < 1e-6
+        slack = clock_slack(window.times[-1:], window.timestep) / window.timestep
+        close = np.abs(position - nearest) < slack
         self._position = np.where(close, nearest, position)
         reach = np.array(window.delay_range) / window.timestep
         self._earliest = self._position - (max(reach[1], 0.0) if delays else 0.0)
@@ -195,11 +205,22 @@ def apply_changes(
     table: dict[str, np.ndarray],
     predicted: bool,
 ) -> np.ndarray:
-    """Gains and biases of one side on ``(n, T, C)``; returns a new array where anything changes."""
+    """Gains and biases of one side.
+
+    Args:
+      values: ``(n, T, C)``, or ``(1, T, C)`` for what is the same for every candidate.
+      changes: gains and biases in their order.
+      table: values ``(n, size)`` of each parameter.
+      predicted: the side.
+
+    Returns:
+      ``(n, T, C)``; ``values`` itself where nothing changes.
+    """
     chosen = [c for c in changes if (c.on_predicted if predicted else c.on_measured)]
     if not chosen:
         return values
-    values = values.copy()
+    count = max(len(values), *(len(table[c.parameter]) for c in chosen))
+    values = np.array(np.broadcast_to(values, (count, *values.shape[1:])))
     for change in chosen:
         factor = table[change.parameter][:, change.elements][:, None, :]
         if change.is_gain:

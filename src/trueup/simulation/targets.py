@@ -6,6 +6,7 @@ one element a match goes to each in turn. ``option/gravity/2`` reaches a physics
 ``state/elbow/qvel`` the initial state of every sequence, ``state/elbow/qvel@run_1`` that of one.
 """
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,12 +17,15 @@ import numpy as np
 from trueup.errors import TargetError, did_you_mean, listing
 from trueup.simulation.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS, Attribute
 
-STATE_FIELDS = ("qpos", "qvel", "act")
+# names of elements and of sequences may hold slashes
+_STATE = re.compile(
+    r"state/(?P<name>.+?)/(?P<field>qpos|qvel|act)(/(?P<index>\d+))?(@(?P<sequence>.*))?", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
 class FieldWrite:
-    """Numbers of a compiled model that a parameter sets: ``field[entries] = factor value[source]``."""
+    """Numbers of a compiled model: ``field[entries] = factor * value[source]``."""
 
     field: str
     """Field of MjModel, ``opt.<name>`` of MjOption, or ``state.qpos`` and the like."""
@@ -84,7 +88,7 @@ def resolve(target: str, model: mujoco.MjModel, size: int, lower: np.ndarray) ->
     if kind == "option":
         return _resolve_option(target, pieces, model, size)
     if kind == "state":
-        return _resolve_state(target, pieces, model, size)
+        return _resolve_state(target, model, size)
     if kind not in ATTRIBUTES:
         kinds = [*ATTRIBUTES, "option", "state"]
         raise TargetError(
@@ -227,6 +231,12 @@ def _resolve_option(
             f"{did_you_mean(pieces[1], OPTIONS) if len(pieces) > 1 else ''}"
         )
     name, width = pieces[1], OPTIONS[pieces[1]]
+    override = int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
+    if name.startswith("o_") and not model.opt.enableflags & override:
+        raise TargetError(
+            f"target {target!r} would have no effect: contact overrides are off; "
+            f'set <flag override="enable"/> in the MJCF'
+        )
     if len(pieces) == 3:
         if not pieces[2].isdigit() or int(pieces[2]) >= width:
             raise TargetError(f"target {target!r}: index {pieces[2]!r} is not in 0..{width - 1}")
@@ -245,18 +255,15 @@ def _resolve_option(
     return ResolvedTarget(target, (FieldWrite(f"opt.{name}", indices, source),), writes)
 
 
-def _resolve_state(
-    target: str, pieces: list[str], model: mujoco.MjModel, size: int
-) -> ResolvedTarget:
-    pieces[-1], _, sequence = pieces[-1].partition("@")
-    index = int(pieces[-1]) if pieces[-1].isdigit() and len(pieces) > 3 else None
-    field = pieces[-2] if index is not None else pieces[-1]
-    name = "/".join(pieces[1 : -2 if index is not None else -1])
-    if field not in STATE_FIELDS or not name:
+def _resolve_state(target: str, model: mujoco.MjModel, size: int) -> ResolvedTarget:
+    found = _STATE.fullmatch(target)
+    if found is None:
         raise TargetError(
             f"target {target!r}: write state/<joint>/qpos, state/<joint>/qvel or "
             f"state/<actuator>/act"
         )
+    name, field, sequence = found["name"], found["field"], found["sequence"] or ""
+    index = None if found["index"] is None else int(found["index"])
     kind = "actuator" if field == "act" else "joint"
     match = _matches(target, kind, name, model)
     if len(match) > 1:
@@ -275,7 +282,7 @@ def _resolve_state(
 
 
 def state_entries(model: mujoco.MjModel, field: str, name: str) -> np.ndarray:
-    """Indices of a joint's positions or velocities, or an actuator's activations, in their field."""
+    """Indices of a joint's ``qpos`` or ``qvel``, or an actuator's ``act``, in that field."""
     if field == "act":
         actuator = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name)
         return model.actuator_actadr[actuator] + np.arange(model.actuator_actnum[actuator])

@@ -8,13 +8,34 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.errors import ModelError, ParameterError
-from trueup.parameters import ParameterDict
+from trueup.errors import ModelError, ParameterError, TrueupError
+from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.model_writes import ModelWrites, has_own_modifier
 from trueup.simulation.spec_view import apply_modifier
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.verification import verify
 from trueup.simulation.warning_capture import captured_warnings
+
+_FAILURES = (ValueError, ArithmeticError, TrueupError, mujoco.FatalError)
+"""Errors of a candidate that its neighbours outlive; any other is a mistake in a modifier."""
+
+_SIZES = (
+    *(
+        "nq",
+        "nv",
+        "na",
+        "nu",
+        "nbody",
+        "njnt",
+        "ngeom",
+        "nsite",
+        "ncam",
+        "nlight",
+        "neq",
+        "ntendon",
+    ),
+    *("nsensor", "nsensordata", "nuserdata", "nmocap", "nhistory", "nM", "nC", "nD", "nplugin"),
+)
 
 BuildModel = Callable[[ParameterDict, Any], mujoco.MjModel]
 """``build_model(parameters, spec)`` compiles a candidate."""
@@ -75,16 +96,31 @@ class ModelVariants:
             writes = ModelWrites(model, self.parameters)
         self.writes = writes
         self.model = model
-        if not self.compiles:
+        if self.compiles:
+            self._use_layout_of_start()
+        else:
             verify(self.spec, model, self.parameters, writes)
-        self._scratch: list[Any] | None = None
+
+    def _use_layout_of_start(self) -> None:
+        """Take the model at the start values: a modifier may add bodies, as a payload."""
+        self._state_writes = self.writes
+        try:
+            with captured_warnings():
+                start = self._compile(self.parameters.copy(), self.spec.copy())
+        except _FAILURES:
+            return  # said when the start values are simulated
+        self.model = start
+        states = [p for p in self.parameters.values() if _is_state(p)]
+        if states:
+            self._state_writes = ModelWrites(start, ParameterDict({p.name: p for p in states}))
 
     def field_writes(self, X: np.ndarray) -> list[tuple[FieldWrite, np.ndarray]]:
         """Field writes of candidates ``(n, p)``; state targets only where models are compiled."""
-        writes = self.writes.fields(self.parameters.value_table(X))
+        table = self.parameters.value_table(X)
         if self.compiles:
+            writes = self._state_writes.fields(table)
             return [w for w in writes if w[0].field.startswith("state.")]
-        return writes
+        return self.writes.fields(table)
 
     def models(self, X: np.ndarray, failures: dict[int, str]) -> list[mujoco.MjModel] | None:
         """Compiled models of candidates ``(n, p)``, or None where fields are written instead.
@@ -103,9 +139,17 @@ class ModelVariants:
                 spec = self.spec.copy() if fresh and i != worker else spec
                 try:
                     models[i] = self._compile(candidates[i], spec)
-                except ValueError as error:
+                except _FAILURES as error:
                     failures[i] = f"{self.name} does not compile: {error}"
+                    continue
+                if _layout(models[i]) != layout:
+                    models[i] = self.model
+                    failures[i] = (
+                        f"{self.name} has other bodies, joints, actuators or sensors than at the "
+                        f"start values"
+                    )
 
+        layout = _layout(self.model)
         models: list[mujoco.MjModel] = [self.model] * len(candidates)
         with captured_warnings():
             if workers == 1:
@@ -153,17 +197,28 @@ class ModelVariants:
             away = self.parameters.copy()
             lower, upper = away.get_bounds()
             x = here.as_vector()
-            middle = np.where(np.isfinite(lower + upper), (lower + upper) / 2, x)
-            away.update_from_vector(0.5 * (x + middle))
+            reach = np.where(np.isfinite(upper - lower), upper - lower, 0.1 * np.abs(x) + 0.01)
+            away.update_from_vector(
+                np.where(x + 0.1 * reach <= upper, x + 0.1 * reach, x - 0.1 * reach)
+            )
             direct, indirect = self.spec.copy(), self.spec.copy()
             try:
                 first = self._compile(here, direct)
                 self._compile(away, indirect)
                 second = self._compile(here, indirect)
-            except ValueError:
+            except _FAILURES:
                 return True  # decided at a candidate that compiles
             self._fresh = not _same(first, second)
         return self._fresh
+
+
+def _is_state(param: Parameter) -> bool:
+    return bool(param.targets) and all(t.startswith("state/") for t in param.targets)
+
+
+def _layout(model: mujoco.MjModel) -> tuple[int, ...]:
+    """Sizes that all models of one batch share."""
+    return tuple(getattr(model, size) for size in _SIZES)
 
 
 def _same(first: mujoco.MjModel, second: mujoco.MjModel) -> bool:

@@ -12,12 +12,24 @@ import numpy as np
 from mujoco.batch import SimulationError as BatchError
 
 from trueup.errors import ModelError, TargetError
-from trueup.parameters import ParameterDict
+from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.engine import BatchEngine, Segment
 from trueup.simulation.model_writes import ModelWrites
 
 # text, names and drawing do not move anything; bounding volumes are compared by the motion
-_IGNORED = ("name", "names", "text", "numeric", "vis", "stat", "mat_", "tex_", "light", "cam", "bvh")
+_IGNORED = (
+    "name",
+    "names",
+    "text",
+    "numeric",
+    "vis",
+    "stat",
+    "mat_",
+    "tex_",
+    "light",
+    "cam",
+    "bvh",
+)
 _STEPS = 60
 
 
@@ -67,19 +79,7 @@ def _difference(
     names: list[str],
 ) -> str | None:
     """What differs between the two ways when ``names`` are moved; None when nothing does."""
-    trial = parameters.copy()
-    rng = np.random.default_rng(0)
-    for name in names:
-        if trial[name].tied_to is None:
-            trial[name].value = _moved(trial[name], rng)
-    trial.apply_ties()
-    values = {name: p.as_vector() for name, p in trial.items()}
-    edited = spec.copy()
-    writes.write_spec(edited, values)
-    try:
-        expected = edited.compile()
-    except ValueError as error:
-        raise ModelError(f"the model does not compile at {values}: {error}") from error
+    values, expected = _recompiled(spec, parameters, writes, names)
     table = {name: value[None, :] for name, value in values.items()}
     segment = Segment(0.0, _default_state(model), _excitation(model))
     engine = BatchEngine(model, [segment], ("qpos", "qvel", "sensordata"), n_threads=1)
@@ -97,12 +97,44 @@ def _difference(
     return _different_motion(expected, segment, blocks)
 
 
-def _moved(param, rng: np.random.Generator) -> np.ndarray:
+def _recompiled(
+    spec: Any, parameters: ParameterDict, writes: ModelWrites, names: list[str]
+) -> tuple[dict[str, np.ndarray], mujoco.MjModel]:
+    """Values with ``names`` moved a little, and the model compiled at them.
+
+    Moves are made smaller where the compiler refuses them: the moments of a thin rod leave little
+    room between them.
+
+    Raises:
+      ModelError: the model does not compile at the start values either.
+    """
+    for share in (0.05, 5e-4, 5e-6, 0.0):
+        trial = parameters.copy()
+        rng = np.random.default_rng(0)
+        for name in names:
+            if trial[name].tied_to is None:
+                trial[name].value = _moved(trial[name], share, rng)
+        trial.apply_ties()
+        values = {name: p.as_vector() for name, p in trial.items()}
+        edited = spec.copy()
+        writes.write_spec(edited, values)
+        try:
+            return values, edited.compile()
+        except ValueError as error:
+            refusal = error
+    raise ModelError(f"the model does not compile at the start values: {refusal}") from refusal
+
+
+def _moved(param: Parameter, share: float, rng: np.random.Generator) -> np.ndarray:
     """A value near the present one, within the bounds, that no default hides."""
     lower, upper = param.get_bounds()
     value = param.as_vector()
-    span = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(1.0, np.abs(value)))
-    step = 0.05 * span * rng.uniform(0.3, 1.0, value.shape)
+    if param.scale == "log":
+        # a range of many decades says nothing about what is near
+        span = 10 * value
+    else:
+        span = np.where(np.isfinite(upper - lower), upper - lower, np.maximum(1.0, np.abs(value)))
+    step = share * span * rng.uniform(0.3, 1.0, value.shape)
     moved = np.where(value + step <= upper, value + step, value - step)
     return np.clip(moved, lower, upper).reshape(param.shape)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import state_mappings
+from trueup.simulation.initial_state import with_start_time
 
 _FEWEST = 5  # samples in a local fit of three coefficients
 
@@ -84,8 +85,11 @@ def measured_state(
     """
     data = mujoco.MjData(model)
     spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    if base is not None:
-        mujoco.mj_setState(model, data, base, spec)
+    if base is None:
+        base = np.empty(mujoco.mj_stateSize(model, spec))
+        mujoco.mj_getState(model, data, base, spec)
+    # delayed samples stay as old as they were
+    mujoco.mj_setState(model, data, with_start_time(model, base, time), spec)
     value, slope = local_fit(recorded.times, recorded.data, time, half_width)
     for address, column in columns.positions.items():
         data.qpos[address] = value[column]
@@ -94,7 +98,6 @@ def measured_state(
             data.qvel[dof] = value[columns.velocities[dof]]
         elif columns.position_of_velocity.get(dof) in columns.positions:
             data.qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
-    data.time = time
     state = np.empty(mujoco.mj_stateSize(model, spec))
     mujoco.mj_getState(model, data, state, spec)
     return state

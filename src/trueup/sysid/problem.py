@@ -237,10 +237,12 @@ class GrayBoxProblem(Problem):
             residual = measured - predicted
             residual *= sequence.weights
             return residual
-        whole = apply_changes(sequence.measured[None], changes, dict(table), False)
         measured = apply_changes(measured, changes, dict(table), False)
+        # gains and biases are affine: their effect on 0 and 1 says how they change the whole
+        probe = np.broadcast_to(np.array([0.0, 1.0])[None, :, None], (1, 2, measured.shape[2]))
+        probe = apply_changes(probe, changes, dict(table), False)
         # a gain on the measured side must not be able to win by shrinking the data
-        weights = sequence.weights_for(whole)
+        weights = sequence.weights_after(probe[:, 1] - probe[:, 0], probe[:, 0])
         return (measured - predicted) * weights[:, None, :]
 
     def _delay_range(self) -> tuple[float, float]:
@@ -250,11 +252,19 @@ class GrayBoxProblem(Problem):
             names = set(self.measurement.delays.values())
         if not names:
             return 0.0, 0.0
-        params = [self.parameters[name] for name in names]
-        return (
-            min(float((p.min_value if p.is_free else p.value).min()) for p in params),
-            max(float((p.max_value if p.is_free else p.value).max()) for p in params),
-        )
+        lowest, highest = np.inf, -np.inf
+        for name in names:
+            param = self.parameters[name]
+            if param.tied_to is not None:
+                param = self.parameters.tie_source(param)
+            lower, upper = param.get_bounds() if param.is_free else (param.value, param.value)
+            if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+                raise FitError(
+                    f"the delay {name!r} needs finite bounds, found {lower.min()} to "
+                    f"{upper.max()} s: they set which samples are compared"
+                )
+            lowest, highest = min(lowest, float(lower.min())), max(highest, float(upper.max()))
+        return lowest, highest
 
     def _prior_rows(self) -> list[tuple[str, int, float, float]]:
         rows = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueup.errors import SignalError, listing
 from trueup.simulation.engine import Segment
-from trueup.simulation.observation import Window
+from trueup.simulation.observation import Window, clock_slack
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.measured_state import measured_state, state_columns
 from trueup.sysid.observed_sequence import ObservationSettings
@@ -45,9 +45,16 @@ def cut_windows(
             f"Record them, or simulate the sequence in one piece (window: 0)"
         )
     segment = whole.segment
+    lags = [c.lag for c in whole.channels]
+    shortest, longest = min(whole.delay_range[0], 0.0), max(whole.delay_range[1], 0.0)
+    # a window predicts from its first simulated sample on, late by the longest delay; it runs on
+    # until the next window has got as far
+    lead = max(lags) * timestep + longest
+    extra = int(np.ceil((longest - shortest) / timestep - 1e-6)) + max(lags) - min(lags) + 1
+    slack = clock_slack(whole.times[-1:], timestep)
     windows = []
     for first in range(0, segment.steps, steps):
-        count = min(steps, segment.steps - first)
+        last = first + steps >= segment.steps
         start = segment.start_time + first * timestep
         state = segment.initial_state
         if first:
@@ -57,13 +64,14 @@ def cut_windows(
         piece = Segment(
             start,
             state,
-            segment.controls[first : first + count],
+            segment.controls[first : first + steps + extra],
             segment.sequence if first == 0 else "",
+            segment.clock + first * timestep,
         )
-        # a row belongs to the window in which it is predicted, the last step included
-        slack = 1e-6 * timestep
-        begin = 0 if first == 0 else np.searchsorted(whole.times, start + slack, side="right")
-        end = np.searchsorted(whole.times, start + count * timestep + slack, side="right")
+        bounds = start + lead + np.array([0.0, steps * timestep]) - slack
+        begin, end = np.searchsorted(whole.times, bounds, side="left")
+        if last:
+            end = len(whole.times)
         if end > begin:
             windows.append(
                 replace(
