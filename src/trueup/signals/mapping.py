@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from trueup.errors import ColumnError, RecordingError, did_you_mean, listing
+from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
 from trueup.signals.recording import Recording, Stream
 from trueup.signals.units import convert, si_unit
 
@@ -69,12 +69,14 @@ def select(
         unit = mapping.unit if mapping.unit is not None else declared
         key = id(stream)
         streams[key] = stream
-        columns.setdefault(key, {})[name] = convert(
-            stream.columns[column], unit or "1", mapping.offset, mapping.scale
-        )
         units.setdefault(key, {})
-        if unit:
-            units[key][name] = si_unit(unit)
+        try:
+            values = convert(stream.columns[column], unit or "1", mapping.offset, mapping.scale)
+            if unit:
+                units[key][name] = si_unit(unit)
+        except UnitError as error:
+            raise UnitError(f"signal {name!r}: {error}") from error
+        columns.setdefault(key, {})[name] = values
     held = {name: m.interpolation for name, m in mappings.items() if m.interpolation}
     metadata = {
         **{key: value for key, value in recording.metadata.items() if key != "interpolation"},

@@ -6,7 +6,8 @@ from pathlib import Path
 MAGIC = {
     "parquet": (b"PAR1",),
     "npz": (b"PK\x03\x04", b"PK\x05\x06"),
-    "hdf5": (b"\x89HDF\r\n\x1a\n",),
+    # MATLAB 7.3 puts a text before the HDF5 signature.
+    "hdf5": (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3"),
     "mcap": (b"\x89MCAP",),
     "rosbag2": (b"SQLite format 3\x00", b"#ROSBAG V2.0"),
 }

@@ -111,7 +111,7 @@ def _numbers(value: Any, path: str, top: bool = False) -> Iterator[tuple[str, fl
         labels = _labels(fields)
         for name, item in fields.items():
             inner = f"{path}/{name}" if path else name
-            if top and name == "header":
+            if top and name in ("header", "layout"):
                 continue
             if labels and _is_list(item) and len(item) == len(labels):
                 for label, element in zip(labels, item):

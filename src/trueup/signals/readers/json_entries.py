@@ -66,7 +66,8 @@ def _parse(path: Path) -> Any:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and text.lstrip().startswith("{"):
             return _parse_lines(path, text)
-        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+        begun, ended = text.lstrip()[:1] in ("[", "{"), text.rstrip()[-1:] in ("]", "}")
+        if begun and (not ended or error.pos >= len(text.rstrip())):
             raise RecordingError(
                 f"{path} is cut short: its JSON ends unfinished in line {error.lineno}. Copy or "
                 "record it again."

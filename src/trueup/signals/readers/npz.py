@@ -21,7 +21,7 @@ def read_npz(path: Path) -> Contents:
         RecordingError: An array holds Python objects.
     """
     arrays: dict[str, np.ndarray] = {}
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         for name in archive.files:
             try:
                 arrays[name] = archive[name]

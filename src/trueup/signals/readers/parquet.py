@@ -59,7 +59,8 @@ def numeric_array(column: Any) -> np.ndarray | None:
     """
     arrow = import_optional("pyarrow", "Reading Parquet", "pyarrow")
     types = import_optional("pyarrow.types", "Reading Parquet", "pyarrow")
-    column = column.combine_chunks()
+    if isinstance(column, arrow.ChunkedArray):
+        column = column.combine_chunks()
     kind = column.type
     if types.is_dictionary(kind):
         column = column.dictionary_decode()
