@@ -17,11 +17,14 @@ class ParameterDict:
     """Parameters by name, in order. Vectors hold the free ones: neither frozen nor tied.
 
     Args:
-      parameters: parameters by name; None for an empty set.
+      parameters: parameters by name; None for an empty set. A parameter takes the name that it is
+        filed under.
     """
 
     def __init__(self, parameters: dict[str, Parameter] | None = None):
-        self.parameters: dict[str, Parameter] = {} if parameters is None else dict(parameters)
+        self.parameters: dict[str, Parameter] = {}
+        for name, param in (parameters or {}).items():
+            self[name] = param
 
     def __getitem__(self, key: str) -> Parameter:
         try:
@@ -33,6 +36,7 @@ class ParameterDict:
             ) from None
 
     def __setitem__(self, key: str, value: Parameter) -> None:
+        value.name = key
         self.parameters[key] = value
 
     def __contains__(self, key: object) -> bool:
@@ -70,7 +74,7 @@ class ParameterDict:
         if double:
             raise ParameterError(f"parameters exist already: {listing(double)}")
         for name in pdict.keys():  # noqa: SIM118
-            self.parameters[name] = pdict[name]
+            self[name] = pdict[name]
 
     def copy(self) -> Self:
         """Return a deep copy; modifiers are shared."""

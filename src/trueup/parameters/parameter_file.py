@@ -47,7 +47,9 @@ def _record(param: Parameter) -> dict[str, Any]:
             "type": param.inertia_type.name,
             "scale_rot_inertia": bool(param.scale_rot_inertia),
         }
-    elif param.modifier is not None or param.modifier_lost:
+    # the modifier of body_inertia_param says the same as "inertia"; one of the user's own does not
+    own = param.modifier is not None and not getattr(param.modifier, "from_inertia_type", False)
+    if own or param.modifier_lost:
         record["modifier"] = "python"
     return record
 
@@ -68,7 +70,9 @@ def load(path: Path, modifiers: dict[str, ModifierFn]) -> dict[str, Parameter]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(f"the parameter file {path} does not exist") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except IsADirectoryError:
+        raise ParameterError(f"{path} is a folder; give the parameter file in it") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ParameterError(f"{path} is not a YAML file: {error}") from error
     if not isinstance(content, dict) or not all(isinstance(r, dict) for r in content.values()):
         raise ParameterError(
@@ -111,6 +115,8 @@ def _parameter(path: Path, name: str, record: dict, modifier: ModifierFn | None)
         )
         if "value" in record:
             param.update_from_vector(record["value"])
+            if not np.isfinite(param.value).all():
+                raise ParameterError(f"the value {param.value} is not finite")
         if record.get("inertia"):
             param.inertia_type = InertiaType[record["inertia"]["type"]]
             param.inertia_body = str(record["inertia"]["body"])

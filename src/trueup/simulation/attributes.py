@@ -111,7 +111,7 @@ _JOINT_LIMIT = {
     "needs": "jnt_limited",
     "needs_advice": 'set limited="true" and a range on the joint',
 }
-_ACTUATOR_BIAS = {
+_ACTUATOR_BIAS: dict[str, Any] = {
     "needs": "actuator_biastype",
     "needs_advice": "use a position or velocity actuator, or the target gainprm of another kind",
 }

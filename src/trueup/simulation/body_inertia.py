@@ -141,6 +141,9 @@ class BodyInertiaModifier:
     often it runs, and needs no extra compilation.
     """
 
+    from_inertia_type = True
+    """Whether a file that names body and parameterisation says all of this modifier."""
+
     def __init__(self, body: str, base: Inertial, model: mujoco.MjModel):
         self.body = body
         self.base = base

@@ -139,6 +139,13 @@ class ParameterPart(_Part):
     def _one_place(self) -> "ParameterPart":
         if self.target is not None and self.inertia is not None:
             raise ValueError("give target or inertia, not both")
+        if self.inertia is not None:
+            ignored = {"start", "bounds", "scale", "prior", "each"} & self.model_fields_set
+            if ignored:
+                raise ValueError(
+                    f"{', '.join(sorted(ignored))} cannot be given with inertia: start and bounds "
+                    f"follow from the model's inertia"
+                )
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
         return self

@@ -36,7 +36,9 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except RecursionError as error:
+        raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
+    except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
@@ -167,18 +169,21 @@ def _line(tree: Any, place: tuple) -> int:
     return line
 
 
-def _double_keys(node: Any) -> tuple[str, int] | None:
+def _double_keys(node: Any, above: tuple[int, ...] = ()) -> tuple[str, int] | None:
     """First key that stands twice in one mapping; YAML would silently keep the last."""
+    if id(node) in above:  # an anchor that contains itself
+        return None
+    above = (*above, id(node))
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
-            if key.value in seen:
-                return key.value, key.start_mark.line + 1
-            seen.add(key.value)
-            if (inner := _double_keys(value)) is not None:
+            if str(key.value) in seen:
+                return str(key.value), key.start_mark.line + 1
+            seen.add(str(key.value))
+            if (inner := _double_keys(value, above)) is not None:
                 return inner
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
-            if (inner := _double_keys(value)) is not None:
+            if (inner := _double_keys(value, above)) is not None:
                 return inner
     return None

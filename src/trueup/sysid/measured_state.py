@@ -85,11 +85,11 @@ def measured_state(
     """
     data = mujoco.MjData(model)
     spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    if base is None:
-        base = np.empty(mujoco.mj_stateSize(model, spec))
-        mujoco.mj_getState(model, data, base, spec)
+    unmeasured = np.empty(mujoco.mj_stateSize(model, spec))
+    mujoco.mj_getState(model, data, unmeasured, spec)
     # delayed samples stay as old as they were
-    mujoco.mj_setState(model, data, with_start_time(model, base, time), spec)
+    unmeasured = with_start_time(model, unmeasured if base is None else base, time)
+    mujoco.mj_setState(model, data, unmeasured, spec)
     value, slope = local_fit(recorded.times, recorded.data, time, half_width)
     for address, column in columns.positions.items():
         data.qpos[address] = value[column]
