@@ -3,9 +3,15 @@
 Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """
 
+import contextlib
+import functools
+import inspect
+import io
+import operator
+import re
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from trueup._version import __version__
 from trueup.cli import commands
@@ -23,55 +29,90 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
+
+Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line.
+
+    Args:
+      arguments: what follows ``trueup``; those of the process where None.
+
+    Returns:
+      The exit code.
+    """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    wants_json = "--json" in arguments
     if arguments in (["--version"], ["-V"]):
         print(f"trueup {__version__}")
         return DONE
-    output = Output(json=wants_json)
+    output = Output(json="--json" in arguments)
     try:
-        command = _parse(arguments)
-    except SystemExit as stop:
-        return _usage_exit(stop, output, wants_json)
-    try:
-        return command.run(output)
+        command = _parse(arguments, output)
+        return command if isinstance(command, int) else command.run(output)
     except TrueupError as error:
         output.error(type(error).__name__, str(error))
         return WRONG_INPUT
-    except KeyboardInterrupt:
-        output.error("Interrupted", "interrupted")
-        return INTERRUPTED
     except BrokenPipeError:
+        # whoever read the output has enough of it; closing the stream again must not fail either
+        with contextlib.suppress(OSError):
+            sys.stdout = io.TextIOWrapper(io.BytesIO())
         return DONE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        output.error(type(error).__name__, f"{where}{error.strerror or error}")
+        return WRONG_INPUT
+    except KeyboardInterrupt as stop:
+        message = str(stop) or "stopped before anything was saved"
+        output.error("Interrupted", message)
+        return INTERRUPTED
 
 
-def _parse(arguments: list[str]) -> Any:
+def _parse(arguments: list[str], output: Output) -> Any:
+    """The command that the arguments ask for, or the exit code where they ask for help."""
     import tyro
 
-    names: dict[str, Callable[..., Any]] = {
-        "identify": commands.Identify,
-        "check": commands.Check,
-        "report": commands.Report,
-        "compare": commands.Compare,
-        "init": commands.Init,
-        "demo": commands.Demo,
-    }
-    return tyro.extras.subcommand_cli_from_dict(
-        names,
-        prog="trueup",
-        description=DESCRIPTION,
-        args=arguments or ["--help"],
-    )
+    words = [word for word in arguments if word != "--json"]
+    if output.json and not words:
+        output.error("UsageError", "no command is given; see trueup --help")
+        return WRONG_INPUT
+    names = {command.__name__.lower(): command for command in commands.COMMANDS}
+    alone = bool(words) and words[0] in names
+    described = [
+        Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
+        for name, command in names.items()
+    ]
+    choices = functools.reduce(operator.or_, described)
+    if alone and output.json:
+        words.append("--json")  # accepted wherever it stands
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(
+                choices,  # type: ignore[arg-type]
+                prog="trueup",
+                description=DESCRIPTION,
+                args=words or ["--help"],
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            return DONE
+        if output.json:
+            output.error("UsageError", _without_frame(complaint.getvalue()))
+        else:
+            sys.stderr.write(complaint.getvalue())
+        return WRONG_INPUT
 
 
-def _usage_exit(stop: SystemExit, output: Output, wants_json: bool) -> int:
-    """tyro has printed its message; with --json the same goes out as one object."""
-    code = stop.code if isinstance(stop.code, int) else WRONG_INPUT
-    if code and wants_json:
-        output.error("UsageError", "the command line is wrong; see trueup --help")
-    return WRONG_INPUT if code else DONE
+def _description(command: type, alone: bool) -> str:
+    """Help of a command: all of it, or the first line for the list of commands."""
+    text = inspect.cleandoc(command.__doc__ or "")
+    return text if alone else text.splitlines()[0]
+
+
+def _without_frame(text: str) -> str:
+    """A framed message of the argument parser as plain sentences."""
+    lines = [re.sub(r"[╭╮╰╯│─]+", " ", line).strip() for line in text.splitlines()]
+    return "\n".join(line for line in lines if line)

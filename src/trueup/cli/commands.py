@@ -8,6 +8,8 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 
+Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
+
 
 @dataclass(frozen=True)
 class Identify:
@@ -18,24 +20,26 @@ class Identify:
       trueup identify experiment.yaml --output runs/second --seed 1
       trueup identify experiment.yaml --resume
       trueup identify experiment.yaml --dry-run --json
+
+    Ctrl-C saves and says how to resume.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
     """
 
-    experiment: Positional[Path]
+    experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
     """Experiment file; write one with trueup init."""
-    output: Annotated[Path | None, arg(aliases=["-o"])] = None
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; the experiment's own where absent."""
     resume: bool = False
     """Continue an interrupted run."""
     overwrite: bool = False
     """Replace the run that the directory holds."""
-    seed: int | None = None
+    seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of everything random; the experiment's own where absent."""
     dry_run: bool = False
     """Read and check everything, say what would be done and how long it takes, write nothing."""
     quiet: bool = False
     """No progress."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -51,12 +55,13 @@ class Check:
     Examples:
       trueup check experiment.yaml
       trueup check experiment.yaml --json
+
+    Exit codes: 0 a fit is possible, 2 wrong input, unusable data included.
     """
 
-    experiment: Positional[Path]
+    experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
     """Experiment file."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -72,14 +77,15 @@ class Report:
     Examples:
       trueup report runs/arm
       trueup report runs/arm --output arm.html
+
+    Exit codes: 0 done, 2 wrong input.
     """
 
-    directory: Positional[Path]
+    directory: Annotated[Positional[Path], arg(metavar="RUN")]
     """Run directory."""
-    output: Annotated[Path | None, arg(aliases=["-o"])] = None
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """HTML file; report.html in the run directory where absent."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -94,12 +100,13 @@ class Compare:
 
     Examples:
       trueup compare runs/arm runs/arm_payload
+
+    Exit codes: 0 done, 2 wrong input.
     """
 
-    directories: Positional[tuple[Path, ...]]
+    directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN RUN [RUN ...]")]
     """Two or more run directories."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -115,18 +122,19 @@ class Init:
     Examples:
       trueup init arm.xml run.csv
       trueup init arm.xml run.csv --output arm_experiment.yaml
+
+    Exit codes: 0 done, 2 wrong input.
     """
 
-    model: Positional[Path]
-    """MJCF file."""
-    recording: Positional[Path]
+    model: Annotated[Positional[Path], arg(metavar="MODEL")]
+    """MJCF or URDF file."""
+    recording: Annotated[Positional[Path], arg(metavar="RECORDING")]
     """Recording: CSV, TSV, Parquet, NPZ, MAT, JSON, HDF5, MCAP, rosbag2 or LeRobot."""
-    output: Annotated[Path, arg(aliases=["-o"])] = Path("experiment.yaml")
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
     """Experiment file to write."""
     overwrite: bool = False
     """Replace a file that exists."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -142,19 +150,24 @@ class Demo:
     Examples:
       trueup demo
       trueup demo --output /tmp/demo
+
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
     """
 
-    output: Annotated[Path, arg(aliases=["-o"])] = Path("trueup-demo")
+    output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("trueup-demo")
     """Folder for the model, the recordings, the experiment file and the run."""
     overwrite: bool = False
     """Replace a demonstration that the folder holds."""
     seed: int = 0
     """Seed of the sensor noise."""
-    json: bool = False
-    """Print one JSON object instead of text."""
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.demo import run_demo
 
         return run_demo(self, output)
+
+
+COMMANDS = (Identify, Check, Report, Compare, Init, Demo)
+"""All commands, in the order of the help."""

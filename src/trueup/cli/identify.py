@@ -8,13 +8,12 @@ import numpy as np
 from trueup.cli.commands import Identify
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
-from trueup.fitting.solution import Status
 from trueup.sysid.experiment import Experiment
 from trueup.sysid.experiment_file import load_experiment
 from trueup.sysid.identification import check_start, identify, output_folder
 from trueup.sysid.preparation import prepare
 
-DONE, NOT_CONVERGED, INTERRUPTED = 0, 3, 130
+DONE, NOT_CONVERGED = 0, 3
 
 
 def run_identify(command: Identify, output: Output) -> int:
@@ -40,8 +39,6 @@ def run_identify(command: Identify, output: Output) -> int:
     summary = {**result.summary, "directory": str(result.directory), "report": str(result.report)}
     output.result(summary)
     show_summary(summary, output)
-    if result.solution.status is Status.INTERRUPTED:
-        return INTERRUPTED
     return DONE if result.solution.success else NOT_CONVERGED
 
 

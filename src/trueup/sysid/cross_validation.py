@@ -34,12 +34,7 @@ def cross_validate(prepared: Prepared, x: np.ndarray, folds: int) -> CrossValida
     Raises:
       ExperimentError: there are fewer training recordings than folds.
     """
-    names = [n for models in prepared.training for n in models.sequence_name]
-    if len(names) < folds:
-        raise ExperimentError(
-            f"held_out.folds is {folds}, there are {len(names)} training recordings: use at most "
-            f"as many folds, or hold out a fraction of the time"
-        )
+    names = check_folds(prepared, folds)
     values, training, tested, parts = [], [], [], []
     for split in k_fold(names, folds, seed=prepared.experiment.seed):
         fit_on = _chosen(prepared.training, split.training)
@@ -61,6 +56,21 @@ def cross_validate(prepared: Prepared, x: np.ndarray, folds: int) -> CrossValida
         np.array(tested),
         tuple(parts),
     )
+
+
+def check_folds(prepared: Prepared, folds: int) -> list[str]:
+    """Names of the training sequences.
+
+    Raises:
+      ExperimentError: there are fewer of them than folds.
+    """
+    names = [n for models in prepared.training for n in models.sequence_name]
+    if len(names) < folds:
+        raise ExperimentError(
+            f"held_out.folds is {folds}, there are {len(names)} training recordings: use at most "
+            f"as many folds, or hold out a fraction of the time"
+        )
+    return names
 
 
 def _chosen(groups: list[ModelSequences], names: tuple[str, ...]) -> list[ModelSequences]:

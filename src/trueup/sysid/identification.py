@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, SimulationError
+from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.minimise import minimise
@@ -14,13 +14,25 @@ from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run
 from trueup.sysid.assessment import Assessment, assess
-from trueup.sysid.cross_validation import CrossValidation, cross_validate
+from trueup.sysid.cross_validation import CrossValidation, check_folds, cross_validate
 from trueup.sysid.experiment import Experiment
-from trueup.sysid.experiment_file import dump_experiment
+from trueup.sysid.experiment_file import dump_experiment, load_experiment
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem, default_threads
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
+
+
+class IdentificationInterrupted(KeyboardInterrupt):
+    """Ctrl-C stopped an identification after its fit was saved; it can be resumed."""
+
+    def __init__(self, directory: Path, solution: Solution | None = None):
+        self.directory, self.solution = directory, solution
+        so_far = "" if solution is None else f": {solution.message}"
+        super().__init__(
+            f"interrupted and saved in {directory}{so_far}. Go on with the same command and "
+            f"--resume"
+        )
 
 
 @dataclass
@@ -73,24 +85,84 @@ def identify(
 
     Raises:
       TrueupError: whatever is wrong, before anything is written.
+      IdentificationInterrupted: Ctrl-C; the fit is saved and can be resumed.
     """
     folder = Path(folder)
-    prepared = prepare(experiment, folder)
-    problem = prepared.problem()
-    check_start(problem)
     target = output_folder(experiment, folder, output)
     directory = RunDirectory.open(target) if resume else None
-    search, settings = make_search(experiment, problem)
+    if directory is None and not overwrite and (target / "run.json").is_file():
+        RunDirectory.create(target)  # raises, before time is spent
+    prepared = prepare(experiment, folder)
+    problem = prepared.problem()
+    check_requests(experiment, prepared, problem)
+    check_start(problem)
     origin = provenance.collect(
         experiment.seed, prepared.inputs, experiment.model_dump(mode="json"), relative_to=folder
     )
+    if directory is not None:
+        check_same_run(directory, experiment, origin)
+    search, settings = make_search(experiment, problem)
     directory = directory or RunDirectory.create(target, overwrite=overwrite)
     atomic.write_text(directory.experiment, dump_experiment(experiment))
     atomic.write_json(directory.provenance, origin)
     limit = experiment.search.time_limit
-    solution = _fit(problem, search, directory, settings, resume, limit, verbose)
-    solution.provenance = origin
-    return finish(prepared, problem, solution, directory, settings.get("loss_scale", 1.0))
+    try:
+        solution = _fit(problem, search, directory, settings, resume, limit, verbose)
+        if solution.status is Status.INTERRUPTED:
+            raise IdentificationInterrupted(directory.path, solution)
+        solution.provenance = origin
+        return finish(prepared, problem, solution, directory, settings.get("loss_scale", 1.0))
+    except IdentificationInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise IdentificationInterrupted(directory.path) from None
+
+
+def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxProblem) -> None:
+    """Raise where something that is needed only after the fit cannot be had.
+
+    Raises:
+      FitError: ``confidence.profile`` names what is no free parameter.
+      ExperimentError: more folds than training recordings.
+    """
+    names = problem.space.names
+    unknown = [name for name in experiment.confidence.profile if name not in names]
+    if unknown:
+        raise FitError(
+            f"confidence.profile names {listing(unknown)}; free parameters are {listing(names)}."
+            f"{did_you_mean(unknown[0], names)}"
+        )
+    if experiment.held_out.folds > 1:
+        check_folds(prepared, experiment.held_out.folds)
+
+
+# What may differ on resume: none of it changes the course of the fit.
+_FREE_ON_RESUME = {"output": ..., "confidence": ..., "search": {"time_limit"}}
+
+
+def check_same_run(directory: RunDirectory, experiment: Experiment, origin: dict[str, Any]) -> None:
+    """Raise RunDirectoryError where a run to resume was made from another experiment or data."""
+    if not (directory.experiment.is_file() and directory.provenance.is_file()):
+        return  # stopped before the first file: nothing to differ from
+    former = load_experiment(directory.experiment)
+    ignored: Any = _FREE_ON_RESUME
+    before = former.model_dump(mode="json", exclude=ignored)
+    now = experiment.model_dump(mode="json", exclude=ignored)
+    changed = [key for key in now if now[key] != before[key]]
+    if changed:
+        raise RunDirectoryError(
+            f"{directory.path} was made with another {listing(changed)}: resume it with the "
+            f"experiment it was started with, or choose another --output"
+        )
+    hashes = [
+        [file["sha256"] for file in block["inputs"]]
+        for block in (origin, atomic.read_json(directory.provenance))
+    ]
+    if hashes[0] != hashes[1]:
+        raise RunDirectoryError(
+            f"the model or a recording has changed since {directory.path} was started: start anew "
+            f"with --overwrite, or choose another --output"
+        )
 
 
 def check_start(problem: GrayBoxProblem) -> None:
@@ -197,12 +269,6 @@ def finish(
 
     experiment = prepared.experiment
     held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
-    known = [n for n in experiment.confidence.profile if n not in problem.space.names]
-    if known:
-        raise FitError(
-            f"confidence.profile names {', '.join(known)}, which is no free parameter; there are "
-            f"{', '.join(problem.space.names)}"
-        )
     assessment = assess(
         problem,
         problem.space.start,

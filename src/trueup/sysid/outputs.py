@@ -23,23 +23,26 @@ def write_outputs(result: Identification, directory: RunDirectory) -> None:
 
     parameters = result.problem.parameters.copy()
     parameters.update_from_vector(result.solution.x)
-    target = directory.inside("identified_parameters.yaml")
-    parameters.save_to_disk(target)
-    written = set()
+    # everything is made before anything is written: a failure here leaves no half result
+    models: dict[str, str] = {}
     for variant in result.problem.variants:
-        if variant.name in written:
-            continue
-        written.add(variant.name)
-        spec = variant.spec_at(result.solution.x)
-        spec.compile()
-        atomic.write_text(directory.model(variant.name), spec.to_xml())
-    atomic.write_bytes(directory.inside(SIGNALS_FILE), pack_signals(result.assessment.signals))
+        if variant.name not in models:
+            spec = variant.spec_at(result.solution.x)
+            spec.compile()
+            models[variant.name] = spec.to_xml()
+    signals = pack_signals(result.assessment.signals)
+    output = result.prepared.experiment.output
+    report = ""
+    if output.report:
+        videos = _videos(result) if output.video else []
+        report = identification_report(result.summary, result.assessment.signals, videos).html()
+    parameters.save_to_disk(directory.inside("identified_parameters.yaml"))
+    for name, text in models.items():
+        atomic.write_text(directory.model(name), text)
+    atomic.write_bytes(directory.inside(SIGNALS_FILE), signals)
+    if report:
+        atomic.write_text(directory.report, report)
     atomic.write_json(directory.solution, result.summary)
-    if result.prepared.experiment.output.report:
-        videos = _videos(result) if result.prepared.experiment.output.video else []
-        identification_report(result.summary, result.assessment.signals, videos).save(
-            directory.report
-        )
 
 
 def _videos(result: Identification) -> list[Any]:
