@@ -126,6 +126,20 @@ class TestMcap:
         assert values.tolist() == [0.0, 3.0]
         np.testing.assert_allclose(times, [100.0, 100.03])
 
+    def test_broken_definition_is_one_error_and_prints_nothing(self, tmp_path, capsys):
+        writer_module = pytest.importorskip("mcap.writer")
+        path = tmp_path / "odd.mcap"
+        with path.open("wb") as file:
+            writer = writer_module.Writer(file)
+            writer.start()
+            schema = writer.register_schema("x/Y", "ros2msg", b"float64[] 9wrong")
+            channel = writer.register_channel("x", "cdr", schema)
+            writer.add_message(channel, 0, b"\x00", 0)
+            writer.finish()
+        with pytest.raises(RecordingError, match=r"odd\.mcap"):
+            read(path)
+        assert capsys.readouterr().out == ""
+
     def test_damaged(self, path):
         content = path.read_bytes()
         path.write_bytes(content[: len(content) // 2])

@@ -10,6 +10,10 @@ from trueup.signals.readers.contents import Table
 # Longer arrays, such as images and scans, are no signals.
 _LONGEST_ARRAY = 64
 _NAME_FIELDS = ("name", "names", "joint_names")
+# Fields of a whole message that describe it.
+_NO_SIGNALS = ("header", "layout")
+_NUMBERS = (bool, int, float, np.number, np.bool_)
+_LISTS = (list, tuple, np.ndarray)
 _NANOSECOND_FIELDS = ("nanosec", "nsec", "nanosecs", "nanoseconds")
 
 
@@ -30,11 +34,12 @@ class TopicColumns:
 
     def add(self, log_time: float, message: Any) -> None:
         """Add a message that was logged at a time [s]."""
-        named = list(_numbers(message, "", top=True))
-        names = tuple(name for name, _ in named)
-        places, rows = self._rows.setdefault(names, ([], []))
+        names: list[str] = []
+        values: list[float] = []
+        _collect(message, "", names, values, top=True)
+        places, rows = self._rows.setdefault(tuple(names), ([], []))
         places.append(len(self._log_times))
-        rows.append([value for _, value in named])
+        rows.append(values)
         self._log_times.append(log_time)
         self._stamps.append(_stamp(message))
 
@@ -94,41 +99,52 @@ def _is_message(value: Any) -> bool:
     )
 
 
-def _numbers(value: Any, path: str, top: bool = False) -> Iterator[tuple[str, float]]:
-    """Yield name and value of every number in a message."""
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        yield path or "data", float(value)
-    elif isinstance(value, (list, tuple, np.ndarray)):
+def _collect(
+    value: Any, path: str, names: list[str], values: list[float], top: bool = False
+) -> None:
+    """Append name and value of every number in a message."""
+    if isinstance(value, _NUMBERS):
+        names.append(path or "data")
+        values.append(float(value))
+    elif isinstance(value, _LISTS):
         if len(value) <= _LONGEST_ARRAY:
-            for place, item in enumerate(value):
-                yield from _numbers(item, f"{path}/{place}" if path else str(place))
+            labels = [f"{path}/{place}" if path else str(place) for place in range(len(value))]
+            _collect_list(value, labels, names, values)
     elif _is_message(value):
         fields = dict(_fields(value))
         seconds = _seconds(fields)
         if seconds is not None:
-            yield path or "data", seconds
+            names.append(path or "data")
+            values.append(seconds)
             return
         labels = _labels(fields)
         for name, item in fields.items():
-            inner = f"{path}/{name}" if path else name
-            if top and name in ("header", "layout"):
+            if top and name in _NO_SIGNALS:
                 continue
-            if labels and _is_list(item) and len(item) == len(labels):
-                for label, element in zip(labels, item):
-                    yield from _numbers(element, f"{path}/{label}/{name}".lstrip("/"))
+            if labels and isinstance(item, _LISTS) and len(item) == len(labels):
+                inner = [f"{path}/{label}/{name}".lstrip("/") for label in labels]
+                _collect_list(item, inner, names, values)
             else:
-                yield from _numbers(item, inner)
+                _collect(item, f"{path}/{name}" if path else name, names, values)
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray))
+def _collect_list(items: Any, paths: list[str], names: list[str], values: list[float]) -> None:
+    """Append the numbers of a list, its items named by ``paths``."""
+    if isinstance(items, np.ndarray) and items.dtype.kind in "buif" and items.ndim == 1:
+        items = items.tolist()
+    if all(type(item) is float for item in items):
+        names += paths
+        values += items
+        return
+    for path, item in zip(paths, items):
+        _collect(item, path, names, values)
 
 
 def _labels(fields: Mapping[str, Any]) -> list[str]:
     """Return the names that a message lists beside its numbers, or nothing."""
     for key in _NAME_FIELDS:
         labels = fields.get(key)
-        if _is_list(labels) and labels is not None and len(labels):
+        if isinstance(labels, _LISTS) and len(labels):
             names = [str(label) for label in labels if isinstance(label, str)]
             if len(names) == len(labels) == len(set(names)):
                 return names

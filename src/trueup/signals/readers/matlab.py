@@ -1,5 +1,6 @@
 """MAT files of MATLAB 5 and newer, but not 7.3."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,10 @@ from trueup.signals.readers.contents import Contents, Table
 
 # MATLAB's own kinds that hold no plain values, such as timeseries and tables, arrive as these.
 _OPAQUE = ("MatlabOpaque", "MatlabFunction")
+
+_HEADER_BYTES = 128
+_TAG_BYTES = 8
+_BYTE_ORDER = {b"IM": "<", b"MI": ">"}
 
 
 def read_mat(path: Path) -> Contents:
@@ -26,6 +31,7 @@ def read_mat(path: Path) -> Contents:
             f"{path} is a MAT file of version 7.3, which is HDF5: read it with format='hdf5', or "
             "save it in MATLAB with  save(..., '-v7')."
         )
+    _check_whole(path)
     from scipy.io import loadmat
 
     variables = loadmat(str(path), simplify_cells=True)
@@ -42,6 +48,31 @@ def read_mat(path: Path) -> Contents:
     if left_out:
         metadata["left_out"] = left_out
     return Contents((Table(columns),), metadata)
+
+
+def _check_whole(path: Path) -> None:
+    """Refuse a MATLAB 5 file that ends before its last variable does; scipy can crash on those.
+
+    Layout (MathWorks, MAT-File Format, chapter 1): a header of 128 bytes, then one element a
+    variable, each with a tag of two 4-byte integers, its type and its length.
+    """
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+        order = _BYTE_ORDER.get(header[126:128])
+        if not header.startswith(b"MATLAB") or order is None:
+            return
+        size = path.stat().st_size
+        position = _HEADER_BYTES
+        while position < size:
+            file.seek(position)
+            tag = file.read(_TAG_BYTES)
+            length = struct.unpack(f"{order}II", tag)[1] if len(tag) == _TAG_BYTES else size
+            position += _TAG_BYTES + length
+    if position != size or size == _HEADER_BYTES:
+        raise RecordingError(
+            f"{path} is cut short or damaged: it has {size} bytes where its variables need "
+            f"{position if position > size else 'more'}. Copy it again, or save it again."
+        )
 
 
 def _collect(

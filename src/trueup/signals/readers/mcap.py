@@ -1,5 +1,7 @@
 """MCAP files with ROS 2 or JSON messages."""
 
+import contextlib
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -137,7 +139,9 @@ def _decoder(
         return None
     if channel.message_encoding == "json":
         return json.loads
-    decode = factory.decoder_for(channel.message_encoding, schema)
+    # The package prints the definitions that it cannot parse, and then raises.
+    with contextlib.redirect_stdout(io.StringIO()):
+        decode = factory.decoder_for(channel.message_encoding, schema)
     if decode is None:
         kind = f"{channel.message_encoding or 'unknown'} / {schema.encoding if schema else 'none'}"
         left_out[topic] = f"its encoding {kind} is not read: only JSON and ROS 2 (cdr) are"
