@@ -181,6 +181,9 @@ class TestMat:
             (tmp_path / "log.mat").write_bytes(content[:length])
             with pytest.raises(RecordingError, match=r"log\.mat"):
                 read(tmp_path / "log.mat")
+        (tmp_path / "log.mat").write_bytes(content[: len(content) // 3])
+        with pytest.raises(RecordingError, match=r"cut short or damaged: it has \d+ bytes where"):
+            read(tmp_path / "log.mat")
         (tmp_path / "text.mat").write_text("t,q\n0,1\n" * 100)
         with pytest.raises(RecordingError, match=r"text\.mat"):
             read(tmp_path / "text.mat")
