@@ -27,6 +27,12 @@ from trueup.parameters import Space
 
 _SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step has to reach (Armijo)
 
+# Where no step lowers the cost: one-sided differences are wrong by their step, so central ones are
+# tried; these drown in the rounding of a rough simulation, so longer ones are tried.
+_LAST_STAGE = 2
+_COARSER = 100.0
+_MU_START = 1e-4
+
 
 @dataclass(frozen=True)
 class LeastSquaresSettings:
@@ -76,18 +82,19 @@ class LeastSquares:
         self.loss = Loss(settings.loss, settings.loss_scale)
         self.x = space.start.copy()
         self.cost = np.inf
-        self.mu = 1e-4
+        self.mu = _MU_START
         self.iteration = 0
         self.evaluations = 0
         self.status: Status | None = None
         self.message = ""
         self.history: list[dict[str, Any]] = []
-        self._central = False
+        self._stage = 0
         self._flipped = np.zeros(space.size, bool)
         self._linear: Linearisation | None = None
         self._points: np.ndarray | None = None
         self._steps = np.zeros(0)
         self._rejected = 0
+        self._trusted = False
 
     # --- the protocol of a search ------------------------------------------------------------
 
@@ -95,15 +102,33 @@ class LeastSquares:
         """The next batch of candidates ``(n, p)``."""
         if self._linear is None:
             self._points, self._steps = difference_points(
-                self.space, self.x, self.settings.difference, self._central, self._flipped
+                self.space, self.x, self._difference, self._central, self._flipped
+            )
+        elif self._looks_ahead:
+            z = self.space.to_search(self.x) + self._step(self._linear, self.mu)
+            self._points, self._steps = difference_points(
+                self.space,
+                self.space.from_search(z),
+                self.settings.difference,
+                self._central,
+                self._flipped,
             )
         else:
             self._points = self._trial_points(self._linear)
         return self._points
 
+    @property
+    def _looks_ahead(self) -> bool:
+        """Whether the step is evaluated together with the Jacobian at its end.
+
+        Where the last step went as the linear model said, the next one most likely does too, and
+        the line search would only be a second call.
+        """
+        return self._linear is not None and self._trusted and self._rejected == 0
+
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
         """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
-        if self._linear is None:
+        if self._linear is None or self._looks_ahead:
             return linearise(problem, X, self._steps, self._central, self.loss, failures)
         return self.evaluate_costs(problem, X, failures)
 
@@ -124,7 +149,10 @@ class LeastSquares:
         """Take the answer for the batch that :meth:`ask` gave."""
         self.evaluations += len(X)
         if isinstance(answer, Linearisation):
-            self._take_linearisation(answer, failures)
+            if self._linear is not None and not self._take_ahead(X, answer):
+                return
+            if self.status is None:
+                self._take_linearisation(answer, failures)
         else:
             self._take_trials(X, answer)
 
@@ -141,9 +169,10 @@ class LeastSquares:
             "mu": self.mu,
             "iteration": self.iteration,
             "evaluations": self.evaluations,
-            "central": self._central,
+            "stage": self._stage,
             "flipped": self._flipped.copy(),
             "rejected": self._rejected,
+            "trusted": self._trusted,
             "history": list(self.history),
             "status": self.status.value if self.status else None,
             "message": self.message,
@@ -157,14 +186,23 @@ class LeastSquares:
         search.x = np.array(state["x"], float)
         search.cost, search.mu = float(state["cost"]), float(state["mu"])
         search.iteration, search.evaluations = int(state["iteration"]), int(state["evaluations"])
-        search._central = bool(state["central"])
+        search._stage = int(state["stage"])
         search._flipped = np.array(state["flipped"], bool)
         search._rejected = int(state["rejected"])
+        search._trusted = bool(state["trusted"])
         search.history = [dict(record) for record in state["history"]]
         search.status = Status(state["status"]) if state["status"] else None
         search.message = str(state["message"])
         search._linear = Linearisation.from_state(state["linear"]) if state["linear"] else None
         return search
+
+    @property
+    def _central(self) -> bool:
+        return self._stage > 0
+
+    @property
+    def _difference(self) -> float:
+        return self.settings.difference * (_COARSER if self._stage == _LAST_STAGE else 1.0)
 
     # --- linearisation -----------------------------------------------------------------------
 
@@ -188,7 +226,7 @@ class LeastSquares:
         free = self._free(linear)
         norms = np.sqrt(np.diag(linear.gram)) * np.sqrt(2 * self.cost)
         cosine = np.abs(linear.gradient) / np.where(norms > 0, norms, 1.0)
-        if self.cost == 0 or self.cost <= 1e-26 * self._first_cost():
+        if self._is_exact():
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
         elif linear.failed_columns.all():
             self._finish(
@@ -204,8 +242,9 @@ class LeastSquares:
                 Status.ITERATION_LIMIT, f"{self.iteration} iterations: cost {self.cost:.6g}"
             )
 
-    def _first_cost(self) -> float:
-        return self.history[0]["cost"] if self.history else self.cost
+    def _is_exact(self) -> bool:
+        first = self.history[0]["cost"] if self.history else self.cost
+        return self.cost == 0 or self.cost <= 1e-26 * first
 
     def _free(self, linear: Linearisation) -> np.ndarray:
         """Elements that the gradient does not push against their bound."""
@@ -238,7 +277,7 @@ class LeastSquares:
     def _ladder(self) -> np.ndarray:
         """Regularisers of one line search: about the present one, then ever larger."""
         k = self.settings.trials
-        first = 10.0 ** (1.5 * (np.arange(k) - 0.5))
+        first = 10.0 ** (np.arange(k) - 0.5)
         if self._rejected == 0:
             return self.mu * first
         # each search goes on where the one before it ended
@@ -249,24 +288,38 @@ class LeastSquares:
         steps = [self._step(linear, mu) for mu in self._ladder()]
         return self.space.from_search(z + np.array(steps))
 
+    def _sufficient(self, X: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Steps to candidates, and which of them lower the cost enough (Armijo)."""
+        assert self._linear is not None
+        steps = self.space.to_search(X) - self.space.to_search(self.x)
+        slopes = steps @ self._linear.gradient
+        good = costs <= self.cost + _SUFFICIENT * np.minimum(slopes, 0.0)
+        return steps, good & np.isfinite(costs) & (costs < self.cost)
+
+    def _take_ahead(self, X: np.ndarray, answer: Linearisation) -> bool:
+        """Take the step of a batch that looked ahead; False where it has to be searched for."""
+        costs = answer.costs[:1]
+        steps, good = self._sufficient(X[:1], costs)
+        if not good.any() or answer.failed_columns.any():
+            self._trusted = False
+            return False
+        self._accept(X[:1], costs, steps, 0, self.mu)
+        return True
+
     def _take_trials(self, X: np.ndarray, costs: np.ndarray) -> None:
         linear = self._linear
         assert linear is not None
-        z = self.space.to_search(self.x)
-        steps = self.space.to_search(X) - z
-        slopes = steps @ linear.gradient
-        good = costs <= self.cost + _SUFFICIENT * np.minimum(slopes, 0.0)
-        good &= np.isfinite(costs) & (costs < self.cost)
+        steps, good = self._sufficient(X, costs)
         if good.any():
-            self._accept(X, costs, steps, int(np.argmin(np.where(good, costs, np.inf))))
+            best = int(np.argmin(np.where(good, costs, np.inf)))
+            self._accept(X, costs, steps, best, float(self._ladder()[best]))
             return
         self._rejected += 1
         promise = self._promise(linear, 0.0)
         if self._ladder()[0] <= self.settings.mu_max:
             return
-        if not self._central:
-            # one-sided differences are wrong by their step: try once more with central ones
-            self._central, self._linear = True, None
+        if self._stage < _LAST_STAGE:
+            self._stage, self._linear, self.mu = self._stage + 1, None, _MU_START
             return
         if promise <= 1e-6 * self.cost:
             self._finish(
@@ -280,10 +333,12 @@ class LeastSquares:
                 f"no step lowers the cost {self.cost:.6g}, though {promise:.2g} was promised",
             )
 
-    def _accept(self, X: np.ndarray, costs: np.ndarray, steps: np.ndarray, best: int) -> None:
+    def _accept(
+        self, X: np.ndarray, costs: np.ndarray, steps: np.ndarray, best: int, mu: float
+    ) -> None:
         linear = self._linear
         assert linear is not None
-        step, mu = steps[best], float(self._ladder()[best])
+        step = steps[best]
         promised = float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
         ratio = (self.cost - float(costs[best])) / promised if promised > 0 else 0.0
         self.history.append(
@@ -303,11 +358,14 @@ class LeastSquares:
         self.cost = float(costs[best])
         self.iteration += 1
         # trust the linear model as far as it just proved right (Fletcher 1971)
-        self.mu = mu * (0.03 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0)
+        self.mu = mu * (0.1 if ratio > 0.75 else 1.0 if ratio > 0.25 else 4.0)
         self.mu = min(max(self.mu, 1e-12), self.settings.mu_max)
         self._linear = None
+        self._trusted = ratio > 0.5
         # element by element: one large parameter must not hide the step of a small one
-        if np.all(np.abs(step) <= self.settings.step_tolerance * typical):
+        if self._is_exact():
+            self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
+        elif np.all(np.abs(step) <= self.settings.step_tolerance * typical):
             self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
 
     def _finish(self, status: Status, message: str) -> None:
