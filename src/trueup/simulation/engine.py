@@ -81,7 +81,7 @@ class BatchEngine:
         self.order = np.argsort([-s.steps for s in segments], kind="stable")
         self.segments = [segments[i] for i in self.order]
         self._rows = _integration_rows(model, self.segments)
-        self._widths = {name: _width(model, name) for name in self.record}
+        self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
         self._expanded: set[str] = set()
 
@@ -217,10 +217,6 @@ def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
     """Array of a field of MjModel, or of MjOption as ``opt.<name>``."""
     owner = model.opt if name.startswith("opt.") else model
     return np.asarray(getattr(owner, name.removeprefix("opt.")))
-
-
-def _width(model: mujoco.MjModel, name: str) -> int:
-    return int(np.size(getattr(mujoco.MjData(model), name)))
 
 
 def _integration_rows(model: mujoco.MjModel, segments: Sequence[Segment]) -> np.ndarray:
