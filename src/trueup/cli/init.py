@@ -1,0 +1,62 @@
+"""``trueup init``: writes a commented experiment file."""
+
+from pathlib import Path
+
+from trueup.cli.commands import Init
+from trueup.cli.output import Output
+from trueup.errors import ExperimentError
+from trueup.studies import atomic
+from trueup.sysid.column_matching import Match
+from trueup.sysid.template import propose_experiment
+
+
+def run_init(command: Init, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    target = _target(command)
+    proposal = propose_experiment(command.model, command.recording, target.parent)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_text(target, proposal.text)
+    output.result(
+        {
+            "experiment": str(target),
+            "signals": {m.place.name: m.column.column for m in proposal.signals},
+            "controls": {m.place.name: m.column.column for m in proposal.controls},
+            "parameters": proposal.parameters,
+            "open_points": proposal.open_points,
+        }
+    )
+    _show(target, [*proposal.signals, *proposal.controls], output)
+    output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
+    if proposal.open_points:
+        output.text("", "To do in the file:")
+        for point in proposal.open_points:
+            output.text("  ! " + point.replace("\n", "\n    "))
+    output.text(
+        "",
+        f"Wrote {target}. Next:",
+        f"  trueup check {target}",
+        f"  trueup identify {target}",
+    )
+    return 0
+
+
+def _target(command: Init) -> Path:
+    target = command.output
+    if target.is_dir():
+        raise ExperimentError(f"{target} is a folder; give the file to write with --output")
+    if target.exists() and not command.overwrite:
+        raise ExperimentError(
+            f"{target} exists; replace it with --overwrite, or choose another --output"
+        )
+    for path, what in ((command.model, "model"), (command.recording, "recording")):
+        if target.resolve() == path.resolve():
+            raise ExperimentError(f"{target} is the {what}; choose another --output")
+    return target
+
+
+def _show(target: Path, matches: list[Match], output: Output) -> None:
+    rows = [
+        [m.place.name, m.column.column, "" if m.sure else "a guess", m.place.what] for m in matches
+    ]
+    if rows:
+        output.table(["signal or actuator", "column", "", "what it is"], rows)
