@@ -20,6 +20,12 @@ def box_step(
     """
     import mujoco
 
+    whole = np.zeros(len(gradient))
+    moves = np.maximum(upper, 0.0) > np.minimum(lower, 0.0)
+    if not moves.any():
+        return whole
+    hessian, gradient = hessian[np.ix_(moves, moves)], gradient[moves]
+    lower, upper = lower[moves], upper[moves]
     n = len(gradient)
     # unit diagonal: the solver's tolerances are absolute, parameters differ by powers of ten
     unit = 1.0 / np.sqrt(np.diag(hessian))
@@ -36,5 +42,9 @@ def box_step(
         step[:] = 0.0
         regular = scaled + ridge * np.eye(n)
         if mujoco.mju_boxQP(step, scratch, None, regular, target, low, high) >= 0:
-            return step[:, 0] * size * unit
-    return np.zeros(n)
+            found = np.clip(step[:, 0] * size * unit, lower, upper)
+            # on a bound means exactly on it
+            found = np.where(step[:, 0] <= low[:, 0], np.minimum(lower, 0.0), found)
+            whole[moves] = np.where(step[:, 0] >= high[:, 0], np.maximum(upper, 0.0), found)
+            break
+    return whole

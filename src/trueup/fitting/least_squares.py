@@ -109,7 +109,7 @@ class LeastSquares:
             self._points, self._steps = difference_points(
                 self.space,
                 self.space.from_search(z),
-                self.settings.difference,
+                self._difference,
                 self._central,
                 self._flipped,
             )

@@ -71,8 +71,8 @@ def difference_points(
       flipped: elements to step the other way ``(p,)``.
 
     Returns:
-      Points ``(1 + p, p)`` or ``(1 + 2 p, p)``, and the signed steps in search coordinates, ``(p,)``
-      or ``(2 p,)``. Neighbours stay within the bounds.
+      Points ``(1 + p, p)`` or ``(1 + 2 p, p)``, and the signed steps in search coordinates,
+      ``(p,)`` or ``(2 p,)``. Neighbours stay within the bounds.
     """
     lower, upper = space.search_bounds
     z = space.to_search(x)

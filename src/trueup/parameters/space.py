@@ -48,10 +48,17 @@ class Space:
         return np.where(self.log, np.log(np.where(self.log, x, 1.0)), x)
 
     def from_search(self, z: np.ndarray) -> np.ndarray:
-        """Values of search coordinates ``(..., p)``, clipped to the bounds."""
-        if not self.log.any():
-            return np.clip(z, self.lower, self.upper)
-        x = np.where(self.log, np.exp(np.where(self.log, z, 0.0)), z)
+        """Values of search coordinates ``(..., p)``, clipped to the bounds.
+
+        What lies on a bound but for rounding lies on it exactly.
+        """
+        low, high = self.search_bounds
+        with np.errstate(invalid="ignore"):
+            near = 1e-14 * np.where(np.isfinite(high - low), high - low, 0.0)
+        x = z
+        if self.log.any():
+            x = np.where(self.log, np.exp(np.where(self.log, z, 0.0)), z)
+        x = np.where(z <= low + near, self.lower, np.where(z >= high - near, self.upper, x))
         return np.clip(x, self.lower, self.upper)
 
     def slope(self, x: np.ndarray) -> np.ndarray:

@@ -1,0 +1,98 @@
+"""Several starts: the global minimum, resumption, failing starts."""
+
+import json
+
+import fitting_problems as zoo
+import numpy as np
+import pytest
+
+from trueup.errors import FitError
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.minimise import minimise
+from trueup.fitting.multi_start import MultiStart
+from trueup.fitting.problem import Vectorised
+from trueup.fitting.solution import Status
+
+_T = np.linspace(0, 2, 120)
+
+
+def _frequency(x):
+    """A sine fitted for frequency and amplitude: one basin a period of the beat."""
+    return x[:, 1:2] * np.sin(2 * np.pi * x[:, :1] * _T) - 1.5 * np.sin(2 * np.pi * 7.3 * _T)
+
+
+def _problem():
+    return zoo.problem(_frequency, [1.0, 1.0], lower=[0.5, 0.1], upper=[12.0, 3.0])
+
+
+def test_one_start_ends_in_a_local_minimum_and_several_find_the_global_one():
+    problem = _problem()
+    alone = minimise(problem, LeastSquares(problem.space))
+    assert alone.cost > 10
+    solution = minimise(problem, MultiStart(problem.space, starts=64, polished=4))
+    assert solution.success
+    np.testing.assert_allclose(solution.x, [7.3, 1.5], rtol=1e-7)
+    assert "best of 64 starts" in solution.message
+    assert solution.stats["evaluations"] < 400
+
+
+def test_the_same_seed_gives_the_same_points_and_another_seed_others():
+    space = _problem().space
+    first, again, other = (MultiStart(space, seed=s).ask() for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first[1:], other[1:])
+    np.testing.assert_array_equal(first[0], space.start)
+    assert ((first >= space.lower) & (first <= space.upper)).all()
+
+
+@pytest.mark.parametrize("starts", [1, 2, 3, 8, 9])
+def test_the_scan_has_as_many_points_as_asked(starts):
+    assert len(MultiStart(_problem().space, starts=starts).ask()) == starts
+
+
+def test_points_of_a_log_scale_are_spread_over_decades():
+    space = zoo.space([1e-3], 1e-6, 1.0, log=True)
+    points = MultiStart(space, starts=65).ask()[1:, 0]
+    assert 25 <= (points < 1e-3).sum() <= 39
+
+
+def test_a_search_resumed_after_every_batch_has_the_same_history():
+    problem = _problem()
+    whole = MultiStart(problem.space, starts=16, polished=2, seed=3)
+    minimise(problem, whole)
+    search = MultiStart(problem.space, starts=16, polished=2, seed=3)
+    while search.done() is None:
+        state = json.loads(json.dumps(search.state(), default=lambda a: a.tolist()))
+        search = MultiStart.from_state(state, problem.space)
+        X = search.ask()
+        failures: dict[int, str] = {}
+        search.tell(X, search.evaluate(problem, X, failures), failures)
+    assert search.history == whole.history
+    assert (search.message, search.cost) == (whole.message, whole.cost)
+
+
+def test_a_failing_start_is_left_out():
+    def residual(x):
+        return np.where(x[:, :1] < 2, np.nan, x[:, :1] - 3)
+
+    problem = Vectorised.__new__(Vectorised)
+    problem.function, problem.space, problem.data_rows = residual, zoo.space([0.0], 0.0, 8.0), 1
+    solution = minimise(problem, MultiStart(problem.space, starts=9, polished=1))
+    assert solution.success
+    assert solution.x[0] == pytest.approx(3, abs=1e-7)
+
+
+def test_all_starts_failing_is_said():
+    problem = Vectorised.__new__(Vectorised)
+    problem.function = lambda x: np.full((len(x), 1), np.nan)
+    problem.space, problem.data_rows = zoo.space([0.0], 0.0, 8.0), 1
+    solution = minimise(problem, MultiStart(problem.space, starts=5))
+    assert solution.status is Status.START_FAILED
+    assert "not finite" in solution.message
+
+
+def test_infinite_bounds_and_no_starts_are_refused():
+    with pytest.raises(FitError, match="finite bounds"):
+        MultiStart(zoo.space([1.0]))
+    with pytest.raises(FitError, match="at least 1"):
+        MultiStart(_problem().space, LeastSquaresSettings(), starts=0)
