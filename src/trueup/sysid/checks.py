@@ -136,8 +136,8 @@ def _shift(
 def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
     """Feedback gains so high that the time step acts like a change of inertia.
 
-    A velocity gain ``D`` that is applied one step late acts like ``-D dt / 2`` of inertia: more than
-    1 % of the joint's own decides the estimate of the inertia.
+    A velocity gain ``D`` that is applied one step late acts like ``-D dt / 2`` of inertia: more
+    than 1 % of the joint's own decides the estimate of the inertia.
     """
     out = []
     implicit = int(model.opt.integrator) in (
@@ -157,8 +157,8 @@ def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
         if lag > 0.01:
             how = "implicitly, which adds" if implicit else "one step late, which takes away"
             out.append(
-                f"Actuator {model.actuator(actuator).name!r} has a velocity gain of {gain:.4g}; the "
-                f"integrator applies it {how} about {100 * lag:.2g} % of the joint's inertia "
+                f"Actuator {model.actuator(actuator).name!r} has a velocity gain of {gain:.4g}; "
+                f"the integrator applies it {how} about {100 * lag:.2g} % of the joint's inertia "
                 f"{inertia:.4g}: shorten the time step below "
                 f"{0.02 * inertia / gain:.1g} s, or the inertia is wrong by that much."
             )

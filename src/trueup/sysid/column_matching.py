@@ -51,7 +51,7 @@ class Match:
     @property
     def sure(self) -> bool:
         """Whether the names leave no doubt; otherwise the comment asks to look."""
-        return self.score >= 0.75
+        return self.score >= 0.7
 
 
 def measurable(model: mujoco.MjModel) -> list[Place]:
@@ -98,9 +98,8 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
     places = []
     for i in range(model.nu):
         affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        on_speed = (
-            affine and not model.actuator_biasprm[i, 1] and bool(model.actuator_biasprm[i, 2])
-        )
+        _, stiffness, damping = model.actuator_biasprm[i, :3]
+        on_speed = affine and stiffness == 0 and damping != 0
         quantity = "velocity" if on_speed else "position" if affine else "effort"
         name, joint = model.actuator(i).name, joint_of_actuator(model, i)
         where = f" on {_joint_name(model, joint)}" if joint >= 0 else ""

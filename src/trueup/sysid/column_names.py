@@ -29,9 +29,10 @@ _UNITS = {
     "ma": "mA",
     "mrad": "mrad",
 }
-_NOISE = frozenset(
-    "joint joints motor motors actuator state states measured meas actual act".split()
-)
+_NOISE = {
+    *("joint", "joints", "motor", "motors", "actuator", "state", "states"),
+    *("measured", "meas", "actual", "act"),
+}
 
 
 @dataclass(frozen=True)

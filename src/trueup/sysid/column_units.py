@@ -88,8 +88,14 @@ def _of_velocity(
             ratio = _ratio(recording, other.column.column, match.column.column)
             for known, name in _RATIOS.get(unit, {}).items():
                 if ratio and abs(math.log(ratio / known)) < _TOLERANCE and name != "rad/s":
-                    return name, f"it is {ratio:.3g} times the derivative of the position"
+                    return name, _compared(ratio)
     return None
+
+
+def _compared(ratio: float) -> str:
+    if abs(ratio - 1) < _TOLERANCE:
+        return "it is the derivative of the position's degrees"
+    return f"it is {ratio:.3g} times the derivative of the position"
 
 
 def _ratio(recording: Recording, position: str, velocity: str) -> float:
@@ -100,9 +106,8 @@ def _ratio(recording: Recording, position: str, velocity: str) -> float:
         return 0.0
     if not (np.isfinite(places).all() and np.isfinite(speeds).all()):
         return 0.0
-    travelled = np.concatenate(
-        [[0.0], np.cumsum(0.5 * (speeds[1:] + speeds[:-1]) * np.diff(times))]
-    )
+    areas = 0.5 * (speeds[1:] + speeds[:-1]) * np.diff(times)
+    travelled = np.concatenate([[0.0], np.cumsum(areas)])
     # both over the same stretches, long enough that noise of the position does not matter
     window = max(1, len(times) // 50)
     moved, passed = places[window:] - places[:-window], travelled[window:] - travelled[:-window]

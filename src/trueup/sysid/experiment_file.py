@@ -22,7 +22,8 @@ def load_experiment(path: str | Path) -> Experiment:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ExperimentError(
-            f"the experiment file {path} does not exist; write one with  trueup init MODEL RECORDING"
+            f"the experiment file {path} does not exist; write one with  "
+            "trueup init MODEL RECORDING"
         ) from None
     except IsADirectoryError:
         raise ExperimentError(f"{path} is a folder; give the experiment file in it") from None
@@ -160,9 +161,8 @@ def _line(tree: Any, place: tuple) -> int:
                 if key.value == str(part):
                     found, line = value, key.start_mark.line + 1
         elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            if part < len(node.value):
-                found = node.value[part]
-                line = found.start_mark.line + 1
+            found = node.value[part] if part < len(node.value) else None
+            line = found.start_mark.line + 1 if found is not None else line
         if found is None:
             break
         node = found

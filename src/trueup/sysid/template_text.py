@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trueup.sysid.template import Clock
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
-_NOT_TEXT = frozenset("y n yes no on off true false null none nan".split())
+_NOT_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"}
 _SHOWN = 40  # unmatched names and columns in a comment
 
 
@@ -63,9 +63,9 @@ def experiment_text(
         "recordings:",
         f"  - file: {quoted(recording_file)}",
         *_clock_lines(clock),
-        "    # Measured signal: its column, and its unit where that is not SI. A signal is a sensor",
-        "    # of the model, or a joint's name with _qpos or _qvel. scale and offset are possible",
-        "    # too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
+        "    # Measured signal: its column, and its unit where that is not SI. A signal is a",
+        "    # sensor of the model, or a joint's name with _qpos or _qvel. scale and offset are",
+        "    # possible too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
         *_mapping_lines("signals", signals, units),
         *_open_lines("sensor or joint", unmatched_signals, columns, bool(signals)),
         "    # Actuator: the column with its command.",
@@ -84,8 +84,8 @@ def experiment_text(
         "# Command between samples: zoh (held, as a digital controller does) or linear.",
         "control: zoh",
         "",
-        "# Length [s] of windows that start anew from the measured state; 0 simulates each recording",
-        "# in one go. Windows help with contact and with unstable motion.",
+        "# Length [s] of windows that start anew from the measured state; 0 simulates each",
+        "# recording in one go. Windows help with contact and with unstable motion.",
         "window: 0",
         "",
         "search:",
@@ -119,7 +119,7 @@ def plain_name(text: str) -> str:
 def _clock_lines(clock: "Clock") -> list[str]:
     if clock.rate is not None:
         return [
-            "    # FILL IN: no time column was found. Samples a second, or the time column instead:",
+            "    # FILL IN: no time column was found. Samples a second, or the time column:",
             f"    rate: {clock.rate:g}",
             "    # time: t",
         ]
@@ -168,10 +168,10 @@ def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]
 
 def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel) -> list[str]:
     lines = [
-        "# What is unknown. target: where the value goes in the model, kind/name/attribute; bounds:",
-        "# the range that is searched; start: first value (the model's own where absent); scale: log",
-        "# for what is known only to an order of magnitude; prior: {mean: 0.1, sd: 0.02} for what is",
-        "# known roughly; frozen: true to keep a value; tied_to: another parameter with its value.",
+        "# What is unknown. target: where the value goes in the model, kind/name/attribute;",
+        "# bounds: the range that is searched; start: first value (the model's own where absent);",
+        "# scale: log for what is known only to an order of magnitude; prior: {mean: 0.1, sd: 0.02}",
+        "# for what is known roughly; frozen: true to keep a value; tied_to: another parameter.",
         "parameters:",
     ]
     for p in parameters:
@@ -209,8 +209,8 @@ def _measurement_lines(
 ) -> list[str]:
     some = quoted(signals[0].place.name) if signals else "elbow_qpos"
     lines = [
-        "# How sensors turn the true signals into recorded ones; names may hold wildcards. noise is",
-        "# a standard deviation in SI units; without it each signal counts by its size.",
+        "# How sensors turn the true signals into recorded ones; names may hold wildcards. noise",
+        "# is a standard deviation in SI units; without it each signal counts by its size.",
         "# measurement:",
         "#   signals:            # noise as the recording suggests",
     ]
