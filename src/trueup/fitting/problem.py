@@ -69,9 +69,15 @@ class Problem(ABC):
         """Residuals ``(n, m)`` of candidates ``X (n, p)``."""
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
-        out = np.empty((len(X), self.residual_size))
+        out: np.ndarray | None = None
         for rows, values in self.residual_blocks(X, failures):
+            if out is None:
+                if values.shape[1] == self.residual_size:
+                    out = values
+                    continue
+                out = np.empty((len(X), self.residual_size))
             out[:, rows] = values
+        assert out is not None, "a problem yields at least one block"
         for row in failures:
             out[row] = LARGE_RESIDUAL
         return out

