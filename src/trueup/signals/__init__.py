@@ -1,15 +1,48 @@
 """Recorded signals: time series, recordings, readers, filters, quality checks and splits."""
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.signals._interpolation import InterpolationMethod
+    from trueup.signals._read import read, read_all
+    from trueup.signals._suspect_units import suspect_units
+    from trueup.signals.delay import DelayEstimate, estimate_delay
+    from trueup.signals.filters import butterworth, savitzky_golay
+    from trueup.signals.mapping import ColumnMapping, select
+    from trueup.signals.quality import QUALITY_CHECKS, Finding, QualityReport, check_quality
+    from trueup.signals.readers.contents import Contents, Table
+    from trueup.signals.readers.registry import register_reader
+    from trueup.signals.recording import Recording, Stream
+    from trueup.signals.signal_type import (
+        SignalMapping,
+        SignalType,
+        decode_signal_mapping,
+        encode_signal_mapping,
+        same_signals,
+    )
+    from trueup.signals.splits import (
+        Split,
+        TimeSplit,
+        in_intervals,
+        k_fold,
+        k_fold_by_time,
+        split_by_group,
+        split_by_sequence,
+        split_by_time,
+    )
+    from trueup.signals.time_series import TimeSeries
+    from trueup.signals.units import UNITS, Unit, convert, find_unit, si_unit
 
 _EXPORTS = {
+    "QUALITY_CHECKS": "trueup.signals.quality",
+    "UNITS": "trueup.signals.units",
     "ColumnMapping": "trueup.signals.mapping",
     "Contents": "trueup.signals.readers.contents",
     "DelayEstimate": "trueup.signals.delay",
     "Finding": "trueup.signals.quality",
     "InterpolationMethod": "trueup.signals._interpolation",
-    "QUALITY_CHECKS": "trueup.signals.quality",
     "QualityReport": "trueup.signals.quality",
     "Recording": "trueup.signals.recording",
     "SignalMapping": "trueup.signals.signal_type",
@@ -19,7 +52,6 @@ _EXPORTS = {
     "Table": "trueup.signals.readers.contents",
     "TimeSeries": "trueup.signals.time_series",
     "TimeSplit": "trueup.signals.splits",
-    "UNITS": "trueup.signals.units",
     "Unit": "trueup.signals.units",
     "butterworth": "trueup.signals.filters",
     "check_quality": "trueup.signals.quality",
@@ -43,18 +75,46 @@ _EXPORTS = {
     "split_by_time": "trueup.signals.splits",
     "suspect_units": "trueup.signals._suspect_units",
 }
-"""Public name to the module that holds it, imported on first use."""
 
-__all__ = sorted(_EXPORTS)
+__all__ = [
+    "QUALITY_CHECKS",
+    "UNITS",
+    "ColumnMapping",
+    "Contents",
+    "DelayEstimate",
+    "Finding",
+    "InterpolationMethod",
+    "QualityReport",
+    "Recording",
+    "SignalMapping",
+    "SignalType",
+    "Split",
+    "Stream",
+    "Table",
+    "TimeSeries",
+    "TimeSplit",
+    "Unit",
+    "butterworth",
+    "check_quality",
+    "convert",
+    "decode_signal_mapping",
+    "encode_signal_mapping",
+    "estimate_delay",
+    "find_unit",
+    "in_intervals",
+    "k_fold",
+    "k_fold_by_time",
+    "read",
+    "read_all",
+    "register_reader",
+    "same_signals",
+    "savitzky_golay",
+    "select",
+    "si_unit",
+    "split_by_group",
+    "split_by_sequence",
+    "split_by_time",
+    "suspect_units",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _EXPORTS:
-        value = getattr(importlib.import_module(_EXPORTS[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(_EXPORTS)
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -5,8 +5,9 @@ reads the history back. ``atomic`` writes files that are never half, ``provenanc
 result comes from.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.studies import atomic, provenance
@@ -18,16 +19,18 @@ if TYPE_CHECKING:
     from trueup.studies.run_directory import RunDirectory
     from trueup.studies.store import Store
 
-_HOME = {
-    "Budget": "budget",
-    "EventLog": "event_log",
-    "Generation": "_run",
-    "History": "history",
-    "Progress": "progress",
-    "ResumableSearch": "_run",
-    "RunDirectory": "run_directory",
-    "Store": "store",
-    "run": "_run",
+_EXPORTS = {
+    "Budget": "trueup.studies.budget",
+    "EventLog": "trueup.studies.event_log",
+    "Generation": "trueup.studies._run",
+    "History": "trueup.studies.history",
+    "Progress": "trueup.studies.progress",
+    "ResumableSearch": "trueup.studies._run",
+    "RunDirectory": "trueup.studies.run_directory",
+    "Store": "trueup.studies.store",
+    "atomic": "trueup.studies.atomic",
+    "provenance": "trueup.studies.provenance",
+    "run": "trueup.studies._run",
 }
 
 __all__ = [
@@ -44,14 +47,4 @@ __all__ = [
     "run",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("atomic", "provenance"):
-        return importlib.import_module(f"trueup.studies.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"trueup.studies.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'trueup.studies' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -34,8 +34,9 @@ The law is installed for the whole process, one at a time; models that are not p
 are left alone.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.simulation.control._delay_line import delay_line, delayed
@@ -46,18 +47,18 @@ if TYPE_CHECKING:
     from trueup.simulation.control._targeted_law import TargetedLaw
     from trueup.simulation.control._userdata import Layout, Part
 
-_HOME = {
-    "ControlLaw": "_law",
-    "Layout": "_userdata",
-    "Part": "_userdata",
-    "TargetedLaw": "_targeted_law",
-    "add_command_channels": "_prepare",
-    "control_law": "_law",
-    "delay_line": "_delay_line",
-    "delayed": "_delay_line",
-    "installed": "_installed",
-    "pd_law": "_pd_law",
-    "prepare_spec": "_prepare",
+_EXPORTS = {
+    "ControlLaw": "trueup.simulation.control._law",
+    "Layout": "trueup.simulation.control._userdata",
+    "Part": "trueup.simulation.control._userdata",
+    "TargetedLaw": "trueup.simulation.control._targeted_law",
+    "add_command_channels": "trueup.simulation.control._prepare",
+    "control_law": "trueup.simulation.control._law",
+    "delay_line": "trueup.simulation.control._delay_line",
+    "delayed": "trueup.simulation.control._delay_line",
+    "installed": "trueup.simulation.control._installed",
+    "pd_law": "trueup.simulation.control._pd_law",
+    "prepare_spec": "trueup.simulation.control._prepare",
 }
 
 __all__ = [
@@ -74,14 +75,4 @@ __all__ = [
     "prepare_spec",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

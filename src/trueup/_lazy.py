@@ -1,0 +1,30 @@
+"""Public names of a package, imported on first use (PEP 562), so that importing it stays light."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_exports(
+    package: str, namespace: dict[str, Any], exports: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and ``__dir__`` of a package whose names are loaded when used.
+
+    Args:
+      package: name of the package.
+      namespace: its ``globals()``, where a name is kept once it is loaded.
+      exports: public name -> module that holds it. A module of that very name is exported itself.
+    """
+
+    def load(name: str) -> Any:
+        if name not in exports:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(exports[name])
+        value = module if exports[name] == f"{package}.{name}" else getattr(module, name)
+        namespace[name] = value
+        return value
+
+    def names() -> list[str]:
+        return sorted(exports)
+
+    return load, names
