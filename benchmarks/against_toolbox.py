@@ -16,8 +16,8 @@ from mujoco.batch import Batch
 
 from toolbox_cases import Case, arm, ur10e
 from trueup import sysid
+from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares
-from trueup.fitting.minimise import minimise
 from trueup.sysid.problem import GrayBoxProblem
 
 logging.disable(logging.WARNING)

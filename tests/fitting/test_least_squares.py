@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import least_squares as scipy_least_squares
 
 from trueup.errors import FitError
+from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES
-from trueup.fitting.minimise import minimise
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised
 from trueup.fitting.solution import Status
 

@@ -4,9 +4,9 @@ import fitting_problems as zoo
 import numpy as np
 import pytest
 
-from trueup.fitting import final_jacobian as module
+from trueup.fitting import _final_jacobian as module
+from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting.box_step import box_step
-from trueup.fitting.final_jacobian import final_jacobian
 from trueup.fitting.linearisation import difference_points, linearise
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised

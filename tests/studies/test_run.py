@@ -16,7 +16,7 @@ from toy_study import Evolution, Sphere
 
 from trueup.errors import FitError, RunDirectoryError
 from trueup.fitting.least_squares import LeastSquares
-from trueup.fitting.minimise import minimise
+from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import Vectorised
 from trueup.fitting.solution import Status
 from trueup.parameters import Space

@@ -71,49 +71,73 @@ def difference_points(
       flipped: elements to step the other way ``(p,)``.
 
     Returns:
-      Points ``(1 + p, p)`` or ``(1 + 2 p, p)``, and the signed steps in search coordinates,
+      Points ``(1 + g, p)`` or ``(1 + 2 g, p)`` for g groups of elements (one each, unless the space
+      says that some act on different residuals), and the signed steps in search coordinates,
       ``(p,)`` or ``(2 p,)``. Neighbours stay within the bounds.
     """
+    group = space.groups
     lower, upper = space.search_bounds
     z = space.to_search(x)
     size = relative * typical_size(space, x)
     # towards the farther bound, so that the neighbour is never clipped
     up = (upper - z) >= (z - lower)
     signs = np.where(up ^ flipped, 1.0, -1.0)
-    forward = np.clip(z + np.diag(signs * size), lower, upper)
+    index = np.arange(space.size)
+    offset = np.zeros((int(group.max()) + 1, space.size))
+    offset[group, index] = signs * size
+    forward = np.clip(z + offset, lower, upper)
     if central:
-        backward = np.clip(z - np.diag(signs * size), lower, upper)
+        backward = np.clip(z - offset, lower, upper)
         neighbours = np.vstack([forward, backward])
     else:
         neighbours = forward
     points = space.from_search(np.vstack([z[None, :], neighbours]))
     # the step that was really made, after rounding and clipping
-    index = np.arange(space.size)
     made = space.to_search(points[1:])
+    rows = np.concatenate([group, group + len(offset)]) if central else group
     columns = np.concatenate([index, index]) if central else index
-    return points, made[np.arange(len(columns)), columns] - z[columns]
+    return points, made[rows, columns] - z[columns]
 
 
-def difference_jacobian(values: np.ndarray, steps: np.ndarray, central: bool) -> np.ndarray:
+def difference_jacobian(
+    values: np.ndarray,
+    steps: np.ndarray,
+    central: bool,
+    space: Space,
+    acting: np.ndarray | None = None,
+) -> np.ndarray:
     """Columns of the Jacobian from the values of a point and its neighbours.
 
     Args:
-      values: ``(1 + p, b)`` or ``(1 + 2 p, b)`` residuals.
+      values: ``(1 + g, b)`` or ``(1 + 2 g, b)`` residuals.
       steps: signed steps from :func:`difference_points`.
       central: how the neighbours were chosen.
+      space: the unknowns.
+      acting: elements that act on these rows ``(p,)`` bool; None for all.
 
     Returns:
       ``(p, b)``; zero for an element that cannot move.
     """
-    if not central:
-        moved = steps != 0
-        slope = np.where(moved, 1.0 / np.where(moved, steps, 1.0), 0.0)
-        return (values[1:] - values[0]) * slope[:, None]
-    p = len(steps) // 2
-    forward, backward = steps[:p], steps[p:]
-    width = forward - backward
+    p = space.size
+    width = steps[:p] - steps[p:] if central else steps
     slope = np.where(width != 0, 1.0 / np.where(width != 0, width, 1.0), 0.0)
-    return (values[1 : 1 + p] - values[1 + p :]) * slope[:, None]
+    groups = (len(values) - 1) // (2 if central else 1)
+    change = values[1 : 1 + groups] - (values[1 + groups :] if central else values[0])
+    if space.together is not None:
+        change = change[space.together]
+    if acting is not None:
+        slope = np.where(acting, slope, 0.0)
+    return change * slope[:, None]
+
+
+def failed_elements(space: Space, failures: Failures) -> np.ndarray:
+    """Elements whose difference failed ``(p,)`` bool, from the failures of the neighbours."""
+    groups = int(space.groups.max()) + 1
+    failed = np.zeros(groups, bool)
+    for row in failures:
+        if row > 0:
+            failed[(row - 1) % groups] = True
+    return failed[space.groups]
 
 
 def linearise(
@@ -131,7 +155,8 @@ def linearise(
     for rows, values in problem.residual_blocks(X, failures):
         block_loss = Loss() if rows.start >= problem.data_rows else loss
         costs += block_loss.costs(values)
-        jacobian = difference_jacobian(values, steps, central)
+        acting = problem.acting_on(rows)
+        jacobian = difference_jacobian(values, steps, central, problem.space, acting)
         if block_loss.is_linear:
             gradient += jacobian @ values[0]
             gram += jacobian @ jacobian.T
@@ -139,10 +164,7 @@ def linearise(
             first, second = block_loss.weights(values[0])
             gradient += jacobian @ (first * values[0])
             gram += (jacobian * second) @ jacobian.T
-    failed = np.zeros(p, bool)
-    for row in failures:
-        if row > 0:
-            failed[(row - 1) % p] = True
+    failed = failed_elements(problem.space, failures)
     costs[list(failures)] = np.inf
     gradient[failed] = 0.0
     gram[failed, :] = 0.0

@@ -49,6 +49,10 @@ class Problem(ABC):
     data_rows: int = 0
     """Rows that come from data; those after them are priors."""
 
+    def acting_on(self, rows: slice) -> np.ndarray | None:
+        """Elements that act on a block of rows ``(p,)`` bool; None where all may."""
+        return None
+
     @property
     def residual_size(self) -> int:
         """Number of rows of the residual; 0 for a problem that has costs only."""

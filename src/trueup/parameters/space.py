@@ -27,6 +27,9 @@ class Space:
     """Which elements are searched on a log scale ``(p,)`` bool."""
     units: tuple[str, ...] = ()
     """Unit of each element."""
+    together: np.ndarray | None = None
+    """Group of each element ``(p,)``, from 0: elements of a group never act on the same residual
+    (initial states of different windows), so one simulation perturbs them all. None: one each."""
 
     def __post_init__(self):
         size = len(self.names)
@@ -64,6 +67,11 @@ class Space:
     def slope(self, x: np.ndarray) -> np.ndarray:
         """Derivative dx/dz of values ``(..., p)``."""
         return np.where(self.log, x, 1.0)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """Group of each element ``(p,)``."""
+        return np.arange(self.size) if self.together is None else self.together
 
     @property
     def search_bounds(self) -> tuple[np.ndarray, np.ndarray]:

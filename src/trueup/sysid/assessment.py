@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from trueup.fitting.final_jacobian import final_jacobian
+from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting._minimise import minimise
+from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
+from trueup.fitting._whiteness import heteroscedasticity as size_test
+from trueup.fitting._whiteness import whiteness as white_test
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
-from trueup.fitting.minimise import minimise
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
-from trueup.fitting.whiteness import HeteroscedasticityTest, WhitenessTest
-from trueup.fitting.whiteness import heteroscedasticity as size_test
-from trueup.fitting.whiteness import whiteness as white_test
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.profiles import profile_intervals
 

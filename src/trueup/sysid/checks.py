@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.fitting.final_jacobian import final_jacobian
+from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting.identifiability import analyse
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.experiment import Experiment

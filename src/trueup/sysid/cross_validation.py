@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import ExperimentError
+from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.fitting.minimise import minimise
 from trueup.signals import k_fold
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.preparation import Prepared

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
+from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
-from trueup.fitting.minimise import minimise
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run

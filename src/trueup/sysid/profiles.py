@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.fitting.minimise import minimise
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, profile_likelihood

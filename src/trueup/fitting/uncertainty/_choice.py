@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.fitting._whiteness import heteroscedasticity, ljung_box
 from trueup.fitting.uncertainty._evidence import Evidence
-from trueup.fitting.whiteness import heteroscedasticity, ljung_box
 
 WHITE_LEVEL = 0.05
 SIZE_LEVEL = 0.01

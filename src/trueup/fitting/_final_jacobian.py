@@ -4,7 +4,11 @@ import tempfile
 
 import numpy as np
 
-from trueup.fitting.linearisation import difference_jacobian, difference_points
+from trueup.fitting.linearisation import (
+    difference_jacobian,
+    difference_points,
+    failed_elements,
+)
 from trueup.fitting.problem import Failures, Problem
 
 IN_MEMORY = 300_000_000
@@ -39,8 +43,9 @@ def final_jacobian(
             jacobian = np.memmap(file, float, "w+", shape=shape)
     for rows, values in problem.residual_blocks(points, failures):
         residual[rows] = values[0]
-        jacobian[rows] = difference_jacobian(values, steps, True).T
-    for row in failures:
-        if row > 0:
-            jacobian[:, (row - 1) % p] = 0.0
+        acting = problem.acting_on(rows)
+        jacobian[rows] = difference_jacobian(values, steps, True, problem.space, acting).T
+    failed = failed_elements(problem.space, failures)
+    if failed.any():
+        jacobian[:, failed] = 0.0
     return residual, jacobian, failures
