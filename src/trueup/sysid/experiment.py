@@ -148,7 +148,16 @@ class ParameterPart(_Part):
                 )
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
+        if self.bounds is not None:
+            lower, upper = self.bounds
+            pairs = zip(_listed(lower), _listed(upper), strict=False)
+            if any(low > high for low, high in pairs):
+                raise ValueError(f"the lower bound {lower} is above the upper bound {upper}")
         return self
+
+
+def _listed(number: Number) -> list[float]:
+    return number if isinstance(number, list) else [number]
 
 
 class SignalWeight(_Part):

@@ -52,6 +52,8 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             if part.friction.solimp is not None:
                 joint.solimp_friction = part.friction.solimp
         try:
+            # not a copy: copying drops what refers to something that does not exist
+            mujoco.MjSpec.from_file(str(path)).compile()
             spec.copy().compile()
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error

@@ -12,6 +12,7 @@ import numpy as np
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.signals import (
     QualityReport,
+    Recording,
     TimeSeries,
     butterworth,
     check_quality,
@@ -21,6 +22,8 @@ from trueup.signals import (
 )
 from trueup.sysid.experiment import FilterPart, RecordingPart, SignalPart
 from trueup.sysid.measured_state import state_columns
+
+_CLOCK_CHECKS = ("samples", "time order", "duplicate times")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def load_recording(
         **{f"{a}_ctrl": c for a, c in _columns(part.controls).items()},
     }
     chosen = select(recording, wanted)
+    _check_clocks(name, chosen)
     signals = list(part.signals)
     measured_times, measured = _merge(chosen, signals)
     control_times, control = _merge(chosen, [f"{a}_ctrl" for a in part.controls], hold=True)
@@ -79,6 +83,15 @@ def load_recording(
     return LoadedRecording(name, part, path, full, measured_series, quality, tuple(notes))
 
 
+def _check_clocks(name: str, recording: Recording) -> None:
+    """Raise RecordingError where a clock is too short, runs backwards or stands still."""
+    for stream in recording.streams:
+        found = check_quality(stream.times, {}).of_severity("refuse")
+        broken = [f.sentence for f in found if f.check in _CLOCK_CHECKS]
+        if broken:
+            raise RecordingError(f"the recording {name!r} cannot be used: {' '.join(broken)}")
+
+
 def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
     return {
         name: {"column": part} if isinstance(part, str) else part.model_dump(exclude_none=True)
@@ -86,7 +99,9 @@ def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
     }
 
 
-def _merge(recording: Any, names: list[str], hold: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _merge(
+    recording: Recording, names: list[str], hold: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Times ``(n,)`` and values ``(n, len(names))`` of channels, on the slowest of their clocks."""
     if not names:
         return np.zeros(0), np.zeros((0, 0))
@@ -112,8 +127,8 @@ def _trimmed(
         keep &= times <= part.trim.end
     if keep.sum() < 3:
         raise ExperimentError(
-            f"recording {name!r}: trim {part.trim.start} to {part.trim.end} s leaves "
-            f"{int(keep.sum())} samples; the recording runs from {times[0]:.6g} to "
+            f"recording {name!r}: the trimmed part (start: {part.trim.start}, end: "
+            f"{part.trim.end}) leaves {int(keep.sum())} samples; the recording runs from {times[0]:.6g} to "
             f"{times[-1]:.6g} s"
         )
     return times[keep], values[keep]

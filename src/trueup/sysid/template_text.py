@@ -170,7 +170,7 @@ def _parameter_lines(parameters: list[ProposedParameter], model: mujoco.MjModel)
     lines = [
         "# What is unknown. target: where the value goes in the model, kind/name/attribute;",
         "# bounds: the range that is searched; start: first value (the model's own where absent);",
-        "# scale: log for what is known only to an order of magnitude; prior: {mean: 0.1, sd: 0.02}",
+        "# scale: log for what is known to an order of magnitude only; prior: {mean: 1, sd: 0.1}",
         "# for what is known roughly; frozen: true to keep a value; tied_to: another parameter.",
         "parameters:",
     ]
