@@ -30,10 +30,15 @@ class Attribute:
     """``write(spec element, index, value)`` sets one number in the ``MjSpec``."""
     shared: bool = False
     """One number for all covered entries (a ball joint's three armatures)."""
+    width: int = 0
+    """Numbers that the attribute has in the spec, where an element covers several rows of them (the
+    degrees of freedom of a ball joint); 0 for one row."""
     lowest: float = -np.inf
     """Physical lower bound of the value."""
     strict: bool = False
     """Whether the value has to lie above ``lowest``, not on it."""
+    buffer: str = ""
+    """Field with the number of samples that a delay may span: a longer one acts as the longest."""
     needs: str = ""
     """Field that has to be nonzero for the value to act: a limit flag, a history buffer."""
     needs_advice: str = ""
@@ -107,6 +112,16 @@ def _write_kv(actuator: Any, index: int, value: float) -> None:
     _vector("biasprm")(actuator, 2, -value)
 
 
+def _write_geom_pos(geom: Any, index: int, value: float) -> None:
+    ends = np.array(geom.fromto, float)
+    if not np.isfinite(ends).all():
+        _vector("pos")(geom, index, value)
+        return
+    # a geom that is given by its ends has its position in their middle
+    ends[[index, index + 3]] += value - (ends[index] + ends[index + 3]) / 2
+    geom.fromto = ends
+
+
 _JOINT_LIMIT = {
     "needs": "jnt_limited",
     "needs_advice": 'set limited="true" and a range on the joint',
@@ -116,6 +131,7 @@ _ACTUATOR_BIAS: dict[str, Any] = {
     "needs_advice": "use a position or velocity actuator, or the target gainprm of another kind",
 }
 _ACTUATOR_HISTORY = {
+    "buffer": "actuator_history",
     "needs": "actuator_history",
     "needs_advice": "give the actuator a history buffer (nsample and delay) in the MJCF",
 }
@@ -149,10 +165,10 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
         "solref_limit": _plain_vector("jnt_solref", "solref_limit", **_JOINT_LIMIT),
         "solimp_limit": _plain_vector("jnt_solimp", "solimp_limit", **_JOINT_LIMIT),
         "solref_friction": Attribute(
-            (Part("dof_solref", _dofs(2, 0, 2)),), _vector("solref_friction")
+            (Part("dof_solref", _dofs(2, 0, 2)),), _vector("solref_friction"), width=2
         ),
         "solimp_friction": Attribute(
-            (Part("dof_solimp", _dofs(5, 0, 5)),), _vector("solimp_friction")
+            (Part("dof_solimp", _dofs(5, 0, 5)),), _vector("solimp_friction"), width=5
         ),
         "actfrcrange": _plain_vector(
             "jnt_actfrcrange",
@@ -171,7 +187,7 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
     "geom": {
         "friction": _plain_vector("geom_friction", "friction", lowest=0.0),
         "size": _plain_vector("geom_size", "size", lowest=0.0, strict=True),
-        "pos": _plain_vector("geom_pos", "pos"),
+        "pos": Attribute((Part("geom_pos", _rows("geom_pos")),), _write_geom_pos),
         "solref": _plain_vector("geom_solref", "solref"),
         "solimp": _plain_vector("geom_solimp", "solimp"),
         "margin": _plain("geom_margin", "margin"),
@@ -220,6 +236,7 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             "sensor_delay",
             "delay",
             lowest=0.0,
+            buffer="sensor_history",
             needs="sensor_history",
             needs_advice="give the sensor a history buffer (nsample and delay) in the MJCF",
         ),

@@ -137,8 +137,8 @@ def _kind(param: Parameter):
 
 def _find(model: mujoco.MjModel, param: Parameter) -> ParameterWrite | None:
     if param.targets:
-        lower = param.min_value if param.is_free else param.value
-        found = tuple(resolve(t, model, param.size, lower) for t in param.targets)
+        ends = param.get_bounds() if param.is_free else (param.value, param.value)
+        found = tuple(resolve(t, model, param.size, *ends) for t in param.targets)
         return ParameterWrite(param.name, found)
     own = param.modifier is None or isinstance(param.modifier, BodyInertiaModifier)
     if param.inertia_type is not None and param.inertia_body is not None and own:

@@ -70,7 +70,13 @@ def element_names(model: mujoco.MjModel, kind: str) -> list[str]:
     return [n for n in names if n]
 
 
-def resolve(target: str, model: mujoco.MjModel, size: int, lower: np.ndarray) -> ResolvedTarget:
+def resolve(
+    target: str,
+    model: mujoco.MjModel,
+    size: int,
+    lower: np.ndarray,
+    upper: np.ndarray | None = None,
+) -> ResolvedTarget:
     """Find a target in a compiled model.
 
     Args:
@@ -78,6 +84,7 @@ def resolve(target: str, model: mujoco.MjModel, size: int, lower: np.ndarray) ->
       model: the compiled model.
       size: number of elements of the parameter.
       lower: lower bounds of the parameter, checked against what is physical ``(size,)``.
+      upper: upper bounds, checked against what fits the model ``(size,)``; None for no check.
 
     Raises:
       TargetError: no such kind, element, attribute or index; the number of elements does not fit;
@@ -118,12 +125,15 @@ def resolve(target: str, model: mujoco.MjModel, size: int, lower: np.ndarray) ->
     sources = _sources(target, size, counts)
     for match, source in zip(matches, sources, strict=True):
         _check_effect(target, model, kind, match, attribute)
+        _check_buffer(target, model, kind, match, attribute, upper)
         element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], match)
         for part in attribute.parts:
             entries = part.locate(model, element)
-            entries = entries if attribute.shared or index is None else entries[[index]]
-            taken = np.broadcast_to(source, entries.shape) if attribute.shared else source
-            fields.append(FieldWrite(part.field, entries, np.array(taken), part.factor))
+            rows = entries.reshape(-1, attribute.width or entries.size)
+            if not attribute.shared and index is not None:
+                rows = rows[:, [index]]
+            taken = np.broadcast_to(source, rows.shape).reshape(-1)
+            fields.append(FieldWrite(part.field, rows.reshape(-1), np.array(taken), part.factor))
         degrees = attribute.angle and _is_angle(model, kind, element)
         spec += [
             SpecWrite(kind, match, attribute, "", k if index is None else index, int(s), degrees)
@@ -160,7 +170,7 @@ def _count(
 ) -> int:
     """Numbers of a parameter that one match takes."""
     element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
-    available = attribute.parts[0].locate(model, element).size
+    available = attribute.width or attribute.parts[0].locate(model, element).size
     if attribute.shared:
         if index not in (None, 0):
             raise TargetError(f"target {target!r}: the attribute is one number, it has no index")
@@ -204,6 +214,27 @@ def _check_effect(
         raise TargetError(
             f"target {target!r} would have no effect: {attribute.needs} of {kind} {name!r} is 0; "
             f"{attribute.needs_advice}"
+        )
+
+
+def _check_buffer(
+    target: str,
+    model: mujoco.MjModel,
+    kind: str,
+    name: str,
+    attribute: Attribute,
+    upper: np.ndarray | None,
+) -> None:
+    if not attribute.buffer or upper is None:
+        return
+    element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
+    samples = int(np.atleast_1d(getattr(model, attribute.buffer)[element])[0])
+    longest = samples * model.opt.timestep
+    if np.max(upper) > longest * (1 + 1e-9):
+        raise TargetError(
+            f"target {target!r}: the upper bound {np.max(upper):g} s does not fit the history "
+            f"buffer of {kind} {name!r}: {samples} samples of {model.opt.timestep:g} s are "
+            f"{longest:g} s, and a longer delay acts as that; lower the bound, or raise nsample"
         )
 
 
