@@ -1,0 +1,155 @@
+"""A page in a real browser: nothing complains, nothing is fetched, figures are drawn."""
+
+import time
+
+import numpy as np
+import pytest
+from headless_chromium import Chromium, find_chromium
+
+from trueup import reports
+
+EVIL = "<script>window.harmed = true</script><img src=x onerror='window.harmed = true'>"
+DRAWN = "document.querySelectorAll('.canvas.drawn').length"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no chromium on the PATH: install it to test pages in a browser")
+    with Chromium(executable) as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    times = np.arange(3000) / 100
+    rng = np.random.default_rng(0)
+    panels = [
+        reports.Panel(
+            f"{EVIL} {k}",
+            "rad",
+            [
+                reports.Trace("measured", times, np.sin(times), "measured"),
+                reports.Trace("fitted", times, np.cos(times), "fitted"),
+                reports.Trace(EVIL, times, np.sin(times) - np.cos(times), "residual"),
+            ],
+        )
+        for k in range(4)
+    ]
+    names = [EVIL, "@fitted", "c"]
+    page = reports.Page(EVIL, lead=[reports.Findings([("warning", EVIL)])])
+    page.add(
+        reports.Section("Signals", content=reports.time_series_figure(panels)),
+        reports.Section(
+            "Parameters",
+            content=[
+                reports.Table(["name", "value"], [[EVIL, 10.0], ["b", 9.0], ["c", np.inf]]),
+                reports.interval_figure(
+                    names,
+                    [1, 2, 3],
+                    half_widths=[0.1, 1, np.inf],
+                    lower=[0, 0, 0],
+                    upper=[4, 4, 4],
+                    initial=[2, 2, 2],
+                ),
+                reports.heatmap_figure(np.eye(3), names),
+            ],
+        ),
+        reports.Section(
+            "Rest",
+            content=[
+                reports.bar_figure(names, [1e3, 1, 1e-9], label="s", log=True, threshold=1e-6),
+                reports.direction_figure(names, [1.0, -2.0, 0.0]),
+                reports.figure_grid(
+                    [
+                        reports.histogram_figure(rng.normal(size=500), label="r"),
+                        reports.acf_figure([1, 0.5, 0.1], samples=100),
+                    ]
+                ),
+            ],
+        ),
+        reports.Section(
+            "Folded",
+            collapsed=True,
+            content=reports.line_figure(
+                {"cost": [3.0, 2.0]}, x_label="iteration", y_label="cost", log_y=True
+            ),
+        ),
+    )
+    return page.save(tmp_path_factory.mktemp("report") / "report.html")
+
+
+def scroll_through(browser):
+    height = browser.evaluate("document.documentElement.scrollHeight")
+    for top in range(0, int(height), 700):
+        browser.evaluate(f"window.scrollTo({{top: {top}, behavior: 'instant'}})")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (375, True)])
+def test_a_page_works_from_a_file(browser, saved, width, dark):
+    browser.window(width, 800, dark=dark, phone=width < 600)
+    browser.open(saved)
+    browser.wait_for("document.documentElement.dataset.firstScreen")
+    assert 0 < browser.evaluate(DRAWN) < 10, "only what is in view is drawn"
+    scroll_through(browser)
+    browser.wait_for(f"{DRAWN} === 10")
+    browser.evaluate("document.querySelector('#folded details').open = true")
+    browser.evaluate("document.getElementById('folded').scrollIntoView({behavior: 'instant'})")
+    browser.wait_for(f"{DRAWN} === 11")
+    assert browser.complaints() == []
+    assert browser.requests() == [saved.resolve().as_uri()]
+    assert not browser.evaluate("window.harmed")
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert browser.evaluate("document.querySelectorAll('.canvas canvas').length") == 0
+    tick = "[...document.querySelectorAll('#parameters .ytick text')].map(t => t.textContent)"
+    ticks = browser.evaluate(tick)
+    assert any(text.startswith("<scr") for text in ticks)
+    assert any(text.startswith("@fitted") for text in ticks)
+
+
+def test_the_theme_changes_figures_too(browser, saved):
+    browser.window(1280, 800)
+    browser.open(saved)
+    browser.evaluate("localStorage.removeItem('trueup-theme')")
+    browser.open(saved)
+    browser.wait_for("document.documentElement.dataset.firstScreen")
+    stroke = (
+        "getComputedStyle(document.querySelector('.canvas.drawn .scatterlayer .js-line')).stroke"
+    )
+    paper = "getComputedStyle(document.body).backgroundColor"
+    before = browser.evaluate(f"[{stroke}, {paper}]")
+    browser.evaluate("document.getElementById('theme-toggle').click()")
+    browser.wait_for(f"{stroke} !== {before[0]!r}")
+    assert browser.evaluate(paper) != before[1]
+    browser.evaluate("localStorage.removeItem('trueup-theme')")
+
+
+def test_zooming_one_panel_zooms_all_and_legends_hide(browser, saved):
+    browser.window(1280, 2400)
+    browser.open(saved)
+    browser.wait_for(f"{DRAWN} >= 4")
+    browser.evaluate(
+        "Plotly.relayout('plot-1', {'xaxis.range[0]': 5, 'xaxis.range[1]': 6}).then(() => null)"
+    )
+    browser.wait_for("document.getElementById('plot-3')._fullLayout.xaxis.range[0] === 5")
+    browser.evaluate("document.querySelector('.legend button').click()")
+    browser.wait_for("document.getElementById('plot-2').data[0].visible === false")
+    browser.evaluate("document.querySelectorAll('th .sort')[1].click()")
+    order = "[...document.querySelectorAll('td.right')].map(c => c.textContent)"
+    assert browser.evaluate(order) == ["9", "10", "∞"]
+    assert browser.complaints() == []
+
+
+def test_tables_and_findings_need_no_script(browser, saved):
+    browser.window(1280, 800)
+    browser.command("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(saved)
+        text = browser.evaluate("document.body.innerText")
+        shown = browser.evaluate("document.querySelector('table').getBoundingClientRect().height")
+    finally:
+        browser.command("Emulation.setScriptExecutionDisabled", value=False)
+    assert "The figures of this report need JavaScript" in text
+    assert shown > 50
