@@ -1,0 +1,63 @@
+# One set-up for everything: .venv, with the versions of constraints.txt. Nothing is installed twice:
+# a stamp in .venv remembers what was installed, and ages when pyproject.toml or constraints.txt do.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format docs bench clean
+
+help:
+	@echo "make demo    set up, record a simulated robot, identify it, write a report"
+	@echo "make test    set up with every extra, run all tests"
+	@echo "make lint    ruff and pyright"
+	@echo "make format  ruff, changing files"
+	@echo "make docs    build the site into docs/_build/html, executing its examples"
+	@echo "make bench   run every benchmark"
+	@echo "make clean   remove .venv and what was built"
+
+demo: $(VENV)/.demo
+	$(BIN)/trueup demo --output runs/demo --overwrite
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: $(VENV)/.test
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# Modules of shared cases are no benchmarks: only what runs as a script.
+bench: $(VENV)/.test
+	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do \
+		echo "== $$script"; $(BIN)/python $$script; \
+	done
+
+clean:
+	rm -rf $(VENV) docs/_build docs/generated dist runs/demo
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "trueup needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)."; \
+		echo "Install one and name it:  make PYTHON=/path/to/python3.12 demo"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+		echo "$(PYTHON) cannot make a virtual environment; on Debian: apt install python3-venv"; exit 1; }
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.python pyproject.toml constraints.txt
+	$(INSTALL) --editable ".[all,robots,docs,test]"
+	@touch $@ $(VENV)/.demo
