@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
     """
     path = directory.inside(SIGNALS_FILE)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # numpy leaves the file of a damaged archive open: it gets the bytes
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             return [
                 SequenceSignals(
                     str(name),
@@ -89,7 +91,7 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
             f"{directory.path} has no {SIGNALS_FILE}: the run did not finish; resume it with "
             f"trueup identify EXPERIMENT --output {directory.path} --resume"
         ) from None
-    except (ValueError, KeyError, OSError, EOFError) as error:
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error
 
 

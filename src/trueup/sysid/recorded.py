@@ -128,8 +128,8 @@ def _trimmed(
     if keep.sum() < 3:
         raise ExperimentError(
             f"recording {name!r}: the trimmed part (start: {part.trim.start}, end: "
-            f"{part.trim.end}) leaves {int(keep.sum())} samples; the recording runs from {times[0]:.6g} to "
-            f"{times[-1]:.6g} s"
+            f"{part.trim.end}) leaves {int(keep.sum())} samples; the recording runs from "
+            f"{times[0]:.6g} to {times[-1]:.6g} s"
         )
     return times[keep], values[keep]
 
