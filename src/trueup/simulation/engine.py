@@ -31,7 +31,8 @@ class Segment:
     controls: np.ndarray
     """Control of each step ``(steps, nu)``."""
     sequence: str = ""
-    """Sequence that starts here; empty for a later window of a sequence."""
+    """Name that state targets address: the sequence for its first window, ``sequence#k`` for the
+    k-th later one."""
     clock: float = 0.0
     """Time that the simulation starts at [s]: since the beginning of the sequence, so that a
     recording with a clock of 1e9 s does not cost the delay buffers their resolution."""
@@ -140,7 +141,8 @@ class BatchEngine:
         for write, values in writes:
             rows = batch.bind(write.field.removeprefix("state."))[: n * count]
             for s, segment in enumerate(self.segments):
-                if segment.sequence and write.sequence in ("", segment.sequence):
+                first = segment.sequence and "#" not in segment.sequence
+                if write.sequence == segment.sequence or (first and not write.sequence):
                     # rows of one segment of every candidate, a strided view of the state
                     rows[s::count][:, write.entries] = values
 

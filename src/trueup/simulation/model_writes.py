@@ -115,14 +115,15 @@ class ModelWrites:
                     write_spec(spec, place, float(value[place.source]))
 
     def _check_overlap(self) -> None:
-        owner: dict[tuple[str, int], str] = {}
+        owner: dict[tuple[str, str, int], str] = {}
         for write in self.writes:
             places = [f for t in write.targets for f in t.fields]
             if write.body:
                 places += list(inertia_writes(self.model, write.body).values())
             for place in places:
                 for entry in place.entries:
-                    other = owner.setdefault((place.field, int(entry)), write.name)
+                    key = (place.field, place.sequence, int(entry))
+                    other = owner.setdefault(key, write.name)
                     if other != write.name:
                         raise TargetError(
                             f"parameters {other!r} and {write.name!r} both write "

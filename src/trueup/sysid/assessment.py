@@ -55,6 +55,8 @@ class Assessment:
     """Ends of the intervals in parameter units ``(p, 2)``."""
     standard_errors: np.ndarray
     """In parameter units ``(p,)``."""
+    value_covariance: np.ndarray
+    """Covariance in parameter units ``(p, p)``; that of ``covariance`` is in search coordinates."""
     at_bound: np.ndarray
     identifiability: Identifiability
     scores: ScoreTable
@@ -121,6 +123,7 @@ def assess(
         covariance,
         intervals,
         covariance.standard_errors * slope,
+        plain,
         at_bound,
         identifiability,
         score(signals),

@@ -278,6 +278,8 @@ class Experiment(_Part):
     """Control between samples: held, or interpolated."""
     window: float = Field(default=0.0, ge=0)
     """Windows that start anew from the measured state [s]; 0: one simulation a recording."""
+    window_states: Literal["measured", "estimated"] = "measured"
+    """Initial states of windows: from the measured signals, or unknowns of the fit."""
     search: SearchPart = SearchPart()
     """The fit."""
     held_out: HeldOut = HeldOut(fraction=0.25)

@@ -282,7 +282,7 @@ def finish(
     )
     folds = experiment.held_out.folds
     crossed = cross_validate(prepared, solution.x, folds) if folds > 1 else None
-    solution.covariance = assessment.covariance.matrix
+    solution.covariance = assessment.value_covariance
     solution.intervals = assessment.intervals
     summary = summarise(
         experiment.name,

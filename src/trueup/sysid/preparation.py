@@ -10,12 +10,13 @@ import mujoco
 import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
-from trueup.parameters import Parameter, ParameterDict
+from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries, split_by_time
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import GainOrBias, MeasurementModel
 from trueup.simulation.trajectory import create_initial_state
 from trueup.sysid.experiment import Experiment, GainPart, InitialState, MeasurementPart
+from trueup.sysid.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.measured_state import measured_state, state_columns
 from trueup.sysid.model_loading import load_spec, model_files
 from trueup.sysid.observed_sequence import ObservationSettings
@@ -167,8 +168,8 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
         )
     pieces = _pieces(experiment, recordings, models)
     for piece in pieces:
-        if piece.recording.part.initial == "estimated" and not piece.held_out:
-            _add_initial_state(parameters, models[piece.variant], piece)
+        if not piece.held_out:
+            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece)
     notes = [note for r in recordings for note in r.notes]
     training = _groups(pieces, specs, held_out=False)
     if not training:
@@ -287,37 +288,16 @@ def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
     return names.index(name)
 
 
-def _add_initial_state(parameters: ParameterDict, model: mujoco.MjModel, piece: _Piece) -> None:
-    """Unknowns for the initial position and velocity of every measured scalar joint."""
-    columns = state_columns(model, piece.measured)
-    data = mujoco.MjData(model)
-    mujoco.mj_setState(model, data, piece.state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    duration = piece.measured.times[-1] - piece.measured.times[0]
-    for dof, address in columns.position_of_velocity.items():
-        if address not in columns.positions:
-            continue
-        joint = model.joint(int(np.flatnonzero(model.jnt_qposadr == address)[0])).name
-        reach = max(0.1 * float(np.ptp(piece.measured.data[:, columns.positions[address]])), 1e-4)
-        speed = max(10 * reach / max(duration, 1e-3), 0.2 * _top_speed(piece, columns, address))
-        for kind, value, span in (
-            ("qpos", data.qpos[address], reach),
-            ("qvel", data.qvel[dof], speed),
-        ):
-            parameters.add(
-                Parameter(
-                    f"initial_{joint}_{kind}_{piece.name}",
-                    value,
-                    value - span,
-                    value + span,
-                    target=f"state/{joint}/{kind}@{piece.name}",
-                    description=f"initial {kind} of {joint} in {piece.name}",
-                )
-            )
-
-
-def _top_speed(piece: _Piece, columns: Any, address: int) -> float:
-    position = piece.measured.data[:, columns.positions[address]]
-    return float(np.max(np.abs(np.gradient(position, piece.measured.times))))
+def _add_initial_unknowns(
+    experiment: Experiment, parameters: ParameterDict, model: mujoco.MjModel, piece: _Piece
+) -> None:
+    """Unknown initial states of a recording, of its windows, or of both."""
+    window = experiment.window if experiment.window_states == "estimated" else 0.0
+    starts = window_starts(piece.measured, float(model.opt.timestep), window, piece.name)
+    first = piece.recording.part.initial == "estimated"
+    # a recording that begins as it is said to has only later windows to estimate
+    chosen = starts if first else starts[1:]
+    add_initial_states(parameters, model, piece.measured, piece.state, chosen, _SMOOTHING)
 
 
 def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> list[ModelSequences]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from trueup.sysid.observed_sequence import (
     check_signal_settings,
     observe,
 )
+from trueup.sysid.window_states import element_groups, element_labels
 
 
 @dataclass
@@ -78,7 +79,8 @@ class GrayBoxProblem(Problem):
             raise FitError("there is no recorded sequence to fit")
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
-        self.space = self.parameters.space()
+        self._labels = element_labels(self.parameters)
+        self.space = replace(self.parameters.space(), together=element_groups(self.parameters))
         self.settings = settings or ObservationSettings()
         self.measurement = measurement or MeasurementModel()
         self.n_threads = n_threads
@@ -121,6 +123,17 @@ class GrayBoxProblem(Problem):
     def residual_size(self) -> int:
         """Rows of the data and of the priors."""
         return self.data_rows + len(self._priors)
+
+    def acting_on(self, rows: slice) -> np.ndarray | None:
+        """Elements that act on a block: initial states of other windows do not."""
+        if self.space.together is None:
+            return None
+        if rows.start >= self.data_rows:
+            return self._labels == ""
+        windows = [w for g in self._groups for w in g.windows]
+        first_rows = [row for g in self._groups for row in g.first_rows]
+        window = windows[int(np.searchsorted(first_rows, rows.start, side="right")) - 1]
+        return (self._labels == "") | (self._labels == window.segment.sequence)
 
     @property
     def sequences(self) -> list[ObservedSequence]:

@@ -15,6 +15,7 @@ from trueup.simulation.observation import Window, clock_slack
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.measured_state import measured_state, state_columns
 from trueup.sysid.observed_sequence import ObservationSettings
+from trueup.sysid.window_states import window_label
 
 
 def cut_windows(
@@ -65,7 +66,7 @@ def cut_windows(
             start,
             state,
             segment.controls[first : first + steps + extra],
-            segment.sequence if first == 0 else "",
+            window_label(segment.sequence, first // steps),
             segment.clock + first * timestep,
         )
         bounds = start + lead + np.array([0.0, steps * timestep]) - slack

@@ -14,6 +14,7 @@ from trueup.sysid.assessment import Assessment
 from trueup.sysid.cross_validation import CrossValidation
 from trueup.sysid.insights import insights
 from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.window_states import element_labels
 
 FORMAT_VERSION = 1
 
@@ -28,8 +29,12 @@ def summarise(
     notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Plain data of an identification; non-finite numbers are still numbers here."""
+    # initial states of windows are unknowns that nobody asks for: kept apart
+    labels = element_labels(problem.parameters)
+    asked = np.flatnonzero(["#" not in label for label in labels])
     final = problem.parameters.copy()
     final.update_from_vector(solution.x)
+    rows = parameter_rows(problem, final, solution, assessment)
     return {
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
@@ -40,12 +45,13 @@ def summarise(
         "advice": solution.status.advice,
         "cost": solution.cost,
         "level": 1.0 - assessment.covariance.alpha,
-        "parameters": parameter_rows(problem, final, solution, assessment),
+        "parameters": [r for i, r in enumerate(rows) if i in set(asked)],
+        "window_states": [r for i, r in enumerate(rows) if i not in set(asked)],
         "fixed": fixed_rows(final),
         "covariance": {
-            "names": list(problem.space.names),
-            "matrix": solution.covariance,
-            "correlation": assessment.covariance.correlation,
+            "names": [problem.space.names[i] for i in asked],
+            "matrix": assessment.value_covariance[np.ix_(asked, asked)],
+            "correlation": assessment.covariance.correlation[np.ix_(asked, asked)],
             "method": assessment.covariance.method,
             "reason": assessment.covariance.reason,
             "remarks": list(assessment.covariance.remarks),
@@ -59,10 +65,14 @@ def summarise(
         "cross_validation": None if crossed is None else _crossed(crossed),
         "quality": {n: report.as_dict() for n, report in (quality or {}).items()},
         "notes": list(notes),
-        "history": solution.history,
+        "history": [_asked_of(record, asked) for record in solution.history],
         "stats": solution.stats,
         "provenance": solution.provenance,
     }
+
+
+def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
+    return {**record, "x": [record["x"][i] for i in asked]}
 
 
 def parameter_rows(

@@ -1,0 +1,47 @@
+"""Initial states of windows as unknowns: one simulation perturbs those of all windows at once.
+
+Multiple shooting with free initial states has as many unknowns as windows times states. Each acts
+on its own window alone, so the columns of the Jacobian are found by perturbing one state of every
+window in the same simulation (A. R. Curtis, M. J. D. Powell and J. K. Reid 1974).
+"""
+
+import numpy as np
+
+from trueup.parameters import Parameter, ParameterDict
+
+
+def window_label(sequence: str, index: int) -> str:
+    """Name of a window of a sequence; the first one has the sequence's own name."""
+    return sequence if index == 0 else f"{sequence}#{index}"
+
+
+def label_of(param: Parameter) -> str:
+    """Window that a parameter acts on alone, or '' for one that acts everywhere."""
+    labels = {t.partition("@")[2] if t.startswith("state/") else "" for t in param.targets}
+    return labels.pop() if len(labels) == 1 and param.prior is None else ""
+
+
+def element_labels(parameters: ParameterDict) -> np.ndarray:
+    """Window of each free element ``(p,)``, '' for those that act everywhere."""
+    tied_to = {p.tied_to for p in parameters.values() if p.tied_to}
+    labels = [
+        "" if p.name in tied_to else label_of(p) for p in parameters.free for _ in range(p.size)
+    ]
+    return np.array(labels, dtype=object)
+
+
+def element_groups(parameters: ParameterDict) -> np.ndarray | None:
+    """Group of each free element ``(p,)`` for common perturbation; None where each is its own."""
+    labels = element_labels(parameters)
+    if not any(labels):
+        return None
+    keys: dict[object, int] = {}
+    groups = []
+    position = 0
+    for param in parameters.free:
+        for k in range(param.size):
+            place = tuple(t.partition("@")[0] for t in param.targets)
+            key = (place, k) if labels[position] else position
+            groups.append(keys.setdefault(key, len(keys)))
+            position += 1
+    return np.array(groups)
