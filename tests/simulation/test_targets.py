@@ -460,4 +460,4 @@ def test_one_parameter_may_have_several_targets():
     targets = ("tendon/cable/springlength/0", "tendon/cable/springlength/1")
     parameters = ParameterDict({"l": Parameter("l", 0.1, 0.0, 0.4, target=targets)})
     built = ModelVariants(spec, parameters).model_at(np.array([0.3]))
-    np.testing.assert_array_equal(built.tendon("cable").lengthspring, [0.3, 0.3])
+    np.testing.assert_array_equal(built.tendon_lengthspring, [[0.3, 0.3]])

@@ -163,23 +163,36 @@ class WindowReader:
             plain = [i for i in members if i not in self.delays]
             if plain:
                 columns = [self.window.channels[i].column for i in plain]
-                position = self._position[rows] - lag - first
-                out[:, :, plain] = _interpolate_shared(data, columns, position)
+                position = self._position[rows] - lag
+                out[:, :, plain] = _interpolate_shared(data, columns, position, first)
             for i in members:
                 if i in self.delays:
                     column = data[:, :, self.window.channels[i].column]
                     shift = self.delays[i] / self.window.timestep
-                    position = self._position[rows] - lag - first - shift[:, None]
-                    out[:, :, i] = _interpolate_each(column, position)
+                    position = self._position[rows] - lag - shift[:, None]
+                    out[:, :, i] = _interpolate_each(column, position, first)
         return out
 
 
-def _interpolate_shared(data: np.ndarray, columns: list[int], position: np.ndarray) -> np.ndarray:
-    """Linear interpolation at the same positions for all candidates; the ends are held."""
-    last = data.shape[1] - 1
-    position = np.clip(position, 0, last)
+def _neighbours(
+    position: np.ndarray, first: int, steps: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Records before and after each position, and how far it is between them; the ends are held.
+
+    The fraction is that of the position in the whole segment, so that it does not depend on where
+    blocks of time begin.
+    """
+    last = first + steps - 1
+    position = np.clip(position, first, last)
     low = position.astype(np.intp)
-    fraction = position - low
+    return low - first, np.minimum(low + 1, last) - first, position - low
+
+
+def _interpolate_shared(
+    data: np.ndarray, columns: list[int], position: np.ndarray, first: int
+) -> np.ndarray:
+    """Linear interpolation of ``(n, steps, width)`` at the same positions for all candidates."""
+    low, high, fraction = _neighbours(position, first, data.shape[1])
     contiguous = columns == list(range(columns[0], columns[0] + len(columns)))
     chosen = (
         data[:, :, columns[0] : columns[0] + len(columns)] if contiguous else data[:, :, columns]
@@ -188,18 +201,13 @@ def _interpolate_shared(data: np.ndarray, columns: list[int], position: np.ndarr
         if len(low) and low[-1] - low[0] == len(low) - 1 and (np.diff(low) == 1).all():
             return chosen[:, low[0] : low[-1] + 1]
         return chosen[:, low]
-    high = np.minimum(low + 1, last)
     weight = fraction[None, :, None]
     return chosen[:, low] * (1 - weight) + chosen[:, high] * weight
 
 
-def _interpolate_each(data: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Linear interpolation of ``(n, steps)`` at positions ``(n, T)``; the ends are held."""
-    last = data.shape[1] - 1
-    position = np.clip(position, 0, last)
-    low = position.astype(np.intp)
-    fraction = position - low
-    high = np.minimum(low + 1, last)
+def _interpolate_each(data: np.ndarray, position: np.ndarray, first: int) -> np.ndarray:
+    """Linear interpolation of ``(n, steps)`` at positions ``(n, T)`` of each candidate."""
+    low, high, fraction = _neighbours(position, first, data.shape[1])
     left = np.take_along_axis(data, low, axis=1)
     return left + fraction * (np.take_along_axis(data, high, axis=1) - left)
 
