@@ -156,7 +156,8 @@ class WindowReader:
             # the usual case, without a copy: all channels from one field
             (name, lag), members = next(iter(self._by_field.items()))
             columns = [self.window.channels[i].column for i in members]
-            return _interpolate_shared(records[name], columns, self._position[rows] - lag - first)
+            position = self._position[rows] - lag
+            return _interpolate_shared(records[name], columns, position, first)
         out = np.empty((n, rows.stop - rows.start, len(self.window.channels)))
         for (name, lag), members in self._by_field.items():
             data = records[name]
