@@ -13,6 +13,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run
+from trueup.studies.progress import Progress
 from trueup.sysid.assessment import Assessment, assess
 from trueup.sysid.cross_validation import CrossValidation, check_folds, cross_validate
 from trueup.sysid.experiment import Experiment
@@ -111,7 +112,9 @@ def identify(
         if solution.status is Status.INTERRUPTED:
             raise IdentificationInterrupted(directory.path, solution)
         solution.provenance = origin
-        return finish(prepared, problem, solution, directory, settings.get("loss_scale", 1.0))
+        with Progress(verbose) as progress:
+            progress.update("intervals, held-out data, report")
+            return finish(prepared, problem, solution, directory, settings.get("loss_scale", 1.0))
     except IdentificationInterrupted:
         raise
     except KeyboardInterrupt:

@@ -1,0 +1,106 @@
+"""Draws the frames of an overlay video, in a process of its own that is given their folder."""
+
+import os
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+_COLOURS = {
+    "measured": (0.16, 0.47, 0.84, 0.95),
+    "initial": (0.83, 0.26, 0.22, 0.35),
+    "identified": (0.12, 0.62, 0.35, 0.55),
+}
+_WIDTH, _HEIGHT = 480, 360
+
+
+def draw(folder: Path) -> None:
+    """Read ``model.mjb`` and ``motion.npz`` of a folder, write ``motion.mp4``."""
+    import imageio.v2 as imageio
+
+    model = mujoco.MjModel.from_binary_path(str(folder / "model.mjb"))
+    with np.load(folder / "motion.npz", allow_pickle=False) as file:
+        shown, positions, rate = [str(s) for s in file["shown"]], file["positions"], file["rate"]
+    model.vis.global_.offwidth = max(_WIDTH, model.vis.global_.offwidth)
+    model.vis.global_.offheight = max(_HEIGHT, model.vis.global_.offheight)
+    coloured = [_coloured(model, _COLOURS[name]) for name in shown]
+    datas = [mujoco.MjData(m) for m in coloured]
+    option, perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
+    moving = int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
+    camera = _camera(model, positions)
+    with (
+        mujoco.Renderer(model, _HEIGHT, _WIDTH, max_geom=20_000) as renderer,
+        imageio.get_writer(folder / "motion.mp4", fps=int(rate), quality=6) as writer,
+    ):
+        for frame in range(positions.shape[1]):
+            for k, (m, data) in enumerate(zip(coloured, datas, strict=True)):
+                data.qpos[:] = positions[k, frame]
+                mujoco.mj_forward(m, data)
+                if k == 0:
+                    renderer.update_scene(data, camera, scene_option=option)
+                    for geom in renderer.scene.geoms[: renderer.scene.ngeom]:
+                        if geom.category == moving:
+                            geom.rgba[:] = _COLOURS[shown[0]]
+                            geom.matid = -1
+                else:
+                    mujoco.mjv_addGeoms(m, data, option, perturbation, moving, renderer.scene)
+            writer.append_data(renderer.render())
+
+
+def _coloured(model: mujoco.MjModel, colour: tuple[float, ...]) -> mujoco.MjModel:
+    import copy
+
+    out = copy.copy(model)
+    out.geom_rgba[:] = colour
+    out.geom_matid[:] = -1
+    return out
+
+
+def _camera(model: mujoco.MjModel, positions: np.ndarray) -> mujoco.MjvCamera | int:
+    """The model's first camera, or one from the side that sees all of the motion."""
+    if model.ncam:
+        return 0
+    data, reached = mujoco.MjData(model), []
+    for qpos in positions.reshape(-1, positions.shape[-1])[:: max(positions.shape[1] // 20, 1)]:
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        reached.append(data.geom_xpos[model.geom_bodyid > 0].copy())
+    points = np.concatenate(reached)
+    low, high = points.min(axis=0), points.max(axis=0)
+    camera = mujoco.MjvCamera()
+    camera.lookat[:] = (low + high) / 2
+    camera.distance = max(1.6 * float(np.linalg.norm(high - low)), 1.2 * model.stat.extent, 0.3)
+    camera.azimuth, camera.elevation = _side(high - low), -15.0
+    return camera
+
+
+def _side(size: np.ndarray) -> float:
+    """Azimuth [deg] that looks across the wider of the two horizontal directions of the motion."""
+    return 90.0 if size[0] >= size[1] else 180.0
+
+
+def main() -> int:
+    """Run the process; returns its exit code."""
+    from trueup.errors import MissingExtraError
+
+    # close the renderer's OpenGL before the interpreter goes, whose order of exit would complain
+    try:
+        import imageio.v2
+        import imageio_ffmpeg
+    except ImportError:
+        print(MissingExtraError("an overlay video", "video", "imageio[ffmpeg]"), file=sys.stderr)
+        return 1
+    del imageio, imageio_ffmpeg
+    try:
+        draw(Path(sys.argv[1]))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}".splitlines()[0], file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    os._exit(code)
