@@ -239,7 +239,8 @@ def _pieces(
             ]
         for position, (span, held, suffix) in enumerate(spans):
             control, measured = _cut(recording, span)
-            state = _initial_state(recording, model, measured, first=position == 0)
+            start = float(measured.times[0])
+            state = _initial_state(recording, model, start, first=position == 0)
             pieces.append(
                 _Piece(recording.name + suffix, variant, held, recording, control, measured, state)
             )
@@ -258,8 +259,9 @@ def _cut(recording: LoadedRecording, span: tuple[float, float]) -> tuple[TimeSer
 
 
 def _initial_state(
-    recording: LoadedRecording, model: mujoco.MjModel, measured: TimeSeries, first: bool
+    recording: LoadedRecording, model: mujoco.MjModel, start: float, first: bool
 ) -> np.ndarray:
+    """State at a time of a recording; the samples before a later stretch help to find it."""
     given = recording.part.initial
     default = create_initial_state(model, mujoco.MjData(model).qpos)
     if isinstance(given, InitialState) and first:
@@ -274,8 +276,9 @@ def _initial_state(
         return create_initial_state(model, data.qpos, data.qvel)
     if given == "default" and first:
         return default
+    measured = recording.measured
     columns = state_columns(model, measured)
-    return measured_state(model, measured, columns, measured.times[0], _SMOOTHING, default)
+    return measured_state(model, measured, columns, start, _SMOOTHING, default)
 
 
 def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
