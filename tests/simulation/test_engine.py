@@ -233,7 +233,7 @@ def test_initial_states_of_one_sequence_and_of_all():
     parameters.add(Parameter("one", 0.0, -9, 9, target="state/pivot/qpos@run 1"))
     variants = ModelVariants(spec, parameters)
     segments = _segments(variants.model, [30, 30, 30])
-    segments[2] = replace(segments[2], sequence="run 2#1")  # a later window
+    segments[2] = replace(segments[2], sequence="run 2#1", clock=0.06)  # a later window
     X = np.array([[1.0, 0.5], [-2.0, -0.25]])
     engine = BatchEngine(variants.model, segments, ("qpos",))
     records = _collect(engine, 2, variants.field_writes(X))

@@ -141,7 +141,7 @@ class BatchEngine:
         for write, values in writes:
             rows = batch.bind(write.field.removeprefix("state."))[: n * count]
             for s, segment in enumerate(self.segments):
-                first = segment.sequence and "#" not in segment.sequence
+                first = segment.sequence and segment.clock == 0.0
                 if write.sequence == segment.sequence or (first and not write.sequence):
                     # rows of one segment of every candidate, a strided view of the state
                     rows[s::count][:, write.entries] = values

@@ -141,9 +141,10 @@ class ModelVariants:
                     models[i] = self._compile(candidates[i], spec)
                 except _FAILURES as error:
                     failures[i] = f"{self.name} does not compile: {error}"
+                    spec = self.spec.copy()
                     continue
                 if _layout(models[i]) != layout:
-                    models[i] = self.model
+                    models[i], spec = self.model, self.spec.copy()
                     failures[i] = (
                         f"{self.name} has other bodies, joints, actuators or sensors than at the "
                         f"start values"
@@ -193,23 +194,32 @@ class ModelVariants:
         share one copy; one that scales what it finds cannot, and is found out here once.
         """
         if not hasattr(self, "_fresh"):
-            here = self.parameters.copy()
-            away = self.parameters.copy()
-            lower, upper = away.get_bounds()
-            x = here.as_vector()
-            reach = np.where(np.isfinite(upper - lower), upper - lower, 0.1 * np.abs(x) + 0.01)
-            away.update_from_vector(
-                np.where(x + 0.1 * reach <= upper, x + 0.1 * reach, x - 0.1 * reach)
-            )
-            direct, indirect = self.spec.copy(), self.spec.copy()
-            try:
-                first = self._compile(here, direct)
-                self._compile(away, indirect)
-                second = self._compile(here, indirect)
-            except _FAILURES:
-                return True  # decided at a candidate that compiles
-            self._fresh = not _same(first, second)
+            self._fresh = self._remembers()
         return self._fresh
+
+    def _remembers(self) -> bool:
+        """Whether the model at the start depends on values written into the same spec before."""
+        here = self.parameters.copy()
+        lower, upper = here.get_bounds()
+        x = here.as_vector()
+        reach = np.where(np.isfinite(upper - lower), upper - lower, 0.2 * np.abs(x) + 0.01)
+        low, high = (np.where(np.isfinite(b), b, x) for b in (lower, upper))
+        near = np.where(x + 0.1 * reach <= upper, x + 0.1 * reach, x - 0.1 * reach)
+        try:
+            first = self._compile(here, self.spec.copy())
+        except _FAILURES:
+            return True
+        # a modifier may do something else far from the start
+        for away in (near, low + 0.02 * (x - low), high - 0.02 * (high - x)):
+            spec = self.spec.copy()
+            try:
+                self._compile(self._at(away), spec)
+                second = self._compile(here, spec)
+            except _FAILURES:
+                return True
+            if not _same(first, second):
+                return True
+        return False
 
 
 def _is_state(param: Parameter) -> bool:
