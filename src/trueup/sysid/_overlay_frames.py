@@ -24,6 +24,7 @@ def draw(folder: Path) -> None:
         shown, positions, rate = [str(s) for s in file["shown"]], file["positions"], file["rate"]
     model.vis.global_.offwidth = max(_WIDTH, model.vis.global_.offwidth)
     model.vis.global_.offheight = max(_HEIGHT, model.vis.global_.offheight)
+    model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.65
     coloured = [_coloured(model, _COLOURS[name]) for name in shown]
     datas = [mujoco.MjData(m) for m in coloured]
     option, perturbation = mujoco.MjvOption(), mujoco.MjvPerturb()
