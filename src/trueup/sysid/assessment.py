@@ -16,6 +16,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.sysid.channel_units import signal_units
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.profiles import profile_intervals
 
@@ -31,6 +32,8 @@ class SequenceSignals:
     measured: np.ndarray
     initial: np.ndarray
     fitted: np.ndarray
+    units: tuple[str, ...] = ()
+    """Unit of each channel; empty where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,7 @@ def sequence_signals(
 ) -> list[SequenceSignals]:
     """Measured, initial and fitted signals of every sequence."""
     pairs = problem.predictions(np.stack([start, x]))
+    models = [variant.model for variant in getattr(problem, "variants", ())]
     return [
         SequenceSignals(
             sequence.name,
@@ -226,6 +230,7 @@ def sequence_signals(
             measured[-1],
             np.clip(np.nan_to_num(predicted[0], nan=1e30), -1e30, 1e30),
             predicted[1],
+            signal_units(models, sequence.signal_names),
         )
         for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
     ]

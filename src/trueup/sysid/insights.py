@@ -9,6 +9,7 @@ from trueup.sysid.assessment import Assessment
 from trueup.sysid.cross_validation import CrossValidation
 from trueup.sysid.problem import GrayBoxProblem
 
+_GRAVITY = ("problem", "warning", "good")
 _MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
 
 
@@ -18,34 +19,49 @@ def insights(
     assessment: Assessment,
     crossed: CrossValidation | None,
 ) -> list[dict[str, Any]]:
-    """Findings as ``{"severity": "problem" | "warning" | "good", "sentence": ...}``."""
-    found: list[tuple[str, str]] = []
+    """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
+
+    ``section`` is the anchor of the report's section that shows more, or empty.
+    """
+    found: list[tuple[str, str, str]] = []
     if not solution.success:
-        found.append(
-            ("problem", f"The fit did not converge: {solution.message}. {solution.status.advice}")
-        )
-    found += [("problem", d.sentence) for d in assessment.identifiability.directions]
+        text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
+        found.append(("problem", text, "course"))
+    identifiability = assessment.identifiability
+    found += [("problem", d.sentence, "identifiability") for d in identifiability.directions]
     found += [
         (
             "problem",
             f"{name} has no effect on anything that was recorded: freeze it, or record "
             f"a motion or signal that depends on it.",
+            "identifiability",
         )
-        for name in assessment.identifiability.no_effect
+        for name in identifiability.no_effect
     ]
-    found += _bounds(problem, solution, assessment)
+    found += [(*f, "parameters") for f in _bounds(problem, solution, assessment)]
+    found += [(*f, "scores") for f in _worse(assessment)]
     if assessment.stability is not None:
-        found += [("problem", s) for s in assessment.stability.sentences]
-    found += [("warning", w.sentence) for w in assessment.identifiability.weak]
-    found += [("warning", remark) for remark in assessment.scores.remarks]
-    found += _overfit(assessment)
-    found += _residuals(assessment)
-    found += [("warning", remark) for remark in assessment.remarks]
+        found += [("problem", s, "parameters") for s in assessment.stability.sentences]
+    found += [("warning", w.sentence, "identifiability") for w in identifiability.weak]
+    found += [(*f, "scores") for f in _overfit(assessment)]
+    found += [(*f, "residuals") for f in _residuals(assessment)]
+    found += [("warning", remark, "") for remark in assessment.remarks]
     if crossed is not None:
-        found += _folds(problem, assessment, crossed)
-    if not any(severity == "problem" for severity, _ in found):
-        found.append(("good", "Every parameter is determined by the data."))
-    return [{"severity": severity, "sentence": sentence} for severity, sentence in found]
+        found += [(*f, "cross-validation") for f in _folds(problem, assessment, crossed)]
+    if not any(section in ("identifiability", "parameters") for _, _, section in found):
+        found.append(("good", "Every parameter is determined by the data.", "identifiability"))
+    return [
+        {"severity": severity, "sentence": sentence, "section": section}
+        for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
+    ]
+
+
+def _worse(assessment: Assessment) -> list[tuple[str, str]]:
+    """Channels that a constant or the initial model meets better."""
+    return [
+        ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
+        for remark in assessment.scores.remarks
+    ]
 
 
 def _bounds(

@@ -60,6 +60,7 @@ def pack_signals(signals: list[SequenceSignals]) -> bytes:
     }
     for i, s in enumerate(signals):
         arrays[f"{i}/channels"] = np.array(s.channels)
+        arrays[f"{i}/units"] = np.array(s.units or ("",) * len(s.channels))
         for key in ("times", "measured", "initial", "fitted"):
             arrays[f"{i}/{key}"] = getattr(s, key)
     buffer = io.BytesIO()
@@ -83,6 +84,7 @@ def read_signals(directory: RunDirectory) -> list[SequenceSignals]:
                     bool(file["held_out"][i]),
                     tuple(str(c) for c in file[f"{i}/channels"]),
                     *(file[f"{i}/{key}"] for key in ("times", "measured", "initial", "fitted")),
+                    units=tuple(str(u) for u in file[f"{i}/units"]),
                 )
                 for i, name in enumerate(file["names"])
             ]

@@ -30,7 +30,7 @@ class ReportBuilder(reports.Page):
 def identification_report(
     summary: dict[str, Any],
     signals: Sequence[SequenceSignals],
-    videos: Sequence[reports.Video] = (),
+    videos: Sequence[reports.Content] = (),
     title: str | None = None,
 ) -> ReportBuilder:
     """Build the report.
@@ -38,7 +38,7 @@ def identification_report(
     Args:
       summary: plain data, as ``solution.json`` holds it.
       signals: measured, initial and fitted signals of every sequence.
-      videos: overlay videos.
+      videos: overlay videos, or the note that says why there is none.
       title: heading; the name of the run where None.
     """
     page = ReportBuilder(
@@ -49,7 +49,7 @@ def identification_report(
     page.add(_overview(summary))
     page.add(_parameters(summary))
     page.add(_signals(signals, summary))
-    page.add(_scores(summary))
+    page.add(_scores(summary, signals))
     page.add(_identifiability(summary))
     page.add(_residuals(signals, summary))
     if summary.get("cross_validation"):
@@ -58,7 +58,7 @@ def identification_report(
     if summary.get("quality") or summary.get("notes"):
         page.add(_quality(summary))
     if videos:
-        page.add(reports.Section("Motion", content=list(videos)))
+        page.add(reports.Section("Motion", "motion", content=list(videos)))
     return page
 
 
@@ -73,31 +73,49 @@ def _overview(summary: dict[str, Any]) -> reports.Section:
         ),
     ]
     for part, label in (("training", "fit, training"), ("held-out", "fit, held out")):
-        found = [
-            r["fit_percent"]
-            for r in summary["scores"]
-            if r["part"] == part and r["predictor"] == "identified"
-        ]
+        found = _fits(summary, part, "identified")
         if found:
+            worst = min(found, key=lambda channel: found[channel])
+            before = _fits(summary, part, "initial")
+            was = f", {before[worst]:.3g} % before" if worst in before else ""
             figures.append(
-                reports.KeyFigure(float(np.mean(found)), label, "%", "mean NRMSE fit of channels")
+                reports.KeyFigure(
+                    found[worst],
+                    f"{label}, worst channel",
+                    "%",
+                    f"{worst}{was}; 100 is exact, 0 the mean of the data",
+                    "serious" if found[worst] <= 0 else "",
+                )
             )
-    findings = [(_SEVERITY[i["severity"]], i["sentence"]) for i in summary["insights"]]
+    findings = [
+        reports.Finding(_SEVERITY[i["severity"]], i["sentence"], i.get("section", ""))
+        for i in summary["insights"]
+    ]
     return reports.Section(
-        "Overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
+        "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
     )
+
+
+def _fits(summary: dict[str, Any], part: str, predictor: str) -> dict[str, float]:
+    """NRMSE fit [%] of each channel."""
+    return {
+        r["channel"]: r["fit_percent"]
+        for r in summary["scores"]
+        if r["part"] == part and r["predictor"] == predictor
+    }
 
 
 def _parameters(summary: dict[str, Any]) -> reports.Section:
     rows = summary["parameters"]
     level = f"{100 * summary['level']:.3g} %"
+    with_nominal = any(r["nominal"] != r["start"] for r in rows)
     columns = [
         reports.Column("parameter"),
         reports.Column("identified"),
         reports.Column("unit"),
         reports.Column(f"{level} interval", align="right"),
         reports.Column("start"),
-        reports.Column("nominal"),
+        *([reports.Column("nominal")] if with_nominal else []),
         reports.Column("bounds", align="right"),
         reports.Column("remark"),
     ]
@@ -110,7 +128,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
                 "unit": r["unit"],
                 f"{level} interval": _span(r["low"], r["high"]),
                 "start": r["start"],
-                "nominal": r["nominal"],
+                **({"nominal": r["nominal"]} if with_nominal else {}),
                 "bounds": _span(r["lower"], r["upper"]),
                 "remark": _remark(r),
             }
@@ -131,7 +149,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
             lower=[r["lower"] for r in rows],
             upper=[r["upper"] for r in rows],
             initial=[r["start"] for r in rows],
-            nominal=[r["nominal"] for r in rows],
+            nominal=[r["nominal"] for r in rows] if with_nominal else None,
             units=[r["unit"] for r in rows],
             log=[r["log"] for r in rows],
             title="Identified values and their intervals between the bounds",
@@ -162,7 +180,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
                 caption="Near +1 or -1: the data tell the two apart only as a combination.",
             )
         )
-    return reports.Section("Parameters", content=content)
+    return reports.Section("Parameters", "parameters", content=content)
 
 
 def _remark(row: dict[str, Any]) -> str:
@@ -190,24 +208,30 @@ def _span(low: float, high: float) -> str:
 def _signals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
     figures = []
     for s in signals:
-        panels = [
-            reports.Panel(
-                channel,
-                traces=[
-                    reports.Trace("measured", s.times, s.measured[:, c], "measured"),
-                    reports.Trace(
-                        "initial", s.times, _shown(s.initial[:, c], s.measured[:, c]), "initial"
-                    ),
-                    reports.Trace("identified", s.times, s.fitted[:, c], "fitted"),
-                    reports.Trace(
-                        "residual", s.times, s.measured[:, c] - s.fitted[:, c], "residual"
-                    ),
-                ],
-            )
-            for c, channel in enumerate(s.channels)
-        ]
-        figures.append(reports.time_series_figure(panels, title=s.name))
-    return reports.Section("Signals", content=figures)
+        panels = [_panel(s, c) for c in range(len(s.channels))]
+        title = f"{s.name}: not seen by the fit" if s.held_out else s.name
+        if s.held_out and s.name.endswith("(held out)"):
+            title = s.name
+        figures.append(reports.time_series_figure(panels, title=title))
+    return reports.Section("Signals", "signals", content=figures)
+
+
+def _panel(s: SequenceSignals, c: int) -> reports.Panel:
+    """One channel: measured, initial, identified and the residual."""
+    measured, fitted = s.measured[:, c], s.fitted[:, c]
+    error = measured - fitted
+    unit = s.units[c] if s.units else ""
+    rmse, spread = np.sqrt(np.mean(error**2)), np.std(measured)
+    score = f"RMSE {rmse:.3g} {unit}".rstrip()
+    if spread > 0:
+        score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
+    traces = [
+        reports.Trace("measured", s.times, measured, "measured"),
+        reports.Trace("initial", s.times, _shown(s.initial[:, c], measured), "initial"),
+        reports.Trace("identified", s.times, fitted, "fitted"),
+        reports.Trace("residual", s.times, error, "residual"),
+    ]
+    return reports.Panel(s.channels[c], unit, traces, subtitle=score)
 
 
 def _shown(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
@@ -216,36 +240,67 @@ def _shown(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
     return np.where(np.abs(initial - middle) > reach, np.nan, initial)
 
 
-def _scores(summary: dict[str, Any]) -> reports.Section:
-    rows = [
-        [r["part"], r["channel"], r["predictor"], r["rmse"], r["fit_percent"], r["vaf"], r["r2"]]
-        for r in sorted(summary["scores"], key=lambda r: (r["part"] != "training", r["channel"]))
-    ]
+def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> reports.Section:
+    units = {c: u for s in signals for c, u in zip(s.channels, s.units, strict=False)}
+    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for r in summary["scores"]:
+        found.setdefault((r["part"], r["channel"]), {})[r["predictor"]] = r
+    rows = []
+    for (part, channel), by in found.items():
+        own = by["identified"]
+        others = {name: r for name, r in by.items() if name not in ("identified", "initial")}
+        trivial = min(others, key=lambda name: others[name]["rmse"])
+        better = [
+            name
+            for name in ("initial", trivial)
+            if name in by and by[name]["rmse"] < own["rmse"] * (1 - 1e-9)
+        ]
+        rows.append(
+            [
+                part,
+                channel,
+                units.get(channel, ""),
+                own["rmse"],
+                by["initial"]["rmse"] if "initial" in by else None,
+                others[trivial]["rmse"],
+                own["fit_percent"],
+                own["vaf"],
+                own["r2"],
+                f"worse than {' and '.join(better)}" if better else "",
+            ]
+        )
+    digits = {"digits": 3}
     table = reports.Table(
         [
             "data",
             "channel",
-            "model",
-            "RMSE",
-            reports.Column("fit", "%"),
-            reports.Column("VAF", "%"),
-            "R2",
+            "unit",
+            reports.Column("RMSE identified", **digits),
+            reports.Column("RMSE initial", **digits),
+            reports.Column("RMSE trivial", **digits, note="the better of two constants"),
+            reports.Column("fit", "%", format=_percent),
+            reports.Column("VAF", "%", format=_percent),
+            reports.Column("R2", format=lambda value: f"{value:.4f}"),
+            "remark",
         ],
         rows,
         notes=[
-            "Fit: 100 (1 - |error| / |measured - mean|); 0 is as good as the mean, negative is "
-            "worse. The trivial predictors know nothing of the model."
+            "Fit: 100 (1 - |error| / |measured - mean|); 100 is exact, 0 as good as the mean, "
+            "negative worse. Trivial: the mean of the training data, or the first value held, "
+            "whichever is nearer; it knows nothing of the model."
         ],
-        highlights=[
-            reports.Highlight("model", lambda m: m == "identified", "good", whole_row=True)
-        ],
+        highlights=[reports.Highlight("remark", bool, "serious")],
     )
-    return reports.Section("Scores", content=[table])
+    return reports.Section("Scores", "scores", content=[table])
+
+
+def _percent(value: Any) -> str:
+    return f"{value:.2f}"
 
 
 def _identifiability(summary: dict[str, Any]) -> reports.Section:
     found = summary["identifiability"]
-    content: list[Any] = [reports.Text(s) for s in found["sentences"]]
+    content: list[Any] = [reports.Text(_sentence(s)) for s in found["sentences"]]
     content.append(
         reports.bar_figure(
             [str(i + 1) for i in range(len(found["singular_values"]))],
@@ -269,7 +324,12 @@ def _identifiability(summary: dict[str, Any]) -> reports.Section:
                 caption="Relative change of each parameter along the direction.",
             )
         )
-    return reports.Section("Identifiability", content=content)
+    return reports.Section("Identifiability", "identifiability", content=content)
+
+
+def _sentence(text: str) -> str:
+    """Text with a capital letter and a full stop."""
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _residuals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
@@ -292,7 +352,7 @@ def _residuals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> r
                     columns=2,
                 )
             )
-    return reports.Section("Residuals", content=content)
+    return reports.Section("Residuals", "residuals", content=content)
 
 
 def _autocorrelation(error: np.ndarray, lags: int = 60) -> np.ndarray:
@@ -318,6 +378,7 @@ def _cross_validation(summary: dict[str, Any]) -> reports.Section:
     ]
     return reports.Section(
         "Cross-validation",
+        "cross-validation",
         content=[reports.Table(["held out", "error fitted", "error held out", *names], rows)],
     )
 
@@ -354,7 +415,7 @@ def _course(summary: dict[str, Any]) -> reports.Section:
             f"{stats.get('failed_evaluations', 0)} of them failed. {summary['advice']}"
         )
     )
-    return reports.Section("Course", content=content)
+    return reports.Section("Course", "course", content=content)
 
 
 def _quality(summary: dict[str, Any]) -> reports.Section:
@@ -363,7 +424,7 @@ def _quality(summary: dict[str, Any]) -> reports.Section:
     for name, report in summary["quality"].items():
         findings = [(tone[f["severity"]], f["sentence"]) for f in report["findings"]]
         content.append(reports.Group(name, reports.Findings(findings, empty="No complaint.")))
-    return reports.Section("Data quality", content=content)
+    return reports.Section("Data quality", "data-quality", content=content)
 
 
 def save_path_of(path: str | Path) -> Path:

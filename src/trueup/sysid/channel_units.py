@@ -1,0 +1,75 @@
+"""SI units of the signals that a model predicts."""
+
+from collections.abc import Sequence
+
+import mujoco
+
+_S = mujoco.mjtSensor
+_ANGLE_OR_LENGTH = {
+    int(_S.mjSENS_JOINTPOS): ("rad", "m"),
+    int(_S.mjSENS_JOINTVEL): ("rad/s", "m/s"),
+}
+_FORCE = (int(_S.mjSENS_JOINTACTFRC), int(_S.mjSENS_JOINTLIMITFRC))
+_FIXED = {
+    int(_S.mjSENS_ACCELEROMETER): "m/s^2",
+    int(_S.mjSENS_VELOCIMETER): "m/s",
+    int(_S.mjSENS_GYRO): "rad/s",
+    int(_S.mjSENS_FORCE): "N",
+    int(_S.mjSENS_TOUCH): "N",
+    int(_S.mjSENS_TORQUE): "N m",
+    int(_S.mjSENS_RANGEFINDER): "m",
+    int(_S.mjSENS_TENDONPOS): "m",
+    int(_S.mjSENS_TENDONVEL): "m/s",
+    int(_S.mjSENS_BALLANGVEL): "rad/s",
+    int(_S.mjSENS_FRAMEPOS): "m",
+    int(_S.mjSENS_FRAMELINVEL): "m/s",
+    int(_S.mjSENS_FRAMEANGVEL): "rad/s",
+    int(_S.mjSENS_FRAMELINACC): "m/s^2",
+    int(_S.mjSENS_FRAMEANGACC): "rad/s^2",
+    int(_S.mjSENS_SUBTREECOM): "m",
+    int(_S.mjSENS_SUBTREELINVEL): "m/s",
+}
+
+
+def signal_units(models: Sequence[mujoco.MjModel], signals: Sequence[str]) -> tuple[str, ...]:
+    """Unit of each signal, or the empty string where it is not known.
+
+    Args:
+      models: models, of which the first that has a signal counts.
+      signals: names: sensors, or joints with ``_qpos`` and ``_qvel``.
+    """
+    return tuple(next((u for m in models if (u := _unit(m, s))), "") for s in signals)
+
+
+def _unit(model: mujoco.MjModel, signal: str) -> str:
+    sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, signal)
+    if sensor >= 0:
+        return _of_sensor(model, sensor)
+    for suffix, units in (("_qpos", ("rad", "m")), ("_qvel", ("rad/s", "m/s"))):
+        if signal.endswith(suffix):
+            name = signal.removesuffix(suffix)
+            joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+            if joint >= 0:
+                return _by_joint(model, joint, units)
+    return ""
+
+
+def _of_sensor(model: mujoco.MjModel, sensor: int) -> str:
+    kind, element = int(model.sensor_type[sensor]), int(model.sensor_objid[sensor])
+    if kind in _ANGLE_OR_LENGTH:
+        return _by_joint(model, element, _ANGLE_OR_LENGTH[kind])
+    if kind in _FORCE:
+        return _by_joint(model, element, ("N m", "N"))
+    on_joint = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    if kind == int(_S.mjSENS_ACTUATORFRC) and int(model.actuator_trntype[element]) in on_joint:
+        # a gear that is not 1 makes the actuator's force another quantity than the joint's torque
+        if float(model.actuator_gear[element, 0]) == 1.0:
+            return _by_joint(model, int(model.actuator_trnid[element, 0]), ("N m", "N"))
+        return ""
+    return _FIXED.get(kind, "")
+
+
+def _by_joint(model: mujoco.MjModel, joint: int, units: tuple[str, str]) -> str:
+    """The first unit for a hinge, the second for a slide."""
+    kinds = {int(mujoco.mjtJoint.mjJNT_HINGE): units[0], int(mujoco.mjtJoint.mjJNT_SLIDE): units[1]}
+    return kinds.get(int(model.jnt_type[joint]), "")
