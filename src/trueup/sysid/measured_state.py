@@ -27,6 +27,8 @@ class StateColumns:
     """Index into qvel -> column."""
     position_of_velocity: dict[int, int]
     """Index into qvel -> index into qpos of the same scalar joint."""
+    from_sensors: frozenset[int] = frozenset()
+    """Columns that a sensor of the model gives; the others are states."""
 
     def missing(self, model: mujoco.MjModel) -> list[str]:
         """Scalar joints whose position was not measured, by name."""
@@ -47,6 +49,7 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
     velocities: dict[int, int] = {}
     qpos, qvel, _, _ = state_mappings(model)
     scalar = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
+    sensors: set[int] = set()
     twin = {int(model.jnt_dofadr[j]): int(model.jnt_qposadr[j]) for j in scalar}
     for name, (kind, columns) in (recorded.signal_mapping or {}).items():
         if kind is SignalType.MjStateQPos:
@@ -58,11 +61,12 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
             sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
             kind_of_sensor = int(model.sensor_type[sensor])
             joint = int(model.sensor_objid[sensor])
+            sensors.update(map(int, columns))
             if kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTPOS):
                 positions[int(model.jnt_qposadr[joint])] = int(columns[0])
             elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
                 velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
-    return StateColumns(positions, velocities, twin)
+    return StateColumns(positions, velocities, twin, frozenset(sensors))
 
 
 def measured_state(
@@ -72,6 +76,7 @@ def measured_state(
     time: float,
     half_width: float,
     base: np.ndarray | None = None,
+    sensor_lag: float = 0.0,
 ) -> np.ndarray:
     """State vector ``mjSTATE_FULLPHYSICS`` at an instant.
 
@@ -82,6 +87,7 @@ def measured_state(
       time: the instant [s].
       half_width: half width of the local fit [s]; widened until it holds five samples.
       base: state that gives what was not measured; the model's defaults where None.
+      sensor_lag: how late sensors are labelled [s]: a time step by the toolbox's convention.
     """
     data = mujoco.MjData(model)
     spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -91,6 +97,11 @@ def measured_state(
     unmeasured = with_start_time(model, unmeasured if base is None else base, time)
     mujoco.mj_setState(model, data, unmeasured, spec)
     value, slope = local_fit(recorded.times, recorded.data, time, half_width)
+    if sensor_lag and columns.from_sensors:
+        late = sorted(columns.from_sensors)
+        value[late], slope[late] = local_fit(
+            recorded.times, recorded.data[:, late], time + sensor_lag, half_width
+        )
     for address, column in columns.positions.items():
         data.qpos[address] = value[column]
     for dof in range(model.nv):

@@ -43,6 +43,12 @@ class ObservationSettings:
     state_smoothing: float = 0.02
     """Half width [s] of the local fit that gives a window its initial state."""
 
+    def __post_init__(self):
+        for kind, given in (("weights", self.weights), ("noise", self.noise)):
+            for signal, value in given.items():
+                if not np.isfinite(value) or value < 0 or (kind == "noise" and value == 0):
+                    raise SignalError(f"{kind} of {signal!r} has to be positive, got {value}")
+
 
 @dataclass(frozen=True)
 class ObservedSequence:
@@ -300,13 +306,11 @@ def check_signal_settings(settings: ObservationSettings, compared: Sequence[str]
       compared: signals that are compared in any sequence.
 
     Raises:
-      SignalError: an unknown signal, or a value out of range.
+      SignalError: an unknown signal.
     """
     known = {*compared, *(s for s, w in settings.weights.items() if w == 0)}
     for kind, given in (("weights", settings.weights), ("noise", settings.noise)):
-        for signal, value in given.items():
-            if not np.isfinite(value) or value < 0 or (kind == "noise" and value == 0):
-                raise SignalError(f"{kind} of {signal!r} has to be positive, got {value}")
+        for signal in given:
             if signal not in known:
                 raise SignalError(
                     f"{kind} names {signal!r}, which is not compared; compared are "

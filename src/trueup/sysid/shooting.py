@@ -60,7 +60,13 @@ def cut_windows(
         state = segment.initial_state
         if first:
             state = measured_state(
-                model, trajectory.sensordata, columns, start, settings.state_smoothing, state
+                model,
+                trajectory.sensordata,
+                columns,
+                start,
+                settings.state_smoothing,
+                state,
+                0.0 if settings.exact_sensor_times else timestep,
             )
         piece = Segment(
             start,
