@@ -9,6 +9,7 @@ from trueup import reports
 from trueup.errors import ReportError
 from trueup.reports._palette import DARK, LIGHT
 from trueup.reports._rendering import Context, json_for_script
+from trueup.reports.figure import short_names
 
 TIMES = np.arange(5000) / 100
 
@@ -71,6 +72,39 @@ def test_other_traces_take_turns_and_keep_their_colour():
     panels = [reports.Panel(str(k), traces=[trace(n, "other")]) for k, n in enumerate(names)]
     colours = [plot.data[0]["line"]["color"] for plot in reports.time_series_figure(panels).plots]
     assert colours == ["@series-1", "@series-2", "@series-1"]
+
+
+def test_other_traces_avoid_the_colours_of_roles_and_repeat_with_a_dash():
+    figure = reports.time_series_figure(
+        [
+            reports.Panel(
+                "a", traces=[trace("fit", "fitted"), *(trace(str(k), "other") for k in range(7))]
+            )
+        ]
+    )
+    lines = [t["line"] for t in figure.plots[0].data]
+    drawn = {(LIGHT[line["color"][1:]], line.get("dash")) for line in lines}
+    assert len(drawn) == 8
+
+
+def test_shortened_names_stay_different():
+    names = [
+        f"ur10e/{joint}_joint_{quantity}"
+        for joint in ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+        for quantity in ("armature", "damping", "frictionloss")
+    ]
+    short = short_names(names, 20)
+    assert len(set(short)) == len(names)
+    assert max(map(len, short)) <= 20
+    assert short_names(["a", "b"], 20) == ["a", "b"]
+    assert short_names([], 20) == []
+    assert len(short_names(["x" * 99], 10)[0]) == 10
+
+
+def test_long_names_lay_bars_down():
+    names = [f"a rather long name {k}" for k in range(4)]
+    assert "orientation" in reports.bar_figure(names, np.ones(4), label="x").plots[0].data[0]
+    assert "orientation" not in reports.bar_figure(None, np.ones(9), label="x").plots[0].data[0]
 
 
 def test_held_commands_are_drawn_as_steps():
@@ -280,7 +314,7 @@ def contrast(one: str, other: str) -> float:
         return linear @ [0.2126, 0.7152, 0.0722]
 
     low, high = sorted([luminance(one), luminance(other)])
-    return (high + 0.05) / (low + 0.05)
+    return float((high + 0.05) / (low + 0.05))
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])

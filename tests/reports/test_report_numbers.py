@@ -22,6 +22,7 @@ from trueup.reports.numbers import rounded_significant, rounded_to_span
         (1 / 3, "0.33333"),
         (1.5e-9, "1.5e-09"),
         (123456.7, "123457"),
+        (2e7, "2e+07"),
         (-0.0, "0"),
         (math.inf, "∞"),
         (-math.inf, "-∞"),
@@ -60,7 +61,9 @@ def test_rounding_to_span_is_invisible(values):
 
 def test_epoch_times_keep_their_steps():
     times = 1.7e9 + np.arange(100) / 1000
-    np.testing.assert_allclose(np.diff(rounded_to_span(times)), 1e-3, atol=2e-6)
+    np.testing.assert_allclose(
+        np.diff(np.array(rounded_to_span(times), dtype=float)), 1e-3, atol=2e-6
+    )
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20))

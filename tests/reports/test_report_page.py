@@ -13,7 +13,7 @@ from trueup.errors import ReportError
 from trueup.reports.page import anchor_from
 
 EVIL = "<script>alert('x')</script>&\"'"
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"wbr", "meta", "link", "br", "img", "input", "hr"}
 
 
 class Outline(HTMLParser):
@@ -99,7 +99,8 @@ def everything(name: str) -> reports.Page:
 
 
 def test_a_name_that_looks_like_html_is_harmless():
-    plain, evil = outline(everything("plain").html()), outline(everything(EVIL).html())
+    plain = outline(everything("x" * len(EVIL)).html())
+    evil = outline(everything(EVIL).html())
     assert [tag for tag, _ in evil.elements] == [tag for tag, _ in plain.elements]
     keys = [sorted(attributes) for _, attributes in plain.elements]
     assert [sorted(attributes) for _, attributes in evil.elements] == keys

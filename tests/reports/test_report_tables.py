@@ -124,3 +124,8 @@ def test_groups_fold_and_rows_wrap():
     assert '<details class="fold" open>' in shown(reports.Group("g", "text", collapsed=False))
     assert "--minimum: 200px" in shown(reports.Row(["a", "b"], 200))
     assert shown(reports.Text("one\n\ntwo")).count("<p") == 2
+
+
+def test_long_names_may_break_without_changing():
+    html = shown(reports.Table(["name"], [["left_knee/damping.<x>"]]))
+    assert cells(html) == [("long", "left_<wbr>knee/<wbr>damping.&lt;x&gt;")]

@@ -1,6 +1,7 @@
 """From parts to HTML: the template environment and what a part may ask of the page."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -89,13 +90,15 @@ def environment() -> "Environment":
     """Return the template environment: everything is escaped, unknown names are errors."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader("trueup.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["breakable"] = breakable
+    return made
 
 
 @lru_cache(maxsize=8)
@@ -105,6 +108,17 @@ def asset(name: str) -> "Markup":
 
     folder = resources.files("trueup.reports") / "assets"
     return Markup((folder / name).read_text(encoding="utf-8"))
+
+
+def breakable(text: object) -> "Markup":
+    """Return text, escaped, that may go on in the next line after ``_``, ``/`` and ``.``.
+
+    Copying it gives the text unchanged.
+    """
+    from markupsafe import Markup, escape
+
+    escaped = str(escape(text))
+    return Markup(re.sub(r"(?<=\w)([_/.])(?=\w)", r"\1<wbr>", escaped))
 
 
 def json_for_script(value: object) -> "Markup":

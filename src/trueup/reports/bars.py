@@ -14,11 +14,12 @@ from trueup.reports.figure import (
     axis_title,
     checked_names,
     plotly_text,
-    shortened,
+    short_names,
 )
 from trueup.reports.numbers import format_number, rounded_significant, rounded_to_span
 
 _ROW_HEIGHT = 28
+_LETTERS_ABREAST = 48
 
 
 def bar_figure(
@@ -33,7 +34,7 @@ def bar_figure(
     threshold_label: str = "",
     title: str = "",
     caption: str = "",
-    horizontal: bool = False,
+    horizontal: bool | None = None,
     height: int = 240,
 ) -> Figure:
     """Return one bar a value.
@@ -50,7 +51,7 @@ def bar_figure(
         threshold_label: what the line means.
         title: heading.
         caption: small print.
-        horizontal: bars lie, with room for long names.
+        horizontal: bars lie, with room for long names; ``None``: if the names need it.
         height: height of standing bars [pixels]; lying bars take 28 pixels each.
 
     Raises:
@@ -62,6 +63,8 @@ def bar_figure(
     if names is None:
         names = [str(number) for number in range(1, bars.size + 1)]
     names = checked_names(names, bars.size, "bars")
+    if horizontal is None:
+        horizontal = bars.size * max(map(len, names)) > _LETTERS_ABREAST
     drawable = np.where(bars > 0, bars, np.nan) if log else bars
     lengths = rounded_significant(drawable) if log else rounded_to_span(drawable)
     low = np.zeros(bars.size, bool) if threshold is None else ~(bars >= threshold)
@@ -81,7 +84,7 @@ def bar_figure(
     name_axis: Json = {
         "title": axis_title(name_label),
         "tickvals": positions,
-        "ticktext": [plotly_text(shortened(name, 34)) for name in names],
+        "ticktext": [plotly_text(name) for name in short_names(names, 34)],
         "showgrid": False,
         "zeroline": False,
     }
@@ -100,7 +103,7 @@ def bar_figure(
     layout["annotations"] = _not_drawable(names, bars, drawable, horizontal)
     narrow = {
         f"{'yaxis' if horizontal else 'xaxis'}.ticktext": [
-            plotly_text(shortened(name, 16)) for name in names
+            plotly_text(name) for name in short_names(names, 20)
         ]
     }
     legend: tuple[LegendEntry, ...] = ()
@@ -190,14 +193,14 @@ def _direction_plot(names: list[str], row: np.ndarray, title: str, smallest: flo
         },
         "yaxis": {
             "tickvals": list(range(len(order))),
-            "ticktext": [plotly_text(shortened(name, 34)) for name in shown_names],
+            "ticktext": [plotly_text(name) for name in short_names(shown_names, 34)],
             "range": [len(order) - 0.4, -0.6],
             "showgrid": False,
             "zeroline": False,
             "automargin": True,
         },
     }
-    narrow = {"yaxis.ticktext": [plotly_text(shortened(name, 16)) for name in shown_names]}
+    narrow = {"yaxis.ticktext": [plotly_text(name) for name in short_names(shown_names, 20)]}
     described = "; ".join(f"{n} {t}" for n, t in zip(shown_names, texts))
     height = 62 + _ROW_HEIGHT * len(order)
     return Plot([trace], layout, title, height, narrow, description=f"direction: {described}")

@@ -139,12 +139,29 @@ def plotly_text(text: object) -> str:
     return escaped.replace("\n", " ")
 
 
-def shortened(text: str, length: int) -> str:
-    """Return ``text`` cut in its middle to ``length`` characters: both ends tell names apart."""
-    if len(text) <= length:
-        return text
-    tail = (length - 1) // 2
-    return f"{text[: length - 1 - tail]}…{text[len(text) - tail :]}"
+def short_names(names: Sequence[str], length: int) -> list[str]:
+    """Return names cut to ``length`` characters so that as many as possible stay different.
+
+    What all names begin with, up to a separator, goes first; then each long name loses its middle,
+    at the place that keeps most of them apart.
+    """
+    if max(map(len, names), default=0) <= length:
+        return list(names)
+    first, last = min(names), max(names)
+    same = next((k for k, (a, b) in enumerate(zip(first, last)) if a != b), len(first))
+    prefix = first[:same] if first != last else ""
+    start = max(prefix.rfind(separator) + 1 for separator in "/._ ")
+    shorter = [name[start:] for name in names]
+    best: list[str] = []
+    for head in sorted(range(length), key=lambda head: abs(head - length // 2)):
+        tail = length - 1 - head
+        cut = [
+            name if len(name) <= length else f"{name[:head]}…{name[len(name) - tail :]}"
+            for name in shorter
+        ]
+        if len(set(cut)) > len(set(best)):
+            best = cut
+    return best
 
 
 def axis_title(label: str, unit: str = "") -> Json:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import ReportError
-from trueup.reports.figure import Figure, Json, Plot, checked_names, plotly_text, shortened
+from trueup.reports.figure import Figure, Json, Plot, checked_names, plotly_text, short_names
 from trueup.reports.numbers import format_number, rounded_to_span
 
 _NUMBERS_UP_TO = 14
@@ -81,13 +81,13 @@ def heatmap_figure(
             "nticks": 5,
         },
     }
-    numbered = [f"{name}  {number}" for number, name in enumerate(names, start=1)]
+    wide_names, narrow_names = short_names(names, 32), short_names(names, 14)
     column_texts = [str(n) for n in range(1, columns + 1)] if square else across
     layout: Json = {
         "hovermode": "closest",
         "xaxis": {
             "tickvals": list(range(columns)),
-            "ticktext": [plotly_text(shortened(text, 14)) for text in column_texts],
+            "ticktext": [plotly_text(text) for text in short_names(column_texts, 14)],
             "range": [-0.5, columns - 0.5],
             "side": "top",
             "showgrid": False,
@@ -96,7 +96,7 @@ def heatmap_figure(
         },
         "yaxis": {
             "tickvals": list(range(rows)),
-            "ticktext": [plotly_text(shortened(text, 34)) for text in numbered],
+            "ticktext": _numbered(wide_names),
             "range": [rows - 0.5, -0.5],
             "showgrid": False,
             "zeroline": False,
@@ -106,10 +106,7 @@ def heatmap_figure(
         "annotations": _numbers(values, low, high) if columns <= _NUMBERS_UP_TO else [],
     }
     narrow: Json = {
-        "yaxis.ticktext": [
-            plotly_text(f"{shortened(name, 11)}  {number}")
-            for number, name in enumerate(names, start=1)
-        ],
+        "yaxis.ticktext": _numbered(narrow_names),
         "annotations": _numbers(values, low, high) if columns <= _NUMBERS_UP_TO // 2 else [],
         "data.showscale": False,
     }
@@ -118,6 +115,10 @@ def heatmap_figure(
     return Figure(
         (Plot([trace], layout, "", height, narrow, description=described),), (), title, caption
     )
+
+
+def _numbered(names: list[str]) -> list[str]:
+    return [plotly_text(f"{name}  {number}") for number, name in enumerate(names, start=1)]
 
 
 def _numbers(values: np.ndarray, low: float, high: float) -> list[Json]:

@@ -14,12 +14,16 @@ from trueup.reports.figure import (
     Plot,
     checked_names,
     plotly_text,
-    shortened,
+    short_names,
 )
 from trueup.reports.numbers import broadcast, format_interval, format_number, rounded_to_span
 
+# An entry that is None is as good as one that is NaN: there is nothing to show.
+Numbers = ArrayLike | Sequence[float | None]
+
 _ROW_HEIGHT = 56
 _AT_BOUND = 1e-3
+_INK = {"color": "@ink"}
 _OVERHANG = 0.012
 
 
@@ -44,13 +48,13 @@ def interval_figure(
     names: Sequence[str],
     values: ArrayLike,
     *,
-    half_widths: ArrayLike | None = None,
-    low: ArrayLike | None = None,
-    high: ArrayLike | None = None,
-    lower: ArrayLike | None = None,
-    upper: ArrayLike | None = None,
-    initial: ArrayLike | None = None,
-    nominal: ArrayLike | None = None,
+    half_widths: Numbers | None = None,
+    low: Numbers | None = None,
+    high: Numbers | None = None,
+    lower: Numbers | None = None,
+    upper: Numbers | None = None,
+    initial: Numbers | None = None,
+    nominal: Numbers | None = None,
     units: Sequence[str] | str = "",
     log: bool | Sequence[bool] = False,
     title: str = "",
@@ -117,7 +121,7 @@ def interval_figure(
     return Figure((_plot(rows),), _legend(rows), title, caption)
 
 
-def _column(name: str, array: ArrayLike | None, count: int) -> np.ndarray:
+def _column(name: str, array: Numbers | None, count: int) -> np.ndarray:
     if array is None:
         return np.full(count, np.nan)
     column = np.array([np.nan if v is None else v for v in np.ravel(array)], dtype=float)  # type: ignore[arg-type]
@@ -251,7 +255,7 @@ def _plot(rows: list[_Row]) -> Plot:
         "xaxis": {"range": [-0.014, 1.014], "visible": False},
         "yaxis": {"range": [count - 0.35, -0.72], "visible": False},
         "shapes": shapes,
-        "annotations": _annotations(rows, 60, wide=True),
+        "annotations": _annotations(rows, wide=True),
     }
     described = "; ".join(f"{row.name} {row.text} {row.remark}".strip() for row in rows)
     return Plot(
@@ -259,7 +263,7 @@ def _plot(rows: list[_Row]) -> Plot:
         layout,
         "",
         14 + _ROW_HEIGHT * count,
-        {"annotations": _annotations(rows, 18, wide=False)},
+        {"annotations": _annotations(rows, wide=False)},
         description=described,
     )
 
@@ -292,35 +296,28 @@ def _line(
     }
 
 
-def _annotations(rows: list[_Row], name_length: int, *, wide: bool) -> list[Json]:
+def _annotations(rows: list[_Row], *, wide: bool) -> list[Json]:
+    """Return the texts of the rows: name and value above the track, the bounds below its ends.
+
+    On a phone the line above holds name and remark, the value stands between the bounds.
+    """
+    names = short_names([row.name for row in rows], 60 if wide else 32)
     annotations: list[Json] = []
-    for k, row in enumerate(rows):
-        text = f"{row.text} · {row.remark}" if row.remark and wide else row.text
-        colour = "@warning" if row.remark else "@muted"
+    for k, (row, name) in enumerate(zip(rows, names)):
         above: Json = {"y": k, "yshift": 19, "showarrow": False}
-        below: Json = {
-            "y": k,
-            "yshift": -13,
-            "showarrow": False,
-            "font": {"size": 10, "color": "@muted"},
-        }
-        annotations += [
-            above
-            | {
-                "x": 0,
-                "xanchor": "left",
-                "text": plotly_text(shortened(row.name, name_length)),
-                "font": {"color": "@ink", "size": 13},
-            },
-            above
-            | {"x": 1, "xanchor": "right", "text": plotly_text(text), "font": {"color": colour}},
-            below | {"x": 0, "xanchor": "left", "text": row.track_texts[0]},
-            below | {"x": 1, "xanchor": "right", "text": row.track_texts[1]},
+        below: Json = {"y": k, "yshift": -14, "showarrow": False}
+        colour = {"color": "@warning" if row.remark else "@muted"}
+        small = {"size": 10, "color": "@muted"}
+        value = " · ".join(filter(None, (row.text, row.remark))) if wide else row.remark
+        texts = [
+            above | {"x": 0, "xanchor": "left", "text": name, "font": {"size": 13, **_INK}},
+            above | {"x": 1, "xanchor": "right", "text": value, "font": colour},
+            below | {"x": 0, "xanchor": "left", "text": row.track_texts[0], "font": small},
+            below | {"x": 1, "xanchor": "right", "text": row.track_texts[1], "font": small},
         ]
         if not wide:
-            annotations.append(
-                below | {"x": 0.5, "text": row.remark, "font": {"size": 10, "color": colour}}
-            )
+            texts.append(below | {"x": 0.5, "text": row.text, "font": colour})
+        annotations += [text | {"text": plotly_text(text["text"])} for text in texts]
     return [annotation for annotation in annotations if annotation["text"]]
 
 

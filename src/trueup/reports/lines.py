@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import ReportError
 from trueup.reports.figure import Figure, Json, Plot, axis_title
-from trueup.reports.traces import Trace, colour_tokens, drawing_order, legend_for, line_json
+from trueup.reports.traces import Trace, drawing_order, legend_for, line_json, looks
 
 _MARKERS_UP_TO = 60
 
@@ -55,9 +55,9 @@ def line_figure(
     shown = [_drawable(curve, log_x, log_y) for curve in curves]
     if markers is None:
         markers = max(np.size(curve.values) for curve in shown) <= _MARKERS_UP_TO
-    tokens = colour_tokens(shown)
+    styles = looks(shown)
     data = [
-        line_json(curve, tokens[curve.group], log_x=log_x, log_y=log_y, markers=markers)
+        line_json(curve, styles[curve.group], log_x=log_x, log_y=log_y, markers=markers)
         for curve in drawing_order(shown)
     ]
     layout: Json = {
@@ -72,7 +72,7 @@ def line_figure(
     plot = Plot(
         data, layout, "", height, zoom=True, description=f"{y_label} over {x_label}: {names}"
     )
-    legend = legend_for(shown, tokens) if len({c.group for c in shown}) > 1 else ()
+    legend = legend_for(shown, styles) if len({c.group for c in shown}) > 1 else ()
     return Figure((plot,), legend, title, caption)
 
 

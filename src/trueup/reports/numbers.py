@@ -30,7 +30,7 @@ def format_number(value: object, digits: int = 5) -> str:
     if math.isinf(number):
         return "∞" if number > 0 else "-∞"
     text = f"{number:.{digits}g}"
-    if "e" in text and 1e5 <= abs(number) < 1e7:
+    if "e" in text and 1 <= abs(number) < 1e7:
         return f"{number:.0f}"
     return "0" if text in ("-0", "0") else text
 
@@ -70,8 +70,11 @@ def rounded_to_span(values: ArrayLike, digits: int = _SPAN_DIGITS) -> list[float
         return [None] * array.size
     low, high = float(array[finite].min()), float(array[finite].max())
     reference = high - low or abs(high)
+    # Rounding scales by a power of ten, which has to be a number as well.
+    if 0 < reference < 1e-290 or not math.isfinite(reference):
+        return _json_numbers(array, finite)
     decimals = 0 if reference == 0 else digits - math.floor(math.log10(reference))
-    return _json_numbers(np.round(array, min(max(decimals, -300), 300)), finite)
+    return _json_numbers(np.round(array, decimals), finite)
 
 
 def rounded_significant(values: ArrayLike, digits: int = 6) -> list[float | int | None]:

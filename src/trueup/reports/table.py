@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-_LONG_TEXT = 36
+_LONG_TEXT, _LONG_NAME = 36, 17
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,13 @@ class _ShownCell:
 
     @property
     def css_class(self) -> str:
-        long = isinstance(self.content, str) and len(self.content) > _LONG_TEXT
-        names = ("right" * self.right, f"tone-{self.tone}" if self.tone else "", "text-cell" * long)
+        length = len(self.content) if isinstance(self.content, str) else 0
+        names = (
+            "right" * self.right,
+            f"tone-{self.tone}" if self.tone else "",
+            "text-cell" * (length > _LONG_TEXT),
+            "long" * (length > _LONG_NAME),
+        )
         return " ".join(name for name in names if name)
 
 

@@ -7,7 +7,7 @@ from trueup.errors import ReportError
 from trueup.reports.decimation import POINTS_PER_TRACE
 from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title, plotly_text
 from trueup.reports.numbers import rounded_to_span
-from trueup.reports.traces import Trace, colour_tokens, drawing_order, legend_for, line_json
+from trueup.reports.traces import Look, Trace, drawing_order, legend_for, line_json, looks
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ def time_series_figure(
     if not panels:
         raise ReportError("a figure of signals needs at least one panel")
     everything = [t for p in panels for t in (*p.main_traces(), *p.residual_traces())]
-    tokens = colour_tokens(everything)
+    styles = looks(everything)
     plots = [
         _panel_plot(
-            panel, tokens, (*spans, *panel.spans), time_label, time_unit, height, residual_height
+            panel, styles, (*spans, *panel.spans), time_label, time_unit, height, residual_height
         )
         for panel in panels
     ]
-    legend = legend_for(everything, tokens)
+    legend = legend_for(everything, styles)
     labels = {s.label for p in panels for s in (*spans, *p.spans) if s.label}
     legend += tuple(LegendEntry(label, "shade", "area") for label in sorted(labels))
     if caption is None:
@@ -107,7 +107,7 @@ def time_series_figure(
 
 def _panel_plot(
     panel: Panel,
-    tokens: dict[str, str],
+    styles: dict[str, Look],
     spans: Sequence[Span],
     time_label: str,
     time_unit: str,
@@ -115,8 +115,8 @@ def _panel_plot(
     residual_height: int,
 ) -> Plot:
     main, residuals = panel.main_traces(), panel.residual_traces()
-    data = [line_json(trace, tokens[trace.group]) for trace in drawing_order(main)]
-    data += [line_json(trace, tokens[trace.group], axis="y2") for trace in drawing_order(residuals)]
+    data = [line_json(trace, styles[trace.group]) for trace in drawing_order(main)]
+    data += [line_json(trace, styles[trace.group], axis="y2") for trace in drawing_order(residuals)]
     bottom = 46  # room for the ticks and the title of the time axis [pixels]
     total = height + bottom
     layout: Json = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import ReportError, did_you_mean, listing
-from trueup.reports._palette import OTHER_SERIES
+from trueup.reports._palette import LIGHT, OTHER_SERIES
 from trueup.reports.decimation import decimate
 from trueup.reports.figure import Json, LegendEntry, plotly_text
 from trueup.reports.numbers import rounded_significant, rounded_to_span
@@ -62,19 +62,34 @@ class Trace:
         return f"{self.style}:{self.name}"
 
 
-def colour_tokens(traces: Sequence[Trace]) -> dict[str, str]:
-    """Return the palette token of each trace group; the groups of style "other" take turns."""
-    tokens: dict[str, str] = {}
+@dataclass(frozen=True)
+class Look:
+    """How the traces of one group are drawn: a token of the palette and a dash."""
+
+    token: str
+    dash: str = ""
+
+
+def looks(traces: Sequence[Trace]) -> dict[str, Look]:
+    """Return how each trace group is drawn.
+
+    The groups of style "other" take turns with the colours that no role in the figure has, then
+    once more with another dash.
+    """
+    roles = {LIGHT[trace.style] for trace in traces if trace.style != "other"}
+    free = [token for token in OTHER_SERIES if LIGHT[token] not in roles]
+    result: dict[str, Look] = {}
     others = 0
     for trace in traces:
-        if trace.group in tokens:
+        if trace.group in result:
             continue
         if trace.style == "other":
-            tokens[trace.group] = OTHER_SERIES[others % len(OTHER_SERIES)]
+            turn, colour = divmod(others, len(free))
+            result[trace.group] = Look(free[colour], ("", "dash", "dot")[turn % 3])
             others += 1
         else:
-            tokens[trace.group] = trace.style
-    return tokens
+            result[trace.group] = Look(trace.style, _DASHES.get(trace.style, ""))
+    return result
 
 
 def drawing_order(traces: Sequence[Trace]) -> list[Trace]:
@@ -84,7 +99,7 @@ def drawing_order(traces: Sequence[Trace]) -> list[Trace]:
 
 def line_json(
     trace: Trace,
-    token: str,
+    look: Look,
     *,
     log_x: bool = False,
     log_y: bool = False,
@@ -93,9 +108,9 @@ def line_json(
 ) -> Json:
     """Return a trace as plotly.js takes it: decimated, rounded, coloured by its role."""
     times, values = decimate(trace.times, trace.values)
-    line: Json = {"color": f"@{token}", "width": _WIDTHS.get(trace.style, 1.5)}
-    if trace.style in _DASHES:
-        line["dash"] = _DASHES[trace.style]
+    line: Json = {"color": f"@{look.token}", "width": _WIDTHS.get(trace.style, 1.5)}
+    if look.dash:
+        line["dash"] = look.dash
     if trace.step:
         line["shape"] = "hv"
     result: Json = {
@@ -108,17 +123,17 @@ def line_json(
         "line": line,
     }
     if markers:
-        result["marker"] = {"size": 5, "color": f"@{token}"}
+        result["marker"] = {"size": 5, "color": f"@{look.token}"}
     if axis != "y":
         result["yaxis"] = axis
     return result
 
 
-def legend_for(traces: Sequence[Trace], tokens: dict[str, str]) -> tuple[LegendEntry, ...]:
+def legend_for(traces: Sequence[Trace], styles: dict[str, Look]) -> tuple[LegendEntry, ...]:
     """Return one legend entry a trace group, in the order given."""
     entries = {
         trace.group: LegendEntry(
-            trace.name, tokens[trace.group], _DASHES.get(trace.style, "line"), trace.group
+            trace.name, styles[trace.group].token, styles[trace.group].dash or "line", trace.group
         )
         for trace in traces
     }
