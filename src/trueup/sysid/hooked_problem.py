@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.errors import FitError, SignalError
+from trueup.errors import FitError, SignalError, TrueupError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem
 from trueup.parameters import ParameterDict
 from trueup.signals import SignalType, TimeSeries
@@ -116,7 +116,7 @@ class HookedProblem(Problem):
                 models = group.build(X, failures)
             for position, trajectory in enumerate(group.trajectories):
                 name = group.names[position] if group.names else ""
-                states = _initial_states(group.variants, self.parameters, X, trajectory, name)
+                states = _initial_states(group.variants, X, trajectory, name)
                 results.append(self._sequence(candidates, models, trajectory, states, failures))
         for result in results:
             result.residuals[list(failures)] = LARGE_RESIDUAL
@@ -278,7 +278,7 @@ def build_with_variants(variants: ModelVariants) -> BuildBatch:
         for i, x in enumerate(X):
             try:
                 compiled.append(variants.model_at(x))
-            except ValueError as error:
+            except (ValueError, TrueupError) as error:
                 failures[i] = f"{variants.name} does not compile: {error}"
                 compiled.append(variants.model)
         return compiled
@@ -305,7 +305,6 @@ def _stopped(rollout: SystemTrajectory) -> bool:
 
 def _initial_states(
     variants: ModelVariants | None,
-    parameters: ParameterDict,
     X: np.ndarray,
     trajectory: SystemTrajectory,
     name: str,
@@ -319,7 +318,7 @@ def _initial_states(
             "state.qvel": 1 + model.nq,
             "state.act": 1 + model.nq + model.nv,
         }
-        for write, values in variants.writes.fields(parameters.value_table(X)):
+        for write, values in variants.field_writes(X):
             if write.field in offsets and write.sequence in ("", name):
                 states[:, offsets[write.field] + write.entries] = values
     return list(states)

@@ -3,7 +3,7 @@
 import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
 import mujoco
@@ -145,7 +145,7 @@ class ResidualFunction:
         """
         # a shallow copy: everything is shared but where the search starts
         found = copy.copy(self._problem(params, self._with(overrides)))
-        found.space = params.space()
+        found.space = replace(found.space, start=params.space().start)
         return found
 
     def _with(self, overrides: dict[str, Any]) -> ResidualSettings:
