@@ -10,6 +10,8 @@ from trueup.sysid.cross_validation import CrossValidation
 from trueup.sysid.problem import GrayBoxProblem
 
 _GRAVITY = ("problem", "warning", "good")
+_POOR_FIT = 30.0  # [%] below which a channel is hardly explained
+_ABOVE_NOISE = 3.0  # error over the given noise, worth a word
 _MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
 
 
@@ -39,6 +41,7 @@ def insights(
         for name in identifiability.no_effect
     ]
     found += [(*f, "parameters") for f in _bounds(problem, solution, assessment)]
+    found += [(*f, "scores") for f in _unexplained(problem, assessment)]
     found += [(*f, "scores") for f in _worse(assessment)]
     if assessment.stability is not None:
         found += [("problem", s, "parameters") for s in assessment.stability.sentences]
@@ -54,6 +57,41 @@ def insights(
         {"severity": severity, "sentence": sentence, "section": section}
         for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
     ]
+
+
+def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[str, str]]:
+    """Channels that the model hardly explains, and errors far above the noise that was given."""
+    out = []
+    row = assessment.scores.row("training", "identified")
+    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT]
+    if poor:
+        shown = ", ".join(f"{c.channel} {c.fit_percent:.3g} %" for c in poor[:4])
+        out.append(
+            (
+                "problem",
+                f"The identified model hardly explains the data it was fitted to (fit of {shown}): "
+                f"something essential is missing or wrong in the model, the columns or the units. "
+                f"The values mean little.",
+            )
+        )
+    noise = getattr(getattr(problem, "settings", None), "noise", None) or {}
+    for c in row.channels:
+        level = noise.get(_signal(c.channel))
+        if level and c.rmse > _ABOVE_NOISE * level:
+            out.append(
+                (
+                    "warning",
+                    f"{c.channel}: the error of the identified model is {c.rmse / level:.3g} times "
+                    f"the noise that was given: the model is wrong by more than noise, or the "
+                    f"noise is larger.",
+                )
+            )
+    return out
+
+
+def _signal(channel: str) -> str:
+    """Signal that a channel such as ``gyro[1]`` belongs to."""
+    return channel.partition("[")[0]
 
 
 def _worse(assessment: Assessment) -> list[tuple[str, str]]:

@@ -88,7 +88,7 @@ def _overview(summary: dict[str, Any]) -> reports.Section:
                 )
             )
     findings = [
-        reports.Finding(_SEVERITY[i["severity"]], i["sentence"], i.get("section", ""))
+        reports.Finding(_SEVERITY[i["severity"]], _sentence(i["sentence"]), i.get("section", ""))
         for i in summary["insights"]
     ]
     return reports.Section(
@@ -188,7 +188,8 @@ def _remark(row: dict[str, Any]) -> str:
     if row["at_bound"]:
         remarks.append("on a bound")
     if not row["determined"]:
-        remarks.append("not determined")
+        fills = np.isfinite([row["low"], row["high"]]).all()
+        remarks.append("not determined" + (": the interval fills the bounds" if fills else ""))
     if row.get("model_error_ratio", 0.0) > 1:
         remarks.append(
             f"held-out data give {row['held_out_value']:.5g}, {row['model_error_ratio']:.1f} times "

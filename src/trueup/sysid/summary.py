@@ -104,7 +104,8 @@ def parameter_rows(
             "target": list(owners[i].targets),
             "log": bool(space.log[i]),
             "at_bound": bool(assessment.at_bound[i]),
-            "determined": name in assessment.identifiability.determined,
+            "determined": name in assessment.identifiability.determined
+            and not (low <= space.lower[i] and high >= space.upper[i]),
         }
         if assessment.stability is not None:
             row["held_out_value"] = assessment.stability.values[i]
