@@ -229,7 +229,7 @@ def _fit(
             verbose=verbose,
         )
     else:
-        from trueup.fitting.scipy_least_squares import scipy_least_squares
+        from trueup.fitting._scipy_least_squares import scipy_least_squares
 
         solution = scipy_least_squares(
             problem, search.settings, parallel=settings["method"] == "scipy_parallel_fd"
