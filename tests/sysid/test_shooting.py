@@ -93,7 +93,7 @@ def _double(n, noise=0.0, seed=0):
 
 
 def test_windows_recover_what_a_chaotic_simulation_cannot():
-    models = _double(4000, noise=1e-3)
+    models = _double(2500, noise=1e-3)
     parameters = ParameterDict()
     parameters.add(Parameter("mass", 0.5, 0.1, 2.0, modifier=_mass))
     long = GrayBoxProblem(parameters, [models])
