@@ -253,7 +253,7 @@ def test_nothing_to_compare_is_refused():
 def test_memory_does_not_grow_with_the_length_of_a_recording():
     """20 candidates x 10 minutes x 1 kHz x 12 channels are 1.15 GB of residuals.
 
-    A twelfth of the time is simulated here; blocks of time hold 64 MB of records whatever the length,
+    A twelfth of the time is simulated here: blocks of time hold 64 MB of records at any length,
     and what does grow with it is the recording itself.
     """
     axes = "".join(

@@ -167,6 +167,7 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
             "(accept: [check name])"
         )
     pieces = _pieces(experiment, recordings, models)
+    _check_states(parameters, [p.name for p in pieces])
     for piece in pieces:
         if not piece.held_out:
             _add_initial_unknowns(experiment, parameters, models[piece.variant], piece)
@@ -216,6 +217,20 @@ def _check_names(recordings: list[LoadedRecording], experiment: Experiment) -> N
                 f"held_out.recordings names {name!r}; recordings are {listing(names)}."
                 f"{did_you_mean(name, names)}"
             )
+
+
+def _check_states(parameters: ParameterDict, sequences: list[str]) -> None:
+    """Raise ExperimentError for an initial state of a sequence that does not exist."""
+    for param in parameters.values():
+        for target in param.targets:
+            kind, _, sequence = target.partition("@")
+            if not kind.startswith("state/") or not sequence:
+                continue
+            if not any(sequence == name or sequence.startswith(f"{name}#") for name in sequences):
+                raise ExperimentError(
+                    f"parameters.{param.name}: {target!r} is the state of {sequence!r}; recordings "
+                    f"are {listing(sequences)}.{did_you_mean(sequence, sequences)}"
+                )
 
 
 def _pieces(

@@ -44,8 +44,8 @@ def build_parameters(
         if param.tied_to is not None:
             if param.tied_to not in parameters:
                 raise ExperimentError(
-                    f"parameters.{param.name}: tied_to {param.tied_to!r} is no parameter; there are "
-                    f"{listing(parameters)}.{did_you_mean(param.tied_to, parameters)}"
+                    f"parameters.{param.name}: tied_to {param.tied_to!r} is no parameter; there "
+                    f"are {listing(parameters)}.{did_you_mean(param.tied_to, parameters)}"
                 )
             parameters.tie_source(param)
     parameters.apply_ties()
@@ -104,7 +104,12 @@ def _value_in_model(
         if part.bounds is None:
             return 0.0
         lower, upper = (np.asarray(b, float) for b in part.bounds)
-        return np.clip(0.0, lower, upper)
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        if part.scale == "log":
+            middle = np.sqrt(np.where(bounded, np.maximum(lower, 0.0) * upper, 1.0))
+        else:
+            middle = np.where(bounded, lower + upper, 0.0) / 2
+        return np.clip(middle, lower, upper)
     first = target if isinstance(target, str) else target[0]
     bounds = part.bounds or (0.0, 0.0)
     size = int(max(np.size(bounds[0]), np.size(bounds[1])))
