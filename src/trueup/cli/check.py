@@ -8,6 +8,9 @@ from trueup.sysid.checks import check_experiment
 from trueup.sysid.experiment_file import load_experiment
 
 
+_MOST = 8  # sentences about identifiability that are shown
+
+
 def run_check(path: Path, output: Output) -> int:
     """Run the command; returns the exit code."""
     result = check_experiment(load_experiment(path), path.parent)
@@ -29,7 +32,10 @@ def _show(result: dict[str, Any], output: Output) -> None:
     for sentence in result["simulation"] or ["no complaint"]:
         output.text(f"  - {sentence}")
     output.text("", "Identifiability at the start values:")
-    for sentence in result["identifiability"]["sentences"]:
-        output.text(f"  {'+' if result['identifiability']['identifiable'] else '!'} {sentence}")
+    found = result["identifiability"]
+    for sentence in found["sentences"][:_MOST]:
+        output.text(f"  {'+' if found['identifiable'] else '!'} {sentence}")
+    if len(found["sentences"]) > _MOST:
+        output.text(f"    and {len(found['sentences']) - _MOST} weaker ones (all with --json)")
     for note in result["notes"]:
         output.text(f"  {note}")

@@ -270,18 +270,17 @@ def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> repo
                 f"worse than {' and '.join(better)}" if better else "",
             ]
         )
-    digits = {"digits": 3}
     table = reports.Table(
         [
             "data",
             "channel",
             "unit",
-            reports.Column("RMSE identified", **digits),
-            reports.Column("RMSE initial", **digits),
-            reports.Column("RMSE trivial", **digits, note="the better of two constants"),
+            reports.Column("RMSE identified", digits=3),
+            reports.Column("RMSE initial", digits=3),
+            reports.Column("RMSE trivial", digits=3, note="the better of two constants"),
             reports.Column("fit", "%", format=_percent),
             reports.Column("VAF", "%", format=_percent),
-            reports.Column("R2", format=lambda value: f"{value:.4f}"),
+            reports.Column("R2", format=_four_places),
             "remark",
         ],
         rows,
@@ -297,6 +296,10 @@ def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> repo
 
 def _percent(value: Any) -> str:
     return f"{value:.2f}"
+
+
+def _four_places(value: Any) -> str:
+    return f"{value:.4f}"
 
 
 def _identifiability(summary: dict[str, Any]) -> reports.Section:
@@ -329,8 +332,8 @@ def _identifiability(summary: dict[str, Any]) -> reports.Section:
 
 
 def _sentence(text: str) -> str:
-    """Text with a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    """Text with a full stop; names at its beginning stay as they are."""
+    return text + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _residuals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:

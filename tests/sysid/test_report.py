@@ -1,0 +1,241 @@
+"""The report of an identification: what it says, how big it is, and that it is the same again."""
+
+import html
+import re
+
+import mujoco
+import numpy as np
+import pytest
+
+from trueup import reports
+from trueup.sysid.assessment import SequenceSignals
+from trueup.sysid.channel_units import signal_units
+from trueup.sysid.outputs import pack_signals
+from trueup.sysid.report import ReportBuilder, _shown, identification_report, save_path_of
+
+CHANNELS = ("angle", "speed")
+
+
+def row(name: str, **changes: object) -> dict[str, object]:
+    values = {
+        "name": name,
+        "parameter": name,
+        "value": 1.0,
+        "low": 0.9,
+        "high": 1.1,
+        "standard_error": 0.05,
+        "start": 0.5,
+        "nominal": 0.5,
+        "lower": 0.0,
+        "upper": 2.0,
+        "unit": "kg",
+        "description": "",
+        "target": [],
+        "log": False,
+        "at_bound": False,
+        "determined": True,
+    }
+    return {**values, **changes}
+
+
+def score(predictor: str, channel: str, rmse: float, part: str = "training") -> dict[str, object]:
+    return {
+        "part": part,
+        "predictor": predictor,
+        "channel": channel,
+        "rmse": rmse,
+        "fit_percent": 100 * (1 - rmse),
+        "vaf": 90.0,
+        "r2": 0.9,
+        "samples": 100,
+    }
+
+
+def summary(**changes: object) -> dict[str, object]:
+    scores = [
+        score(predictor, channel, rmse, part)
+        for part in ("training", "held-out")
+        for channel in CHANNELS
+        for predictor, rmse in (
+            ("identified", 0.01),
+            ("initial", 0.7),
+            ("mean of training", 1.0),
+            ("hold first value", 1.3),
+        )
+    ]
+    return {
+        "name": "arm",
+        "status": "converged",
+        "success": True,
+        "message": "done",
+        "advice": "",
+        "cost": 1.0,
+        "level": 0.95,
+        "parameters": [row("mass"), row("gear")],
+        "fixed": [],
+        "covariance": {
+            "names": ["mass", "gear"],
+            "matrix": np.eye(2),
+            "correlation": np.eye(2),
+            "method": "auto",
+            "reason": "white",
+            "remarks": [],
+        },
+        "identifiability": {
+            "identifiable": True,
+            "singular_values": [2.0, 1.0],
+            "condition": 2.0,
+            "collinearity": {},
+            "sentences": ["every parameter can be determined"],
+            "directions": [],
+            "weak": [],
+            "no_effect": [],
+            "determined": ["mass", "gear"],
+        },
+        "scores": scores,
+        "whiteness": {},
+        "insights": [
+            {"severity": "warning", "sentence": "mass is odd", "section": "parameters"},
+            {"severity": "good", "sentence": "All is well.", "section": ""},
+        ],
+        "cross_validation": None,
+        "quality": {},
+        "notes": ["no <control> was recorded"],
+        "history": [],
+        "stats": {"evaluations": 3, "seconds": 1.0, "failed_evaluations": 0},
+        "provenance": {"seed": 0},
+        **changes,
+    }
+
+
+def signals(samples: int = 200, channels: tuple[str, ...] = CHANNELS) -> SequenceSignals:
+    t = np.linspace(0, 10, samples)
+    measured = np.stack([np.sin(t + k) for k in range(len(channels))], axis=1)
+    noise = np.random.default_rng(0).normal(size=measured.shape)
+    units = ("rad", "rad/s") * (len(channels) // 2)
+    fitted = measured + 0.01 * noise
+    return SequenceSignals("run", False, channels, t, measured, 0.3 * measured, fitted, units)
+
+
+def text_of(page: ReportBuilder) -> str:
+    """Visible text of a page, without the figures' data."""
+    source = re.sub(r"<(script|style)\b.*?</\1>", " ", page.build(), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", source)).split())
+
+
+def test_panels_carry_units_and_scores():
+    page = identification_report(summary(), [signals()])
+    assert re.search(r"angle · fit 9\d\.\d %, RMSE 0\.0\d+ rad", text_of(page))
+    assert "[rad/s]" in page.build()
+
+
+def test_findings_link_to_their_sections():
+    source = identification_report(summary(), [signals()]).build()
+    assert 'href="#parameters"' in source
+    for anchor in ("overview", "parameters", "signals", "scores", "identifiability", "residuals"):
+        assert f'id="{anchor}"' in source
+
+
+def test_scores_are_one_row_a_channel_and_name_what_is_better():
+    scores = [
+        score("identified", "angle", 1.2),
+        score("initial", "angle", 1.1),
+        score("mean of training", "angle", 1.0),
+        score("hold first value", "angle", 2.0),
+    ]
+    text = text_of(identification_report(summary(scores=scores), [signals()]))
+    assert "worse than initial and mean of training" in text
+    assert "worse than" not in text_of(identification_report(summary(), [signals()]))
+
+
+def test_the_worst_channel_is_the_key_figure():
+    scores = [score("identified", "angle", 0.01), score("identified", "speed", 0.4)]
+    scores += [score("mean of training", c, 1.0) for c in CHANNELS]
+    text = text_of(identification_report(summary(scores=scores), [signals()]))
+    assert re.search(r"fit, training, worst channel 60 ?%", text)
+
+
+def test_an_interval_that_fills_the_bounds_is_not_determined():
+    rows = [row("mass", low=0.0, high=2.0, determined=False), row("gear", at_bound=True)]
+    text = text_of(identification_report(summary(parameters=rows), [signals()]))
+    assert "not determined: the interval fills the bounds" in text
+    assert "on a bound" in text
+
+
+def test_an_undetermined_value_has_no_interval():
+    rows = [row("mass", low=-np.inf, high=np.inf, determined=False), row("gear")]
+    text = text_of(identification_report(summary(parameters=rows), [signals()]))
+    assert "anything" in text
+
+
+def test_names_and_notes_are_escaped():
+    page = identification_report(
+        summary(notes=["<script>alert(1)</script>"], name="<b>arm</b>"), [signals()]
+    )
+    assert "<script>alert(1)" not in page.build()
+    assert "<b>arm</b>" not in page.build()
+
+
+def test_the_same_data_make_the_same_page():
+    first = identification_report(summary(), [signals()]).build()
+    assert first == identification_report(summary(), [signals()]).build()
+    assert "https://" not in re.sub(r"<script\b.*?</script>", "", first, flags=re.DOTALL)
+
+
+def test_many_samples_stay_small():
+    channels = tuple(f"channel_{i}" for i in range(12))
+    short = identification_report(summary(), [signals(1_000, channels)]).build()
+    long = identification_report(summary(), [signals(60_000, channels)]).build()
+    assert len(long) < 8e6
+    assert len(long) < len(short) + 1e6
+
+
+def test_a_wild_initial_model_does_not_flatten_the_figure():
+    measured = np.sin(np.linspace(0, 6, 100))
+    initial = measured + np.where(np.arange(100) < 50, 0.5, 1e9)
+    shown = _shown(initial, measured)
+    np.testing.assert_array_equal(shown[:50], initial[:50])
+    assert np.isnan(shown[50:]).all()
+
+
+def test_sections_can_be_added():
+    page = identification_report(summary(), [signals()])
+    assert page.add_section(reports.Section("Mine", content=["my own words"])) is page
+    assert "my own words" in page.build()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("out", "out/report.html"), ("out/arm.html", "out/arm.html"), ("a.b", "a.b/report.html")],
+)
+def test_where_a_report_goes(given: str, expected: str):
+    assert save_path_of(given).as_posix() == expected
+
+
+def test_units_of_signals():
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><body><joint name="turn"/><geom size="0.1"/><site name="tip"/>
+        <body><joint name="rail" type="slide"/><geom size="0.1"/></body></body></worldbody>
+        <actuator><motor name="a" joint="turn"/><motor name="b" joint="turn" gear="50"/></actuator>
+        <sensor><jointpos name="p" joint="turn"/><jointvel name="v" joint="rail"/>
+        <actuatorfrc name="fa" actuator="a"/><actuatorfrc name="fb" actuator="b"/>
+        <accelerometer name="acc" site="tip"/><jointactuatorfrc name="f" joint="rail"/></sensor>
+        </mujoco>"""
+    )
+    wanted = {
+        "p": "rad",
+        "v": "m/s",
+        "fa": "N m",
+        "fb": "",
+        "acc": "m/s^2",
+        "f": "N",
+        "turn_qpos": "rad",
+        "rail_qvel": "m/s",
+        "unknown": "",
+    }
+    assert signal_units([model], list(wanted)) == tuple(wanted.values())
+    assert signal_units([], ["p"]) == ("",)
+
+
+def test_packed_signals_hold_no_objects():
+    assert b"pickle" not in pack_signals([signals()])
