@@ -12,6 +12,10 @@ class TrueupError(Exception):
     """Base class of every error that trueup raises on purpose."""
 
 
+class TrueupWarning(UserWarning):
+    """Something that a user should look at, though the result stands."""
+
+
 class RecordingError(TrueupError):
     """A recording cannot be read, or cannot be used for a fit."""
 

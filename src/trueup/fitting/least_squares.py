@@ -56,8 +56,9 @@ class LeastSquaresSettings:
     """Robust loss; see :class:`trueup.fitting.Loss`."""
     loss_scale: float = 1.0
     """Residual above which the loss bends."""
-    scale: str = "jac"
-    """``"jac"`` scales each parameter by its column of the Jacobian, ``"none"`` does not."""
+    scale: str | tuple[float, ...] = "jac"
+    """``"jac"`` scales each parameter by its column of the Jacobian, ``"none"`` does not; or one
+    typical size a parameter."""
 
 
 class LeastSquares:
@@ -257,6 +258,9 @@ class LeastSquares:
     def _scales(self, linear: Linearisation) -> np.ndarray:
         """Square of the unit of each element: of its column, or 1."""
         squared = np.diag(linear.gram)
+        if not isinstance(self.settings.scale, str):
+            unit = np.square(np.asarray(self.settings.scale, float))
+            return max((squared * unit).max(initial=0.0), 1e-300) / unit
         if self.settings.scale == "none":
             return np.full(squared.shape, max(squared.max(initial=0.0), 1e-300))
         # a column of zeros has no scale of its own
