@@ -45,6 +45,7 @@ LOSSES: dict[str, Callable] = {
     "cauchy": _cauchy,
     "arctan": _arctan,
 }
+"""Name -> ``rho(z)`` with its first and second derivative, for ``z = (r/s)^2``."""
 
 
 class Loss:

@@ -14,7 +14,7 @@ class Finding:
         check: Which check found it, one of :data:`trueup.signals.QUALITY_CHECKS`.
         severity: ``info``: good to know. ``warning``: a fit goes on, look at it. ``refuse``: no fit
             should use the recording as it is.
-        channel: Name of the channel, or of two joined by `` / ``; empty for the clock.
+        channel: Name of the channel, or of two joined by a slash; empty for the clock.
         sentence: The finding in one plain sentence, with its numbers.
         figures: The numbers by name, SI units, for a report or a program.
     """
