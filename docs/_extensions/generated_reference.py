@@ -1,0 +1,320 @@
+"""Writes the reference pages that follow from the code: files, commands, targets, public names."""
+
+import ast
+import importlib
+import inspect
+import itertools
+import os
+import pkgutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
+
+
+def public_packages() -> list[str]:
+    """Packages with public names, by dotted name: those with an ``__all__``, private ones left out.
+
+    The command line is documented by its own page, :mod:`trueup` itself holds the packages.
+    """
+    import trueup
+
+    found = ["trueup.errors"]
+    for info in pkgutil.walk_packages(trueup.__path__, "trueup."):
+        names = info.name.split(".")
+        if not info.ispkg or names[1] == "cli" or any(n.startswith("_") for n in names):
+            continue
+        if getattr(importlib.import_module(info.name), "__all__", ()):
+            found.append(info.name)
+    return found
+
+
+def public_names(package: str) -> list[str]:
+    """Public names of a package, packages within it left out."""
+    module = importlib.import_module(package)
+    listed = getattr(module, "__all__", None)
+    if listed is None:  # trueup.errors is a module of classes
+        listed = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == package]
+    return [name for name in sorted(listed) if f"{package}.{name}" not in public_packages()]
+
+
+def api_page(package: str) -> str:
+    """Markdown page with every public name of a package."""
+    module = importlib.import_module(package)
+    lines = [f"# {package}", "", "```{eval-rst}", f".. automodule:: {package}", "   :no-members:"]
+    for name in public_names(package):
+        value = getattr(module, name)
+        parent = package.rpartition(".")[0]
+        if name in public_names(parent):
+            lines += ["", f"- :py:obj:`{parent}.{name}`"]
+        elif inspect.ismodule(value):
+            lines += ["", f".. automodule:: {value.__name__}", "   :members:"]
+        elif inspect.isclass(value):
+            lines += ["", f".. autoclass:: {package}.{name}", "   :members:"]
+        elif callable(value) and hasattr(value, "__name__") and inspect.isroutine(value):
+            lines += ["", f".. autofunction:: {package}.{name}"]
+        else:
+            home = _home_of_data(package, name)
+            lines += ["", f".. py:data:: {package}.{name}", ""]
+            lines += textwrap.indent(_data_docstring(home, name), "   ").splitlines()
+    return "\n".join([*lines, "```", ""])
+
+
+def _home_of_data(package: str, name: str) -> str:
+    """Module that assigns a public name, found by following imports."""
+    module = importlib.import_module(package)
+    exports = getattr(module, "_EXPORTS", {})
+    if name in exports and exports[name] != package:
+        return _home_of_data(exports[name], name)
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.ImportFrom) and any(a.name == name for a in node.names):
+            return _home_of_data(str(node.module), name)
+    return package
+
+
+def data_docstring(package: str, name: str) -> str:
+    """Docstring of a public constant: the string below its assignment, or the ``#:`` above."""
+    return _data_docstring(_home_of_data(package, name), name)
+
+
+def _data_docstring(module: str, name: str) -> str:
+    source = inspect.getsource(importlib.import_module(module))
+    found = _strings_below(ast.parse(source).body).get(name, "")
+    if found:
+        return found
+    lines = source.splitlines()
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            above = lines[node.lineno - 2].strip()
+            return above.removeprefix("#:").strip() if above.startswith("#:") else ""
+    return ""
+
+
+def _strings_below(body: list[ast.stmt]) -> dict[str, str]:
+    """Name -> the string that stands below its assignment."""
+    found = {}
+    for node, below in itertools.pairwise(body):
+        if not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)):
+            continue
+        if not isinstance(below.value.value, str):
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                found[target.id] = inspect.cleandoc(below.value.value)
+    return found
+
+
+def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """Key -> meaning of a part of the experiment file, from the strings below the fields."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    own = {k: " ".join(v.split()) for k, v in _strings_below(tree.body).items()}
+    inherited = [base for base in model.__mro__[1:] if _is_part(base)]
+    return {**(field_docstrings(inherited[0]) if inherited else {}), **own}
+
+
+def _is_part(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, BaseModel) and kind is not BaseModel
+
+
+def experiment_parts() -> list[type[BaseModel]]:
+    """Parts of the experiment file, the file itself first, each below what holds it."""
+    from trueup.sysid.experiment import Experiment
+
+    return list(dict.fromkeys(_parts_of(Experiment)))
+
+
+def _parts_of(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    yield model
+    for field in model.model_fields.values():
+        for inner in _models_in(field.annotation):
+            yield from _parts_of(inner)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if _is_part(annotation):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _models_in(inner)]
+
+
+def experiment_page() -> str:
+    """Reference of the experiment file: each part with its keys."""
+    lines = [
+        "# Experiment file",
+        "",
+        "One YAML file describes an identification completely. Keys that are not listed here are",
+        "errors, reported with their line. File names are relative to the experiment file.",
+    ]
+    for model in experiment_parts():
+        doc = " ".join(inspect.cleandoc(model.__doc__ or "").split())
+        lines += ["", f"({_anchor(model)})=", f"## {_title(model)}", "", doc, ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        meanings = field_docstrings(model)
+        for key, field in model.model_fields.items():
+            meaning = meanings.get(key, "").replace("|", "\\|")
+            cells = [f"`{key}`", _type_words(field.annotation), _default(field), meaning]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _anchor(model: type[BaseModel]) -> str:
+    return f"experiment-{model.__name__.lower()}"
+
+
+def _title(model: type[BaseModel]) -> str:
+    if model.__name__ == "Experiment":
+        return "The file"
+    words = model.__name__.removesuffix("Part")
+    return "".join(f" {c.lower()}" if c.isupper() and i else c for i, c in enumerate(words))
+
+
+def _type_words(annotation: Any) -> str:
+    if _is_part(annotation):
+        return f"[{_title(annotation).lower()}](#{_anchor(annotation)})"
+    plain = {float: "number", int: "integer", str: "text", bool: "true, false", type(None): ""}
+    if annotation in plain:
+        return plain[annotation]
+    origin, inner = getattr(annotation, "__origin__", None), get_args(annotation)
+    if origin is not None and str(origin) == "typing.Literal":
+        return ", ".join(f"`{value}`" for value in inner)
+    if origin is list:
+        return f"list of {_type_words(inner[0])}"
+    if origin is dict:
+        return f"name: {_type_words(inner[1])}"
+    if origin is tuple:
+        words = [_type_words(part) for part in inner]
+        return f"[{', '.join(words)}]" if len(set(words)) > 1 else f"{len(words)} x {words[0]}"
+    if inner:
+        return " or ".join(words for part in inner if (words := _type_words(part)))
+    return str(annotation)
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default if field.default is not PydanticUndefined else field.default_factory()
+    if value is None or value in ("", [], {}, ()):
+        return ""
+    if isinstance(value, BaseModel):
+        chosen = value.model_dump(exclude_defaults=True)
+        return f"`{{{', '.join(f'{k}: {v}' for k, v in chosen.items())}}}`" if chosen else ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def command_page() -> str:
+    """Reference of the command line: the help of each command."""
+    from trueup.cli import commands
+
+    lines = ["# Command line", "", *_help_of([])]
+    for command in commands.COMMANDS:
+        name = command.__name__.lower()
+        lines += ["", f"## trueup {name}", "", *_help_of([name])]
+    return "\n".join([*lines, ""])
+
+
+def _help_of(words: list[str]) -> list[str]:
+    program = "import sys; from trueup.cli import main; sys.argv[0] = 'trueup'; sys.exit(main())"
+    plain = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
+    plain.pop("FORCE_COLOR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words, "--help"],
+        capture_output=True,
+        text=True,
+        env=plain,
+        check=True,
+    )
+    return ["```text", *(line.rstrip() for line in done.stdout.rstrip().splitlines()), "```"]
+
+
+def target_page() -> str:
+    """Reference of parameter targets: the attributes of each kind of element."""
+    from trueup.simulation.attributes import ATTRIBUTES, OPTIONS
+
+    lines = [
+        "# Parameter targets",
+        "",
+        "A target says where in the model a value goes: `kind/name/attribute`, with `/index` for",
+        "one number of several: `joint/elbow/armature`, `geom/foot/friction/0`. The name may hold",
+        "wildcards (`joint/finger*/damping`): one parameter then goes to every match, or, with",
+        "`each: true`, every match gets one of its own. Each target is checked against a",
+        "recompiled model before a fit begins.",
+        "",
+        "`state/<joint>/qpos`, `state/<joint>/qvel` and `state/<actuator>/act` are the initial",
+        "state of every sequence; `state/<joint>/qvel@run_1` that of the sequence `run_1`.",
+        "",
+        "| target | field of the compiled model | numbers | bounds | needs |",
+        "|---|---|---|---|---|",
+    ]
+    for kind, attributes in ATTRIBUTES.items():
+        for name, attribute in attributes.items():
+            fields = ", ".join(f"`{part.field}`" for part in attribute.parts)
+            numbers = "one" if attribute.shared else "one each index"
+            sign = "above" if attribute.strict else "at least"
+            low = f"{sign} {attribute.lowest:g}" if attribute.lowest > -1e300 else ""
+            lines.append(
+                f"| `{kind}/<name>/{name}` | {fields} | {numbers} | {low} "
+                f"| {attribute.needs_advice} |"
+            )
+    for name, width in OPTIONS.items():
+        numbers = "one" if width == 1 else str(width)
+        lines.append(f"| `option/{name}` | `opt.{name}` | {numbers} | | |")
+    return "\n".join([*lines, ""])
+
+
+def unit_page() -> str:
+    """Reference of units: every unit that a column may have."""
+    from trueup.signals import UNITS
+
+    lines = [
+        "# Units",
+        "",
+        "A column's unit is converted to SI (radians for angles) when it is read.",
+        "",
+        "| quantity | SI unit | units |",
+        "|---|---|---|",
+    ]
+    families: dict[tuple[str, str], list[str]] = {}
+    for name, unit in UNITS.items():
+        families.setdefault((unit.quantity, unit.si), []).append(name)
+    for (quantity, si), names in families.items():
+        lines.append(f"| {quantity} | `{si}` | {', '.join(f'`{name}`' for name in names)} |")
+    return "\n".join([*lines, ""])
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by file name."""
+    packages = public_packages()
+    index = ["# Python API", "", "```{toctree}", *packages, "```", ""]
+    return {
+        "experiment.md": experiment_page(),
+        "command-line.md": command_page(),
+        "targets.md": target_page(),
+        "units.md": unit_page(),
+        "api.md": "\n".join(index),
+        **{f"{package}.md": api_page(package) for package in packages},
+    }
+
+
+def write_pages(folder: Path) -> None:
+    """Write the generated pages; a page that did not change keeps its date."""
+    folder.mkdir(exist_ok=True)
+    current = pages()
+    for old in set(folder.glob("*.md")) - {folder / name for name in current}:
+        old.unlink()
+    for name, text in current.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Write the pages before a build looks for them."""
+    app.connect("config-inited", lambda app, config: write_pages(Path(app.srcdir) / "generated"))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
