@@ -7,7 +7,6 @@ from trueup.cli.output import Output
 from trueup.sysid.checks import check_experiment
 from trueup.sysid.experiment_file import load_experiment
 
-
 _MOST = 8  # sentences about identifiability that are shown
 
 
