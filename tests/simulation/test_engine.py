@@ -294,3 +294,10 @@ def test_a_window_goes_on_as_the_whole_does():
     later = Segment(0.002 * 40, state[39], controls[40:], clock=0.002 * 40)
     found = _collect(BatchEngine(model, [later], ("sensordata",)), 1)[0, "sensordata"][0]
     np.testing.assert_allclose(found, sensors[40:], atol=1e-13)
+
+
+def test_the_simulated_clock_is_that_of_the_segment_whatever_the_state_says():
+    model = mujoco.MjModel.from_xml_string(DELAYED)
+    segment = Segment(1.7e9, _with_clock(model, 1.7e9), np.zeros((3, 1)), clock=0.5)
+    times = _collect(BatchEngine(model, [segment], ("time",)), 1)[0, "time"].ravel()
+    np.testing.assert_allclose(times, 0.5 + 0.002 * np.arange(1, 4), atol=1e-12)

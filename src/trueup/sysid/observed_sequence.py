@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, did_you_mean, listing
-from trueup.signals import SignalType, TimeSeries
+from trueup.signals import InterpolationMethod, SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.simulation.control_layout import control_in_model_order
 from trueup.simulation.engine import Segment
@@ -30,7 +30,7 @@ class ObservationSettings:
     normalise: str = "toolbox"
     """``toolbox``: by the Euclidean norm of the measured column over sqrt 2. ``spread``: by its
     standard deviation. ``none``: physical units."""
-    control: str = "linear"
+    control: InterpolationMethod = "linear"
     """Interpolation of the controls: ``linear``, or ``zoh`` to hold each until the next."""
     exact_sensor_times: bool = False
     """Whether a simulated sensor stands at the time for which it was computed. The toolbox labels
