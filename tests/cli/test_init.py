@@ -75,7 +75,7 @@ def test_positions_are_found_by_usual_names(columns: tuple[str, ...], expected: 
 
 
 def test_positions_velocities_and_efforts_are_told_apart():
-    columns = ("elbow_pos", "elbow_vel", "elbow_effort", "dq1", "q1", "tau1")
+    columns = ("elbow_vel", "elbow_effort", "elbow_pos", "dq1", "tau1", "q1")
     assert matched(columns, arm()) == {
         "elbow_qpos": "elbow_pos",
         "elbow_qvel": "elbow_vel",
