@@ -58,15 +58,36 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
         for r in summary["parameters"]
     ]
     output.table(["parameter", "identified", "unit", level, "start", ""], rows)
-    scores = [
-        [s["channel"], s["part"], s["predictor"], f"{s['rmse']:.4g}", f"{s['fit_percent']:.2f} %"]
-        for s in summary["scores"]
-    ]
-    output.table(["channel", "data", "model", "RMSE", "fit"], scores)
+    output.table(*score_table(summary["scores"]))
     for insight in summary["insights"]:
         mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
         output.text(f"  {mark} {insight['sentence']}")
     output.text("", f"Report: {summary['report']}", f"Files:  {summary['directory']}")
+
+
+def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """One row a channel and set of data: the identified model, the initial one, the best trivial.
+
+    Trivial predictors know nothing of the model; what they reach needs no model.
+    """
+    rows = []
+    for part, channel in dict.fromkeys((s["part"], s["channel"]) for s in scores):
+        found = {s["predictor"]: s for s in scores if (s["part"], s["channel"]) == (part, channel)}
+        trivial = max(
+            (s["fit_percent"] for p, s in found.items() if p not in ("identified", "initial")),
+            default=float("nan"),
+        )
+        rows.append(
+            [
+                channel,
+                part,
+                f"{found['identified']['rmse']:.4g}",
+                f"{found['identified']['fit_percent']:.2f} %",
+                f"{found['initial']['fit_percent']:.1f} %",
+                f"{trivial:.1f} %",
+            ]
+        )
+    return ["channel", "data", "RMSE", "fit", "fit before", "fit without a model"], rows
 
 
 def interval_text(low: float, high: float) -> str:

@@ -1,7 +1,6 @@
 """The batch engine: candidates x segments of one model layout in one rollout on all cores."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import mujoco
@@ -62,7 +61,6 @@ class BatchEngine:
       segments: what is simulated; segments may have different lengths.
       record: fields of MjData to record after every step, such as ``("sensordata", "qpos")``.
       n_threads: threads; 0 for all cores.
-      persistent: keep one MjData a simulation, which laws that read derived fields need.
     """
 
     def __init__(
@@ -71,13 +69,10 @@ class BatchEngine:
         segments: Sequence[Segment],
         record: Sequence[str],
         n_threads: int = 0,
-        persistent: bool = False,
     ):
         self.model = model
         self.record = tuple(record)
         self.n_threads = n_threads
-        self.persistent = persistent
-        self.installation: AbstractContextManager = nullcontext()
         # longest first, so that the running segments are always the first ones
         self.order = np.argsort([-s.steps for s in segments], kind="stable")
         self.segments = [segments[i] for i in self.order]
@@ -88,7 +83,7 @@ class BatchEngine:
 
     def _batch_of(self, nsim: int) -> Batch:
         if self._batch is None or self._batch.nsim < nsim:
-            self._batch = Batch(self.model, nsim, self.n_threads, self.persistent)
+            self._batch = Batch(self.model, nsim, self.n_threads)
             self._expanded = set()
         return self._batch
 
@@ -113,7 +108,7 @@ class BatchEngine:
         """
         failures = {} if failures is None else failures
         count = len(self.segments)
-        with captured_warnings(), self.installation:
+        with captured_warnings():
             batch = self._batch_of(n * count) if models is None else self._new(n * count)
             ids = np.arange(n * count)
             self._set_states(batch, n, [w for w in writes if w[0].field.startswith("state.")])
@@ -122,8 +117,6 @@ class BatchEngine:
             else:
                 self._set_fields(batch, n, writes, failures)
             batch.warning[...] = 0
-            if self.persistent:
-                self._try(batch, failures, count, lambda: batch.forward(ids))
             yield from self._advance(batch, n, failures)
 
     def model_of(self, sim: int) -> mujoco.MjModel:
@@ -133,7 +126,7 @@ class BatchEngine:
 
     def _new(self, nsim: int) -> Batch:
         # a batch either expands fields or runs on models given to it, never both
-        return Batch(self.model, nsim, self.n_threads, self.persistent)
+        return Batch(self.model, nsim, self.n_threads)
 
     def _set_states(self, batch: Batch, n: int, writes) -> None:
         count = len(self.segments)
