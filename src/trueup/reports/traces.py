@@ -14,6 +14,7 @@ from trueup.reports.figure import Json, LegendEntry, plotly_text
 from trueup.reports.numbers import rounded_significant, rounded_to_span
 
 TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
+"""What a trace shows; decides its colour, width and dashes in every figure."""
 
 _WIDTHS = {"measured": 3.6, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
 _DASHES = {"initial": "dash", "trivial": "dot"}

@@ -19,6 +19,7 @@ from trueup.fitting.uncertainty._sandwich import absorbed_reflections, sandwich_
 from trueup.fitting.uncertainty._scores_of_samples import sample_scores
 
 METHODS = ("auto", "classical", "per_channel", "autoregressive", "newey_west", "block_bootstrap")
+"""Names of the methods of :func:`~trueup.fitting.estimate_covariance`."""
 
 FEWEST_DEGREES_OF_FREEDOM = 3.0
 
