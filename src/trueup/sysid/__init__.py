@@ -1,1 +1,174 @@
+"""Gray-box identification: from recordings to a MuJoCo model with known parameters.
 
+:func:`identify` does all of it from an experiment file. The other names are those of MuJoCo's
+toolbox ``mujoco.sysid``, with the same calls, so that its users' scripts run when the import is
+changed to ``from trueup import sysid``. Names are loaded on first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.parameters import InertiaType, Parameter, ParameterDict
+    from trueup.signals import SignalType, TimeSeries
+    from trueup.simulation import (
+        ModelSequences,
+        SystemTrajectory,
+        create_initial_state,
+        sysid_rollout,
+    )
+    from trueup.simulation.rendering import render_rollout
+    from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
+    from trueup.sysid._default_report import default_report
+    from trueup.sysid._optimize import optimize
+    from trueup.sysid._residual import (
+        BuildModelFn,
+        CustomRolloutFn,
+        ModifyResidualFn,
+        ResidualFunction,
+        build_residual_fn,
+        model_residual,
+        residual,
+    )
+    from trueup.sysid._save_results import SavedResults, load_results, save_results
+    from trueup.sysid.experiment import Experiment
+    from trueup.sysid.experiment_file import load_experiment
+    from trueup.sysid.identification import Identification, identify
+    from trueup.sysid.intervals import calculate_intervals
+    from trueup.sysid.model_modifier import (
+        apply_body_inertia,
+        apply_dgain,
+        apply_param_modifiers,
+        apply_param_modifiers_spec,
+        apply_pdgain,
+        apply_pgain,
+        body_inertia_param,
+        remove_visuals,
+    )
+    from trueup.sysid.observations import construct_ts_from_defaults
+    from trueup.sysid.observed_sequence import ObservationSettings
+    from trueup.sysid.problem import GrayBoxProblem
+    from trueup.sysid.signal_modifier import (
+        apply_bias,
+        apply_delay,
+        apply_delayed_ts_window,
+        apply_gain,
+        apply_resample_and_delay,
+        get_sensor_indices,
+        normalize_residual,
+        weighted_diff,
+    )
+    from trueup.sysid.signal_transform import SignalTransform
+
+_EXPORTS = {
+    "BuildModelFn": "trueup.sysid._residual",
+    "CustomRolloutFn": "trueup.sysid._residual",
+    "Experiment": "trueup.sysid.experiment",
+    "GrayBoxProblem": "trueup.sysid.problem",
+    "Identification": "trueup.sysid.identification",
+    "InertiaType": "trueup.parameters",
+    "ModelSequences": "trueup.simulation",
+    "ModifyResidualFn": "trueup.sysid._residual",
+    "ObservationSettings": "trueup.sysid.observed_sequence",
+    "Parameter": "trueup.parameters",
+    "ParameterDict": "trueup.parameters",
+    "ResidualFunction": "trueup.sysid._residual",
+    "SavedResults": "trueup.sysid._save_results",
+    "SignalTransform": "trueup.sysid.signal_transform",
+    "SignalType": "trueup.signals",
+    "SystemTrajectory": "trueup.simulation",
+    "TimeSeries": "trueup.signals",
+    "apply_bias": "trueup.sysid.signal_modifier",
+    "apply_body_inertia": "trueup.sysid.model_modifier",
+    "apply_delay": "trueup.sysid.signal_modifier",
+    "apply_delayed_ts_window": "trueup.sysid.signal_modifier",
+    "apply_dgain": "trueup.sysid.model_modifier",
+    "apply_gain": "trueup.sysid.signal_modifier",
+    "apply_param_modifiers": "trueup.sysid.model_modifier",
+    "apply_param_modifiers_spec": "trueup.sysid.model_modifier",
+    "apply_pdgain": "trueup.sysid.model_modifier",
+    "apply_pgain": "trueup.sysid.model_modifier",
+    "apply_resample_and_delay": "trueup.sysid.signal_modifier",
+    "body_inertia_param": "trueup.sysid.model_modifier",
+    "build_residual_fn": "trueup.sysid._residual",
+    "calculate_intervals": "trueup.sysid.intervals",
+    "construct_ts_from_defaults": "trueup.sysid.observations",
+    "create_initial_state": "trueup.simulation",
+    "default_report": "trueup.sysid._default_report",
+    "get_sensor_indices": "trueup.sysid.signal_modifier",
+    "identify": "trueup.sysid.identification",
+    "load_experiment": "trueup.sysid.experiment_file",
+    "load_results": "trueup.sysid._save_results",
+    "model_modifier": "trueup.sysid.model_modifier",
+    "model_residual": "trueup.sysid._residual",
+    "modifiers": "trueup.sysid.modifiers",
+    "normalize_residual": "trueup.sysid.signal_modifier",
+    "optimize": "trueup.sysid._optimize",
+    "parameter": "trueup.sysid.parameter",
+    "remove_visuals": "trueup.sysid.model_modifier",
+    "render_rollout": "trueup.simulation.rendering",
+    "report": "trueup.sysid.report",
+    "residual": "trueup.sysid._residual",
+    "save_results": "trueup.sysid._save_results",
+    "signal_modifier": "trueup.sysid.signal_modifier",
+    "sysid_rollout": "trueup.simulation",
+    "weighted_diff": "trueup.sysid.signal_modifier",
+}
+
+__all__ = [
+    "BuildModelFn",
+    "CustomRolloutFn",
+    "Experiment",
+    "GrayBoxProblem",
+    "Identification",
+    "InertiaType",
+    "ModelSequences",
+    "ModifyResidualFn",
+    "ObservationSettings",
+    "Parameter",
+    "ParameterDict",
+    "ResidualFunction",
+    "SavedResults",
+    "SignalTransform",
+    "SignalType",
+    "SystemTrajectory",
+    "TimeSeries",
+    "apply_bias",
+    "apply_body_inertia",
+    "apply_delay",
+    "apply_delayed_ts_window",
+    "apply_dgain",
+    "apply_gain",
+    "apply_param_modifiers",
+    "apply_param_modifiers_spec",
+    "apply_pdgain",
+    "apply_pgain",
+    "apply_resample_and_delay",
+    "body_inertia_param",
+    "build_residual_fn",
+    "calculate_intervals",
+    "construct_ts_from_defaults",
+    "create_initial_state",
+    "default_report",
+    "get_sensor_indices",
+    "identify",
+    "load_experiment",
+    "load_results",
+    "model_modifier",
+    "model_residual",
+    "modifiers",
+    "normalize_residual",
+    "optimize",
+    "parameter",
+    "remove_visuals",
+    "render_rollout",
+    "report",
+    "residual",
+    "save_results",
+    "signal_modifier",
+    "sysid_rollout",
+    "weighted_diff",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

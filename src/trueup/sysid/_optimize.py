@@ -46,8 +46,8 @@ def optimize(
         (``cond(J'J)`` above 1e12). Costs one Jacobian.
       **optimizer_kwargs: ``max_iters``, ``loss`` and ``f_scale`` (robust losses of every backend:
         ``linear``, ``soft_l1``, ``huber``, ``cauchy``, ``arctan``), ``x_scale``, ``xtol``,
-        ``gtol``, ``ftol``; of ``mujoco`` also ``eps``, ``mu_min``, ``mu_max``, ``mu_factor``, ``norm``,
-        ``iter_callback``, ``output``, ``trials``, ``time_limit``; of scipy ``diff_step``,
+        ``gtol``, ``ftol``; of ``mujoco`` also ``eps``, ``mu_min``, ``mu_max``, ``mu_factor``,
+        ``norm``, ``iter_callback``, ``output``, ``trials``, ``time_limit``; of scipy ``diff_step``,
         ``max_nfev``, ``tr_solver``, ``tr_options``.
 
     Returns:
@@ -133,8 +133,7 @@ def _check_start(problem: Problem) -> None:
     problem.costs(problem.space.start[None, :], failures)
     if failures:
         raise SimulationError(
-            f"the simulation fails at the start values: {failures[0]}. "
-            f"{Status.START_FAILED.advice}"
+            f"the simulation fails at the start values: {failures[0]}. {Status.START_FAILED.advice}"
         )
 
 

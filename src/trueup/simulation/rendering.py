@@ -1,0 +1,200 @@
+"""Frames of simulated motion, with or without a display."""
+
+import ctypes.util
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ReportError, did_you_mean, listing
+
+_MAX_GEOMS = 20_000
+
+
+def render_rollout(
+    model: mujoco.MjModel | Sequence[mujoco.MjModel],
+    data: mujoco.MjData,
+    state: np.ndarray,
+    framerate: int,
+    camera: str | int = -1,
+    width: int = 640,
+    height: int = 480,
+    light_pos: Sequence[float] | None = None,
+) -> list[np.ndarray]:
+    """Draw one or several simulations into the same scene.
+
+    Args:
+      model: one model, or one a simulation; the first gives time step, camera and surroundings.
+      data: scratch memory.
+      state: full-physics states ``(simulations, steps, state size)``.
+      framerate: frames per second of simulated time.
+      camera: name or number of a camera; -1 for the free camera.
+      width: width of a frame [pixel].
+      height: height of a frame [pixel].
+      light_pos: position of an additional spotlight that shines down [m].
+
+    Returns:
+      RGB frames ``(height, width, 3)`` uint8.
+
+    Raises:
+      ReportError: neither EGL nor OSMesa can draw here, no such camera, or numbers of models and
+        simulations that do not fit.
+    """
+    state = np.asarray(state, float)
+    state = state[None] if state.ndim == 2 else state
+    models: list[mujoco.MjModel] = [model] if isinstance(model, mujoco.MjModel) else list(model)
+    if len(models) == 1:
+        models = models * len(state)
+    if state.ndim != 3 or len(models) != len(state):
+        raise ReportError(
+            f"states of shape {state.shape} and {len(models)} models: give states (simulations, "
+            f"steps, state size) and one model, or one a simulation"
+        )
+    if framerate <= 0:
+        raise ReportError(f"the frame rate has to be positive, got {framerate}")
+    view = _camera(models[0], camera)
+    every = 1.0 / (framerate * models[0].opt.timestep)
+    count = int(np.floor((state.shape[1] - 1) / every + 1e-9)) + 1 if state.shape[1] else 0
+    steps = np.minimum(np.ceil(np.arange(count) * every - 1e-9).astype(int), state.shape[1] - 1)
+    with _canvas(models[0], width, height) as canvas:
+        return [_frame(canvas, models, data, state[:, i], view, light_pos) for i in steps]
+
+
+class _Canvas:
+    """What one drawing needs: context, scene, options and the size of a frame."""
+
+    def __init__(self, model: mujoco.MjModel, width: int, height: int):
+        self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
+        self.option = mujoco.MjvOption()
+        self.option.geomgroup[3] = 1
+        self.perturb = mujoco.MjvPerturb()
+        self.context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
+        mujoco.mjr_resizeOffscreen(width, height, self.context)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self.context)
+        self.rect = mujoco.MjrRect(0, 0, width, height)
+        self.pixels = np.empty((height, width, 3), np.uint8)
+
+
+@contextmanager
+def _canvas(model: mujoco.MjModel, width: int, height: int) -> Iterator[_Canvas]:
+    opengl = _opengl(width, height)
+    canvas = None
+    try:
+        opengl.make_current()
+        canvas = _Canvas(model, width, height)
+        yield canvas
+    except mujoco.FatalError as error:
+        raise ReportError(f"MuJoCo cannot draw here: {error}") from error
+    finally:
+        if canvas is not None:
+            canvas.context.free()
+        opengl.free()
+
+
+def _opengl(width: int, height: int) -> Any:
+    """An OpenGL context without a window.
+
+    Raises:
+      ReportError: there is none on this machine.
+    """
+    library = _library()
+    try:
+        if library == "egl":
+            from mujoco.egl import GLContext
+        elif library == "osmesa":
+            from mujoco.osmesa import GLContext
+        else:
+            from mujoco.gl_context import GLContext
+        return GLContext(width, height)
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        raise ReportError(
+            f"MuJoCo cannot draw here with {library or 'OpenGL'} "
+            f"({reason[0] if reason else type(error).__name__}): install EGL (libegl1) or OSMesa "
+            f"(libosmesa6) and choose it with MUJOCO_GL=egl or MUJOCO_GL=osmesa"
+        ) from error
+
+
+def _library() -> str:
+    """The OpenGL library: the one that is asked for, else one that needs no display."""
+    asked = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if asked in ("egl", "osmesa"):
+        return asked
+    if asked or not sys.platform.startswith("linux"):
+        return asked
+    for library, file in (("egl", "EGL"), ("osmesa", "OSMesa")):
+        if ctypes.util.find_library(file):
+            return library
+    raise ReportError(
+        "MuJoCo cannot draw here: neither EGL nor OSMesa is installed (libegl1 or libosmesa6)"
+    )
+
+
+def _camera(model: mujoco.MjModel, camera: str | int) -> mujoco.MjvCamera:
+    view = mujoco.MjvCamera()
+    if isinstance(camera, mujoco.MjvCamera):
+        return camera
+    names = [model.camera(i).name for i in range(model.ncam)]
+    if isinstance(camera, str):
+        if camera not in names:
+            raise ReportError(
+                f"the model has no camera {camera!r}; it has {listing(names)}."
+                f"{did_you_mean(camera, names)}"
+            )
+        camera = names.index(camera)
+    if not -1 <= camera < model.ncam:
+        raise ReportError(
+            f"the model has no camera {camera}; it has {model.ncam}, counted from 0, and the free "
+            f"camera -1"
+        )
+    if camera == -1:
+        mujoco.mjv_defaultFreeCamera(model, view)
+    else:
+        view.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        view.fixedcamid = camera
+    return view
+
+
+def _frame(
+    canvas: _Canvas,
+    models: list[mujoco.MjModel],
+    data: mujoco.MjData,
+    states: np.ndarray,
+    view: mujoco.MjvCamera,
+    light_pos: Sequence[float] | None,
+) -> np.ndarray:
+    everything = mujoco.mjtCatBit.mjCAT_ALL.value
+    moving = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
+    for k, (model, state) in enumerate(zip(models, states, strict=True)):
+        mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        mujoco.mj_forward(model, data)
+        if k == 0:
+            mujoco.mjv_updateScene(
+                model, data, canvas.option, canvas.perturb, view, everything, canvas.scene
+            )
+        else:
+            mujoco.mjv_addGeoms(model, data, canvas.option, canvas.perturb, moving, canvas.scene)
+    if light_pos is not None and canvas.scene.nlight < len(canvas.scene.lights):
+        _spotlight(canvas.scene.lights[canvas.scene.nlight], light_pos)
+        canvas.scene.nlight += 1
+    mujoco.mjr_render(canvas.rect, canvas.scene, canvas.context)
+    mujoco.mjr_readPixels(canvas.pixels, None, canvas.rect, canvas.context)
+    return np.flipud(canvas.pixels).copy()
+
+
+def _spotlight(light: mujoco.MjvLight, position: Sequence[float]) -> None:
+    light.type = mujoco.mjtLightType.mjLIGHT_SPOT
+    light.pos = position
+    light.dir = [0.0, 0.0, -1.0]
+    light.cutoff = 45.0
+    light.exponent = 10.0
+    light.attenuation = [1.0, 0.0, 0.0]
+    light.ambient = [0.0, 0.0, 0.0]
+    light.diffuse = [0.8, 0.8, 0.8]
+    light.specular = [0.3, 0.3, 0.3]
+    light.headlight = 0
+    light.castshadow = 1
