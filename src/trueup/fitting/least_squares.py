@@ -25,6 +25,9 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
+STATE_VERSION = 1
+"""Version of what :meth:`LeastSquares.state` holds."""
+
 _SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step has to reach (Armijo)
 
 # Where no step lowers the cost: one-sided differences are wrong by their step, so central ones are
@@ -164,6 +167,7 @@ class LeastSquares:
     def state(self) -> dict[str, Any]:
         """Everything needed to go on: plain numbers and arrays."""
         return {
+            "version": STATE_VERSION,
             "settings": asdict(self.settings),
             "x": self.x.copy(),
             "cost": self.cost,
@@ -182,7 +186,16 @@ class LeastSquares:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], space: Space) -> "LeastSquares":
-        """Continue from :meth:`state`: the same history, bit for bit."""
+        """Continue from :meth:`state`: the same history, bit for bit.
+
+        Raises:
+          FitError: the state was saved by another version of this search.
+        """
+        if state.get("version") != STATE_VERSION:
+            raise FitError(
+                f"the saved search has state version {state.get('version')}, this version of "
+                f"trueup reads {STATE_VERSION}: start the fit again (--overwrite)"
+            )
         search = cls(space, LeastSquaresSettings(**state["settings"]))
         search.x = np.array(state["x"], float)
         search.cost, search.mu = float(state["cost"]), float(state["mu"])

@@ -43,9 +43,11 @@ _ADVICE = {
         "(contact, chaos). Shorten the windows, raise the finite-difference step, or start from "
         "several points."
     ),
-    Status.ITERATION_LIMIT: "Raise the iteration limit, or resume the run.",
-    Status.EVALUATION_LIMIT: "Raise the budget, or resume the run.",
-    Status.TIME_LIMIT: "Raise the time limit, or resume the run.",
+    Status.ITERATION_LIMIT: (
+        "Raise the iteration limit and start again, best from the values found so far."
+    ),
+    Status.EVALUATION_LIMIT: "Raise the budget and resume the run.",
+    Status.TIME_LIMIT: "Raise the time limit and resume the run.",
     Status.INTERRUPTED: "Resume the run: nothing that was computed is lost.",
     Status.START_FAILED: (
         "The simulation fails at the start values: correct the model, the start values or the "

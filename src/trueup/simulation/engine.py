@@ -110,7 +110,6 @@ class BatchEngine:
         count = len(self.segments)
         with captured_warnings():
             batch = self._batch_of(n * count) if models is None else self._new(n * count)
-            ids = np.arange(n * count)
             self._set_states(batch, n, [w for w in writes if w[0].field.startswith("state.")])
             if models is not None:
                 batch.set_models([m for m in models for _ in range(count)])
