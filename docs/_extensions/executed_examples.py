@@ -141,10 +141,24 @@ def _run_commands(block: Block, where: str) -> None:
 
 
 def pages_with_examples(docs: Path) -> list[Path]:
-    """Pages of the site and the README, generated ones left out."""
+    """Pages of the site, the README and CONTRIBUTING; generated ones left out."""
     left_out = {"_build", "generated", "_extensions"}
     pages = [p for p in docs.rglob("*.md") if not left_out & set(p.relative_to(docs).parts)]
-    return [docs.parent / "README.md", *sorted(pages)]
+    root = docs.parent
+    return [root / "README.md", root / "CONTRIBUTING.md", *sorted(pages)]
+
+
+def run_in_new_process(page: Path) -> None:
+    """Execute the examples of a page in a process of their own: what they register ends with it.
+
+    Raises:
+      ExampleError: an example fails.
+    """
+    done = subprocess.run(
+        [sys.executable, __file__, str(page)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ExampleError(done.stderr.strip())
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -152,7 +166,14 @@ def setup(app: Any) -> dict[str, Any]:
 
     def run_all(app: Any) -> None:
         for page in pages_with_examples(Path(app.srcdir)):
-            run_page(page)
+            run_in_new_process(page)
 
     app.connect("builder-inited", run_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    try:
+        run_page(Path(sys.argv[1]))
+    except ExampleError as problem:
+        sys.exit(str(problem))

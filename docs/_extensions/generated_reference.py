@@ -1,6 +1,7 @@
 """Writes the reference pages that follow from the code: files, commands, targets, public names."""
 
 import ast
+import functools
 import importlib
 import inspect
 import itertools
@@ -17,6 +18,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 
+@functools.cache
 def public_packages() -> list[str]:
     """Packages with public names, by dotted name: those with an ``__all__``, private ones left out.
 
@@ -34,6 +36,7 @@ def public_packages() -> list[str]:
     return found
 
 
+@functools.cache
 def public_names(package: str) -> list[str]:
     """Public names of a package, packages within it left out."""
     module = importlib.import_module(package)
@@ -43,15 +46,27 @@ def public_names(package: str) -> list[str]:
     return [name for name in sorted(listed) if f"{package}.{name}" not in public_packages()]
 
 
+def documented_in(package: str, name: str) -> str:
+    """Package that describes a public name, where several offer it: the one that defines it."""
+    value = getattr(importlib.import_module(package), name)
+    defined = getattr(value, "__module__", "")
+    offering = [
+        other
+        for other in public_packages()
+        if name in public_names(other) and getattr(importlib.import_module(other), name) is value
+    ]
+    defining = [other for other in offering if f"{defined}.".startswith(f"{other}.")]
+    return min(defining or offering, key=len)
+
+
 def api_page(package: str) -> str:
     """Markdown page with every public name of a package."""
     module = importlib.import_module(package)
     lines = [f"# {package}", "", "```{eval-rst}", f".. automodule:: {package}", "   :no-members:"]
     for name in public_names(package):
         value = getattr(module, name)
-        parent = package.rpartition(".")[0]
-        if name in public_names(parent):
-            lines += ["", f"- :py:obj:`{parent}.{name}`"]
+        if (home := documented_in(package, name)) != package:
+            lines += ["", f"- :py:obj:`{home}.{name}`"]
         elif inspect.ismodule(value):
             lines += ["", f".. automodule:: {value.__name__}", "   :members:"]
         elif inspect.isclass(value):

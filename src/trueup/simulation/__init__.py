@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trueup.simulation.model_sequences import ModelSequences
     from trueup.simulation.observation import Channel, GainOrBias, MeasurementModel
     from trueup.simulation.open_loop import sysid_rollout
+    from trueup.simulation.rendering import render_rollout
     from trueup.simulation.system_trajectory import SystemTrajectory
     from trueup.simulation.targets import element_names
     from trueup.simulation.variants import BuildModel, ModelVariants, compile_spec
@@ -37,6 +38,7 @@ _EXPORTS = {
     "control": "trueup.simulation.control",
     "create_initial_state": "trueup.simulation.initial_state",
     "element_names": "trueup.simulation.targets",
+    "render_rollout": "trueup.simulation.rendering",
     "sysid_rollout": "trueup.simulation.open_loop",
     "with_start_time": "trueup.simulation.initial_state",
 }
@@ -57,6 +59,7 @@ __all__ = [
     "control",
     "create_initial_state",
     "element_names",
+    "render_rollout",
     "sysid_rollout",
     "with_start_time",
 ]
