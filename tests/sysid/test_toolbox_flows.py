@@ -107,7 +107,13 @@ def test_section_two_assigns_single_numbers_to_stiffness_and_damping():
     params = sysid.ParameterDict()
     for name, start, low, high, write in (
         ("mass", 1.4, 0.3, 3.0, lambda s, p: setattr(s.body("ball"), "mass", p.value[0])),
-        ("stiffness", 80.0, 30, 300, lambda s, p: setattr(s.joint("slide"), "stiffness", p.value[0])),
+        (
+            "stiffness",
+            80.0,
+            30,
+            300,
+            lambda s, p: setattr(s.joint("slide"), "stiffness", p.value[0]),
+        ),
         ("damping", 5.0, 0.0, 20, lambda s, p: setattr(s.joint("slide"), "damping", p.value[0])),
     ):
         params.add(sysid.Parameter(name, start, low, high, modifier=write))

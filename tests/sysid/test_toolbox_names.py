@@ -8,28 +8,87 @@ import pytest
 
 from trueup import sysid
 
-NAMES = """
-BuildModelFn CustomRolloutFn InertiaType ModelSequences ModifyResidualFn Parameter ParameterDict
-SignalTransform SignalType SystemTrajectory TimeSeries apply_bias apply_body_inertia apply_delay
-apply_delayed_ts_window apply_dgain apply_gain apply_param_modifiers apply_param_modifiers_spec
-apply_pdgain apply_pgain apply_resample_and_delay body_inertia_param build_residual_fn
-calculate_intervals construct_ts_from_defaults create_initial_state default_report
-get_sensor_indices model_residual normalize_residual optimize remove_visuals render_rollout residual
-save_results sysid_rollout weighted_diff model_modifier parameter signal_modifier report
-""".split()
+NAMES = [
+    "BuildModelFn",
+    "CustomRolloutFn",
+    "InertiaType",
+    "ModelSequences",
+    "ModifyResidualFn",
+    "Parameter",
+    "ParameterDict",
+    "SignalTransform",
+    "SignalType",
+    "SystemTrajectory",
+    "TimeSeries",
+    "apply_bias",
+    "apply_body_inertia",
+    "apply_delay",
+    "apply_delayed_ts_window",
+    "apply_dgain",
+    "apply_gain",
+    "apply_param_modifiers",
+    "apply_param_modifiers_spec",
+    "apply_pdgain",
+    "apply_pgain",
+    "apply_resample_and_delay",
+    "body_inertia_param",
+    "build_residual_fn",
+    "calculate_intervals",
+    "construct_ts_from_defaults",
+    "create_initial_state",
+    "default_report",
+    "get_sensor_indices",
+    "model_residual",
+    "normalize_residual",
+    "optimize",
+    "remove_visuals",
+    "render_rollout",
+    "residual",
+    "save_results",
+    "sysid_rollout",
+    "weighted_diff",
+    "model_modifier",
+    "parameter",
+    "signal_modifier",
+    "report",
+]
 
-OWN = """
-Experiment GrayBoxProblem Identification ObservationSettings ResidualFunction SavedResults identify
-load_experiment load_results modifiers
-""".split()
+OWN = [
+    "Experiment",
+    "GrayBoxProblem",
+    "Identification",
+    "ObservationSettings",
+    "ResidualFunction",
+    "SavedResults",
+    "identify",
+    "load_experiment",
+    "load_results",
+    "modifiers",
+]
 
-MODEL_MODIFIERS = """
-apply_pgain apply_dgain apply_pdgain is_position_actuator get_actuator_pd_gains apply_body_mass_ipos
-scale_body_inertia apply_body_theta_inertia pi_from_theta pseudoinertia_from_pi
-cholesky_decompose_upper theta_from_pseudoinertia pi_from_body theta_inertia_from_body
-inertia_to_fullinertia skew apply_body_inertia body_inertia_param remove_visuals
-apply_param_modifiers_spec apply_param_modifiers
-""".split()
+MODEL_MODIFIERS = [
+    "apply_pgain",
+    "apply_dgain",
+    "apply_pdgain",
+    "is_position_actuator",
+    "get_actuator_pd_gains",
+    "apply_body_mass_ipos",
+    "scale_body_inertia",
+    "apply_body_theta_inertia",
+    "pi_from_theta",
+    "pseudoinertia_from_pi",
+    "cholesky_decompose_upper",
+    "theta_from_pseudoinertia",
+    "pi_from_body",
+    "theta_inertia_from_body",
+    "inertia_to_fullinertia",
+    "skew",
+    "apply_body_inertia",
+    "body_inertia_param",
+    "remove_visuals",
+    "apply_param_modifiers_spec",
+    "apply_param_modifiers",
+]
 
 
 def reference():
@@ -63,7 +122,9 @@ def test_functions_are_not_hidden_by_modules(name):
 def test_package_is_loaded_lazily():
     heavy = "mujoco", "numba", "scipy", "plotly", "pandas"
     code = f"import sys; from trueup import sysid; print([m for m in {heavy} if m in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert answer.stdout.strip() == "[]"
 
 
