@@ -46,38 +46,50 @@ def public_names(package: str) -> list[str]:
     return [name for name in sorted(listed) if f"{package}.{name}" not in public_packages()]
 
 
-def documented_in(package: str, name: str) -> str:
-    """Package that describes a public name, where several offer it: the one that defines it."""
-    value = getattr(importlib.import_module(package), name)
+def documented_in(module: str, name: str) -> str:
+    """Where a public name is described, if several offer it: in the package that defines it."""
+    value = getattr(importlib.import_module(module), name)
     defined = getattr(value, "__module__", "")
     offering = [
-        other
-        for other in public_packages()
-        if name in public_names(other) and getattr(importlib.import_module(other), name) is value
+        package
+        for package in public_packages()
+        if name in public_names(package)
+        and getattr(importlib.import_module(package), name) is value
     ]
-    defining = [other for other in offering if f"{defined}.".startswith(f"{other}.")]
-    return min(defining or offering, key=len)
+    defining = [package for package in offering if f"{defined}.".startswith(f"{package}.")]
+    return min(defining or offering or [module], key=len)
 
 
 def api_page(package: str) -> str:
     """Markdown page with every public name of a package."""
-    module = importlib.import_module(package)
-    lines = [f"# {package}", "", "```{eval-rst}", f".. automodule:: {package}", "   :no-members:"]
-    for name in public_names(package):
-        value = getattr(module, name)
-        if (home := documented_in(package, name)) != package:
+    lines = [f"# {package}", "", "```{eval-rst}", *_entries(package, public_names(package))]
+    return "\n".join([*lines, "```", ""])
+
+
+def _entries(module: str, names: list[str]) -> list[str]:
+    """Directives for a module and its names; what another page describes becomes a link."""
+    lines = [f".. automodule:: {module}", "   :no-members:"]
+    for name in names:
+        value = getattr(importlib.import_module(module), name)
+        if (home := documented_in(module, name)) != module:
             lines += ["", f"- :py:obj:`{home}.{name}`"]
         elif inspect.ismodule(value):
-            lines += ["", f".. automodule:: {value.__name__}", "   :members:"]
+            lines += ["", *_entries(value.__name__, _names_of_module(value))]
         elif inspect.isclass(value):
-            lines += ["", f".. autoclass:: {package}.{name}", "   :members:"]
-        elif callable(value) and hasattr(value, "__name__") and inspect.isroutine(value):
-            lines += ["", f".. autofunction:: {package}.{name}"]
+            lines += ["", f".. autoclass:: {module}.{name}", "   :members:"]
+        elif inspect.isroutine(value):
+            lines += ["", f".. autofunction:: {module}.{name}"]
         else:
-            home = _home_of_data(package, name)
-            lines += ["", f".. py:data:: {package}.{name}", ""]
-            lines += textwrap.indent(_data_docstring(home, name), "   ").splitlines()
-    return "\n".join([*lines, "```", ""])
+            lines += ["", f".. py:data:: {module}.{name}", ""]
+            lines += textwrap.indent(data_docstring(module, name), "   ").splitlines()
+    return lines
+
+
+def _names_of_module(module: Any) -> list[str]:
+    """Public names of a module that is public itself: those listed, or those it defines."""
+    own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
+    listed = getattr(module, "__all__", [name for name in own if not name.startswith("_")])
+    return sorted(listed)
 
 
 def _home_of_data(package: str, name: str) -> str:
