@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import ReportError
+from trueup.simulation.precise_xml import precise_xml
 from trueup.simulation.spec_view import plain
 from trueup.simulation.variants import compile_spec
 
@@ -29,18 +30,14 @@ def write_model(spec: Any, path: str | Path) -> list[Path]:
     copy = plain(spec).copy()
     compile_spec(copy, f"the model of {path.name}")
     in_memory = {Path(name).name: content for name, content in copy.assets.items()}
-    elements = [e for e in (*copy.meshes, *copy.hfields, *copy.textures) if e.file]
     folder = path.with_name(f"{path.stem}_assets")
     if in_memory:
         copy.meshdir = copy.texturedir = folder.name
-        for element in elements:
+        for element in (*copy.meshes, *copy.hfields, *copy.textures):
             element.file = Path(element.file).name
-    elif elements:
-        origin = Path(copy.modelfiledir or ".").resolve()
-        copy.meshdir, copy.texturedir = str(origin / copy.meshdir), str(origin / copy.texturedir)
     written = [path]
     try:
-        path.write_text(copy.to_xml(), encoding="utf-8")
+        path.write_text(precise_xml(copy, None if in_memory else path.parent), encoding="utf-8")
         for name, content in in_memory.items():
             folder.mkdir(exist_ok=True)
             raw = content.encode("utf-8") if isinstance(content, str) else bytes(content)

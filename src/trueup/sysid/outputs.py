@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError
+from trueup.simulation.precise_xml import precise_xml
 from trueup.studies import RunDirectory, atomic
 from trueup.sysid.assessment import SequenceSignals
 
@@ -30,7 +31,7 @@ def write_outputs(result: Identification, directory: RunDirectory) -> None:
         if variant.name not in models:
             spec = variant.spec_at(result.solution.x)
             spec.compile()
-            models[variant.name] = spec.to_xml()
+            models[variant.name] = precise_xml(spec, directory.path)
     signals = pack_signals(result.assessment.signals)
     output = result.prepared.experiment.output
     report = ""

@@ -1,0 +1,93 @@
+"""MJCF text with every digit: MuJoCo's own writer rounds numbers to six.
+
+An identified armature of 0.123456789 comes out of ``MjSpec.to_xml`` as 0.123457. The written text
+is gone through again, and each number that is the rounding of a value of its element is replaced by
+that value. Defaults and elements without a name keep MuJoCo's rounding: nothing identified lies
+there.
+"""
+
+import os
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SECTIONS = {"actuator": "actuator", "tendon": "tendon", "equality": "equality", "sensor": "sensor"}
+_TAGS = {"joint": "joint", "body": "body", "geom": "geom", "site": "site", "pair": "pair"}
+
+
+def precise_xml(spec: Any, folder: str | Path | None = None) -> str:
+    """MJCF text of a compiled ``MjSpec`` in full precision.
+
+    Args:
+      spec: the spec, after ``compile()``.
+      folder: folder that the text will lie in: meshes and textures are found from there.
+    """
+    root = ElementTree.fromstring(spec.to_xml())
+    if folder is not None and any(e.file for e in (*spec.meshes, *spec.hfields, *spec.textures)):
+        _point_assets(root, spec, Path(folder).resolve())
+    for element in root.iter("option"):
+        _refine(element, _numbers(spec.option))
+    for section, kind in _SECTIONS.items():
+        for parent in root.findall(section):
+            for element in parent:
+                _refine_named(spec, kind, element)
+    for tag, kind in _TAGS.items():
+        for element in root.iter(tag):
+            _refine_named(spec, kind, element)
+    ElementTree.indent(root, "  ")
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _point_assets(root: ElementTree.Element, spec: Any, folder: Path) -> None:
+    """Name the folders of assets as they are seen from ``folder``."""
+    compiler = root.find("compiler")
+    if compiler is None:
+        compiler = ElementTree.SubElement(root, "compiler")
+    origin = Path(spec.modelfiledir or ".").resolve()
+    compiler.set("meshdir", os.path.relpath(origin / spec.meshdir, folder))
+    compiler.set("texturedir", os.path.relpath(origin / spec.texturedir, folder))
+
+
+def _refine_named(spec: Any, kind: str, element: ElementTree.Element) -> None:
+    name = element.get("name")
+    found = getattr(spec, kind)(name) if name else None
+    if found is None:
+        return
+    numbers = _numbers(found)
+    _refine(element, numbers)
+    for inertial in element.findall("inertial"):
+        _refine(inertial, numbers)
+
+
+def _numbers(element: Any) -> dict[str, float]:
+    """Values of an element by how the writer rounds them, angles in both units."""
+    values: dict[str, float] = {}
+    for attribute in dir(element):
+        if attribute.startswith("_"):
+            continue
+        value = getattr(element, attribute, None)
+        if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+            for number in np.ravel(value):
+                for unit in (number, -number, np.deg2rad(number), np.rad2deg(number)):
+                    if np.isfinite(unit):
+                        values.setdefault(f"{unit:.6g}", float(unit))
+    return values
+
+
+def _refine(element: ElementTree.Element, numbers: dict[str, float]) -> None:
+    for attribute, text in element.attrib.items():
+        if attribute in ("name", "class", "file", "type"):
+            continue
+        tokens = text.split()
+        refined = [repr(numbers[t]) if _is_rounded(t, numbers) else t for t in tokens]
+        if refined != tokens:
+            element.set(attribute, " ".join(refined))
+
+
+def _is_rounded(token: str, numbers: dict[str, float]) -> bool:
+    """Whether a token is a number that lost digits."""
+    if token not in numbers:
+        return False
+    return float(token) != numbers[token]
