@@ -109,10 +109,16 @@ def is_position_actuator(actuator: Any) -> bool:
     That is a fixed gain with an affine bias, no activation or an exactly integrated filter, and the
     position gain equal on both sides.
     """
+
+    def kind(value: Any) -> int:
+        # an enumeration member in a spec, an array of one number in a model
+        return int(np.ravel(value)[0]) if isinstance(value, np.ndarray) else int(value)
+
     return bool(
-        actuator.gaintype == mujoco.mjtGain.mjGAIN_FIXED
-        and actuator.biastype == mujoco.mjtBias.mjBIAS_AFFINE
-        and actuator.dyntype in (mujoco.mjtDyn.mjDYN_NONE, mujoco.mjtDyn.mjDYN_FILTEREXACT)
+        kind(actuator.gaintype) == int(mujoco.mjtGain.mjGAIN_FIXED)
+        and kind(actuator.biastype) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+        and kind(actuator.dyntype)
+        in (int(mujoco.mjtDyn.mjDYN_NONE), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
         and actuator.gainprm[0] == -actuator.biasprm[1]
     )
 
