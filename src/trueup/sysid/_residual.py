@@ -13,6 +13,7 @@ from trueup.errors import FitError, SignalError, did_you_mean, listing
 from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import ParameterDict
 from trueup.signals import SignalType, TimeSeries
+from trueup.signals.model_signals import sensor_mapping
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.variants import ModelVariants
@@ -350,13 +351,26 @@ def _observation_settings(settings: ResidualSettings) -> ObservationSettings:
     channels = _enabled(settings)
     if transform is not None and not channels and not settings.return_pred_all:
         channels = tuple(transform.enabled_sensors or ())
-    weights = settings.weights
     return ObservationSettings(
         channels=channels,
-        weights=dict(weights) if isinstance(weights, Mapping) else {},
+        weights=_acting_weights(settings, channels),
         normalise="toolbox" if transform is None or transform.normalize else "none",
         resample=settings.resample_true,
     )
+
+
+def _acting_weights(settings: ResidualSettings, channels: Sequence[str]) -> dict[str, float]:
+    """Weights without those of signals that exist but are not compared."""
+    if not isinstance(settings.weights, Mapping):
+        return {}
+    recorded, sensors = set(), set()
+    for models in settings.models_sequences:
+        sensors |= set(sensor_mapping(models.gt_model))
+        for trajectory in models.measured_rollout:
+            recorded |= set(trajectory.sensordata.signal_mapping or sensors)
+    compared = set(channels) or recorded
+    idle = (recorded | sensors) - compared
+    return {name: weight for name, weight in settings.weights.items() if name not in idle}
 
 
 def _enabled(settings: ResidualSettings) -> tuple[str, ...]:
