@@ -7,12 +7,27 @@ first use so that ``import trueup`` stays light::
     from trueup import sysid
 """
 
-import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING
 
+from trueup._lazy import lazy_exports
 from trueup._version import __version__
 
-_SUBPACKAGES = (
+if TYPE_CHECKING:
+    from trueup import errors, fitting, parameters, reports, signals, simulation, studies, sysid
+
+_EXPORTS = {
+    "errors": "trueup.errors",
+    "fitting": "trueup.fitting",
+    "parameters": "trueup.parameters",
+    "reports": "trueup.reports",
+    "signals": "trueup.signals",
+    "simulation": "trueup.simulation",
+    "studies": "trueup.studies",
+    "sysid": "trueup.sysid",
+}
+
+__all__ = [
+    "__version__",
     "errors",
     "fitting",
     "parameters",
@@ -21,16 +36,6 @@ _SUBPACKAGES = (
     "simulation",
     "studies",
     "sysid",
-)
+]
 
-__all__ = ["__version__", *_SUBPACKAGES]
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name in _SUBPACKAGES:
-        return importlib.import_module(f"trueup.{name}")
-    raise AttributeError(f"module 'trueup' has no attribute {name!r}; it has {', '.join(__all__)}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

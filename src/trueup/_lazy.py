@@ -25,6 +25,6 @@ def lazy_exports(
         return value
 
     def names() -> list[str]:
-        return sorted(exports)
+        return sorted({*exports, *namespace.get("__all__", ())})
 
     return load, names

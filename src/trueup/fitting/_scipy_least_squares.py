@@ -69,6 +69,7 @@ def scipy_least_squares(
                     columns[np.ix_(~acting, np.arange(group.rows.start, group.rows.stop))] = 0.0
         return columns.T
 
+    chosen: dict[str, Any] = {"x_scale": "jac", **options}
     found = least_squares(
         residual,
         space.to_search(space.start),
@@ -77,7 +78,7 @@ def scipy_least_squares(
         max_nfev=max(settings.max_iters, 1),
         loss=settings.loss,
         f_scale=settings.loss_scale,
-        **({"x_scale": "jac"} | options),
+        **chosen,
     )
     x = space.from_search(found.x)
     history.append(_record(len(history), float(found.cost), counts["evaluations"], x))

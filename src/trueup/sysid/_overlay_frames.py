@@ -46,7 +46,7 @@ def draw(folder: Path) -> None:
                             geom.matid = -1
                 else:
                     mujoco.mjv_addGeoms(m, data, option, perturbation, moving, renderer.scene)
-            writer.append_data(renderer.render())
+            writer.append_data(renderer.render())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _coloured(model: mujoco.MjModel, colour: tuple[float, ...]) -> mujoco.MjModel:
