@@ -240,7 +240,7 @@ class LeastSquares:
         free = self._free(linear)
         norms = np.sqrt(np.diag(linear.gram)) * np.sqrt(2 * self.cost)
         cosine = np.abs(linear.gradient) / np.where(norms > 0, norms, 1.0)
-        if self._is_exact():
+        if self._is_exact() or self._is_rounding(linear):
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
         elif linear.failed_columns.all():
             self._finish(
@@ -259,6 +259,11 @@ class LeastSquares:
     def _is_exact(self) -> bool:
         first = self.history[0]["cost"] if self.history else self.cost
         return self.cost == 0 or self.cost <= 1e-26 * first
+
+    def _is_rounding(self, linear: Linearisation) -> bool:
+        """Whether the residual is nothing beside what the parameters do to it."""
+        effect = np.sqrt(np.diag(linear.gram)) * typical_size(self.space, self.x)
+        return np.sqrt(2 * self.cost) <= 1e-13 * effect.max(initial=0.0)
 
     def _free(self, linear: Linearisation) -> np.ndarray:
         """Elements that the gradient does not push against their bound."""

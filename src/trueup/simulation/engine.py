@@ -15,6 +15,8 @@ from trueup.simulation.warning_capture import captured_warnings, warning_reasons
 FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
+_KEPT_BATCHES = 4  # sizes of batches that are kept: making one costs more than a short rollout
+
 BLOCK_BYTES = 64_000_000
 """Recorded data held at once; longer runs come in several blocks of time."""
 
@@ -79,6 +81,7 @@ class BatchEngine:
         self._rows = _integration_rows(model, self.segments)
         self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
+        self._model_batches: dict[int, Batch] = {}
         self._expanded: set[str] = set()
 
     def _batch_of(self, nsim: int) -> Batch:
@@ -124,8 +127,12 @@ class BatchEngine:
         return self._batch.get_model(sim)
 
     def _new(self, nsim: int) -> Batch:
-        # a batch either expands fields or runs on models given to it, never both
-        return Batch(self.model, nsim, self.n_threads)
+        """A batch that runs on models given to it: it cannot be one whose fields are expanded."""
+        if nsim not in self._model_batches:
+            if len(self._model_batches) >= _KEPT_BATCHES:
+                self._model_batches.clear()
+            self._model_batches[nsim] = Batch(self.model, nsim, self.n_threads)
+        return self._model_batches[nsim]
 
     def _set_states(self, batch: Batch, n: int, writes) -> None:
         count = len(self.segments)
