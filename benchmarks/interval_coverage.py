@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 from scipy.signal import lfilter
 
+from trueup.fitting._whiteness import heteroscedasticity
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
-from trueup.fitting.whiteness import heteroscedasticity
 
 TIME_STEP = 0.002
 TRUE_VALUES = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
