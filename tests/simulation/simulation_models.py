@@ -54,13 +54,13 @@ EVERYTHING = """
   </equality>
   <actuator>
     <position name="servo" joint="hinge" kp="8" kv=".4" ctrlrange="-1 1" forcerange="-6 6"
-      delay=".006" nsample="8"/>
+      delay=".006" nsample="8" interp="linear"/>
     <general name="filter" joint="slide" dyntype="filterexact" dynprm=".05" gainprm="3"
       biastype="affine" biasprm="0 -3 -.1" gear="1.5"/>
     <motor name="motor" joint="puck" gear="2"/>
   </actuator>
   <sensor>
-    <jointpos name="angle" joint="hinge" delay=".004" nsample="8"/>
+    <jointpos name="angle" joint="hinge" delay=".004" nsample="8" interp="linear"/>
     <jointvel name="speed" joint="slide" cutoff="3"/>
     <framepos name="tip" objtype="site" objname="tip"/>
   </sensor>

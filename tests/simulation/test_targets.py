@@ -461,3 +461,18 @@ def test_one_parameter_may_have_several_targets():
     parameters = ParameterDict({"l": Parameter("l", 0.1, 0.0, 0.4, target=targets)})
     built = ModelVariants(spec, parameters).model_at(np.array([0.3]))
     np.testing.assert_array_equal(built.tendon_lengthspring, [[0.3, 0.3]])
+
+
+def test_a_delay_that_moves_in_steps_cannot_be_fitted():
+    """A held history moves alike for all delays within a step: no slope, false certainty."""
+    xml = (
+        '<mujoco><worldbody><body><joint name="j"/><geom size=".1"/></body></worldbody>'
+        '<actuator><motor name="m" joint="j" nsample="20" delay="0.01"{}/></actuator></mujoco>'
+    )
+    lower, upper = np.array([0.0]), np.array([0.02])
+    held = mujoco.MjModel.from_xml_string(xml.format(""))
+    with pytest.raises(TargetError, match='interp="linear"'):
+        resolve("actuator/m/delay", held, 1, lower, upper)
+    resolve("actuator/m/delay", held, 1, np.array([0.01]), np.array([0.01]))  # not fitted
+    smooth = mujoco.MjModel.from_xml_string(xml.format(' interp="linear"'))
+    resolve("actuator/m/delay", smooth, 1, lower, upper)

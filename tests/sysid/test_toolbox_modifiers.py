@@ -24,7 +24,7 @@ SERVO = """
   </worldbody>
   <actuator>
     <position name="servo" joint="a" kp="50" kv="3"/><motor name="motor" joint="b"/>
-    <general name="late" joint="b" nsample="6" delay="0.004"/>
+    <general name="late" joint="b" nsample="6" delay="0.004" interp="linear"/>
   </actuator>
   <sensor><jointpos name="pa" joint="a"/><jointpos name="pb" joint="b"/>
     <jointvel name="va" joint="a"/><jointvel name="vb" joint="b"/></sensor>

@@ -125,7 +125,7 @@ def resolve(
     sources = _sources(target, size, counts)
     for match, source in zip(matches, sources, strict=True):
         _check_effect(target, model, kind, match, attribute)
-        _check_buffer(target, model, kind, match, attribute, upper)
+        _check_buffer(target, model, kind, match, attribute, lower, upper)
         element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], match)
         for part in attribute.parts:
             entries = part.locate(model, element)
@@ -223,12 +223,19 @@ def _check_buffer(
     kind: str,
     name: str,
     attribute: Attribute,
+    lower: np.ndarray,
     upper: np.ndarray | None,
 ) -> None:
     if not attribute.buffer or upper is None:
         return
     element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
-    samples = int(np.atleast_1d(getattr(model, attribute.buffer)[element])[0])
+    samples, interpolation = (int(n) for n in getattr(model, attribute.buffer)[element][:2])
+    if interpolation == 0 and np.any(np.asarray(upper) > np.asarray(lower)):
+        raise TargetError(
+            f"target {target!r}: the history buffer of {kind} {name!r} holds its samples, so the "
+            f"delay acts in whole steps of {model.opt.timestep:g} s and has no slope that a fit "
+            f'could follow; set interp="linear" on the {kind} in the MJCF'
+        )
     longest = samples * model.opt.timestep
     if np.max(upper) > longest * (1 + 1e-9):
         raise TargetError(
