@@ -133,7 +133,7 @@ _ACTUATOR_BIAS: dict[str, Any] = {
 _ACTUATOR_HISTORY = {
     "buffer": "actuator_history",
     "needs": "actuator_history",
-    "needs_advice": "give the actuator a history buffer (nsample, delay, linear interp) in the MJCF",
+    "needs_advice": "give the actuator a history buffer in the MJCF (nsample, delay, interp)",
 }
 
 ATTRIBUTES: dict[str, dict[str, Attribute]] = {
@@ -238,7 +238,7 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             lowest=0.0,
             buffer="sensor_history",
             needs="sensor_history",
-            needs_advice="give the sensor a history buffer (nsample, delay, linear interp) in the MJCF",
+            needs_advice="give the sensor a history buffer in the MJCF (nsample, delay, interp)",
         ),
         "cutoff": _plain("sensor_cutoff", "cutoff", lowest=0.0),
     },
