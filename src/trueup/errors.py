@@ -56,6 +56,14 @@ class FitError(TrueupError):
     """A fit cannot be set up: no free parameter, no residual, an unknown method."""
 
 
+class EvaluationError(TrueupError):
+    """The workers that evaluate candidates are lost; the study is saved and can be resumed."""
+
+
+class StorageError(TrueupError):
+    """A storage of studies cannot be reached, or holds a study that does not fit."""
+
+
 class ExperimentError(TrueupError):
     """An experiment file is wrong: unknown key, missing value, bad type."""
 

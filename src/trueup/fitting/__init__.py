@@ -33,12 +33,14 @@ from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.problem import (
+    LARGE_COST,
     LARGE_RESIDUAL,
     Failures,
     PerCandidate,
     Problem,
     ResidualGroup,
     Vectorised,
+    VectorisedCosts,
 )
 from trueup.fitting.scores import (
     ChannelScore,
@@ -48,7 +50,7 @@ from trueup.fitting.scores import (
     channel_scores,
     compare_predictors,
 )
-from trueup.fitting.solution import Solution, Status
+from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.fitting.uncertainty import (
     METHODS,
     ChannelNoise,
@@ -60,6 +62,7 @@ from trueup.fitting.uncertainty import (
 )
 
 __all__ = [
+    "LARGE_COST",
     "LARGE_RESIDUAL",
     "LOSSES",
     "METHODS",
@@ -74,6 +77,7 @@ __all__ = [
     "LeastSquaresSettings",
     "Loss",
     "MultiStart",
+    "ParetoFront",
     "PerCandidate",
     "Problem",
     "ProfileInterval",
@@ -87,6 +91,7 @@ __all__ = [
     "Status",
     "UnidentifiableDirection",
     "Vectorised",
+    "VectorisedCosts",
     "WeakDirection",
     "WhitenessTest",
     "analyse",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,11 @@ from trueup.fitting.solution import Solution, Status
 
 
 class Search(Protocol):
-    """An optimiser that neither loops nor touches a file."""
+    """An optimiser that neither loops nor touches a file.
+
+    One whose answers are not ``problem.costs(X, failures)`` also offers
+    ``evaluate(problem, X, failures) -> answer``; one for several objectives offers ``front``.
+    """
 
     x: np.ndarray
     cost: float
@@ -21,10 +26,6 @@ class Search(Protocol):
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
-        ...
-
-    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
-        """What :meth:`tell` needs to know of a batch."""
         ...
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
@@ -54,13 +55,15 @@ def minimise(
       The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
     """
     start = time.perf_counter()
+    own = getattr(search, "evaluate", None)
+    evaluate = problem.costs if own is None else partial(own, problem)
     status = search.done()
     failed = 0
     try:
         while status is None:
             X = search.ask()
             failures: Failures = {}
-            search.tell(X, search.evaluate(problem, X, failures), failures)
+            search.tell(X, evaluate(X, failures), failures)
             failed += len(failures)
             if callback is not None:
                 callback(search)
@@ -77,6 +80,7 @@ def minimise(
         status=status,
         message=message,
         history=list(search.history),
+        front=getattr(search, "front", None),
         stats={
             "seconds": time.perf_counter() - start,
             "evaluations": search.evaluations,

@@ -1,16 +1,19 @@
 """The problem that a search solves: a box of unknowns, and residuals or costs of a batch."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.errors import FitError
 from trueup.parameters import Space
 
 LARGE_RESIDUAL = 1e6
 """Residual of a candidate that diverges, does not compile or is otherwise invalid: finite, so that
 it never spoils its neighbours, and larger than any residual of a sensible model."""
+
+LARGE_COST = 1e30
+"""Cost of an invalid candidate of a problem without residuals."""
 
 Failures = dict[int, str]
 """Row of the batch -> why it is invalid."""
@@ -35,7 +38,7 @@ class ResidualGroup:
         return slice(self.first, self.first + len(self.times) * len(self.channels))
 
 
-class Problem(ABC):
+class Problem:
     """A batch of candidates in, residuals or costs out.
 
     Subclasses set :attr:`space` and give :meth:`residual_blocks`, or override :meth:`costs` where
@@ -48,6 +51,15 @@ class Problem(ABC):
     """What the rows of the residual are."""
     data_rows: int = 0
     """Rows that come from data; those after them are priors."""
+    objectives: tuple[str, ...] = ("cost",)
+    """Names of the costs, one a column of :meth:`costs`."""
+    noisy: bool = False
+    """Whether the same candidate has another cost each time it is evaluated."""
+
+    @property
+    def has_residuals(self) -> bool:
+        """Whether a least-squares search can work on this problem."""
+        return type(self).residual_blocks is not Problem.residual_blocks
 
     def acting_on(self, rows: slice) -> np.ndarray | None:
         """Elements that act on a block of rows ``(p,)`` bool; None where all may."""
@@ -58,7 +70,6 @@ class Problem(ABC):
         """Number of rows of the residual; 0 for a problem that has costs only."""
         return self.data_rows
 
-    @abstractmethod
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
@@ -67,7 +78,14 @@ class Problem(ABC):
         Yields:
           Rows and their values ``(n, rows)``. Candidates that turn out to be invalid are entered
           in ``failures`` with the reason; their values are finite.
+
+        Raises:
+          FitError: the problem has costs only.
         """
+        raise FitError(
+            "this problem has costs but no residuals: search it with a method that needs costs "
+            "only, such as CMA-ES"
+        )
 
     def residuals(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Residuals ``(n, m)`` of candidates ``X (n, p)``."""
@@ -87,7 +105,11 @@ class Problem(ABC):
         return out
 
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
-        """Costs ``(n, 1)`` of candidates ``X (n, p)``: half the sum of squared residuals."""
+        """Costs ``(n, k)`` of candidates ``X (n, p)``, a column an objective.
+
+        Unless overridden, one column: half the sum of squared residuals. An invalid candidate has
+        a large finite cost, and its reason in ``failures``.
+        """
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
         total = np.zeros(len(X))
@@ -152,3 +174,38 @@ class Vectorised(Problem):
             failures[int(row)] = "the residual is not finite"
         values[bad] = LARGE_RESIDUAL
         yield slice(0, self.data_rows), values
+
+
+class VectorisedCosts(Problem):
+    """A problem without residuals: costs ``(n, p) -> (n,)`` or ``(n, k)`` of a batch.
+
+    A candidate with a cost that is not finite is invalid.
+
+    Args:
+      function: costs of the batch.
+      space: the unknowns.
+      objectives: names of the costs.
+      noisy: whether the function is random.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[np.ndarray], np.ndarray],
+        space: Space,
+        objectives: tuple[str, ...] = ("cost",),
+        noisy: bool = False,
+    ):
+        self.function = function
+        self.space = space
+        self.objectives = objectives
+        self.noisy = noisy
+
+    def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Costs ``(n, k)`` of candidates ``X (n, p)``."""
+        X = np.atleast_2d(np.asarray(X, float))
+        values = np.array(self.function(X), float).reshape(len(X), len(self.objectives))
+        bad = ~np.isfinite(values).all(axis=1)
+        values[bad] = LARGE_COST
+        if failures is not None:
+            failures.update((int(row), "the cost is not finite") for row in np.flatnonzero(bad))
+        return values

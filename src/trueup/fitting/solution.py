@@ -56,6 +56,18 @@ _ADVICE = {
 }
 
 
+@dataclass(frozen=True)
+class ParetoFront:
+    """Candidates of which none is better than another in every objective."""
+
+    x: np.ndarray
+    """Candidates ``(m, p)``, by ascending first objective."""
+    costs: np.ndarray
+    """Their costs ``(m, k)``."""
+    objectives: tuple[str, ...]
+    """Names of the costs."""
+
+
 @dataclass
 class Solution:
     """Result of a search."""
@@ -80,6 +92,8 @@ class Solution:
     """Counts and times: evaluations, iterations, seconds."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """Seed, versions, input hashes and resolved settings."""
+    front: ParetoFront | None = None
+    """The Pareto front, of a search with several objectives; ``x`` is a compromise on it."""
     jacobian: np.ndarray | None = None
     """Jacobian of the residual at ``x`` ``(m, p)``, where it fits in memory."""
     residuals: np.ndarray | None = None

@@ -11,23 +11,31 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.studies import atomic, provenance
-    from trueup.studies._run import Generation, ResumableSearch, run
+    from trueup.studies._run import ResumableSearch, run
     from trueup.studies.budget import Budget
+    from trueup.studies.evaluators import Evaluator, LocalEvaluator
     from trueup.studies.event_log import EventLog
+    from trueup.studies.generation import Generation
     from trueup.studies.history import History
     from trueup.studies.progress import Progress
     from trueup.studies.run_directory import RunDirectory
     from trueup.studies.store import Store
+    from trueup.studies.trackers import Study, Tracker, Trackers
 
 _EXPORTS = {
     "Budget": "trueup.studies.budget",
+    "Evaluator": "trueup.studies.evaluators.evaluator",
     "EventLog": "trueup.studies.event_log",
-    "Generation": "trueup.studies._run",
+    "Generation": "trueup.studies.generation",
     "History": "trueup.studies.history",
+    "LocalEvaluator": "trueup.studies.evaluators.local",
     "Progress": "trueup.studies.progress",
     "ResumableSearch": "trueup.studies._run",
     "RunDirectory": "trueup.studies.run_directory",
     "Store": "trueup.studies.store",
+    "Study": "trueup.studies.trackers.tracker",
+    "Tracker": "trueup.studies.trackers.tracker",
+    "Trackers": "trueup.studies.trackers.tracker",
     "atomic": "trueup.studies.atomic",
     "provenance": "trueup.studies.provenance",
     "run": "trueup.studies._run",
@@ -35,13 +43,18 @@ _EXPORTS = {
 
 __all__ = [
     "Budget",
+    "Evaluator",
     "EventLog",
     "Generation",
     "History",
+    "LocalEvaluator",
     "Progress",
     "ResumableSearch",
     "RunDirectory",
     "Store",
+    "Study",
+    "Tracker",
+    "Trackers",
     "atomic",
     "provenance",
     "run",

@@ -4,22 +4,24 @@ import contextlib
 import hashlib
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from trueup.errors import RunDirectoryError, listing
+from trueup.errors import EvaluationError, RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
 from trueup.studies._checkpoint import Checkpoints
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.atomic import to_json
 from trueup.studies.budget import Budget
+from trueup.studies.evaluators import Evaluator, LocalEvaluator
 from trueup.studies.event_log import EventLog
+from trueup.studies.generation import Generation
 from trueup.studies.progress import Progress
 from trueup.studies.run_directory import RunDirectory
 from trueup.studies.store import Store
+from trueup.studies.trackers import Study, Tracker, Trackers
 
 
 class ResumableSearch(Protocol):
@@ -27,7 +29,8 @@ class ResumableSearch(Protocol):
 
     It may also offer ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
     ``problem.costs(X, failures)``), ``costs_of(answer) -> (n,) or (n, k)`` (otherwise the answer
-    itself) and ``info() -> dict`` of numbers that go into the history, such as a step size.
+    itself), ``info() -> dict`` of numbers that go into the history, such as a step size, and for
+    several objectives ``front``, the :class:`trueup.fitting.ParetoFront` so far.
 
     :meth:`state` and :meth:`from_state` carry everything that later answers depend on, the state of
     the random generator included: that makes a resumed history equal to an uninterrupted one.
@@ -61,22 +64,6 @@ class ResumableSearch(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Generation:
-    """What :func:`run` tells its callbacks after each generation."""
-
-    number: int
-    """From 0."""
-    evaluations: int
-    """Evaluated candidates, up to and with this generation."""
-    seconds: float
-    """Time of the study, earlier sittings included [s]."""
-    x: np.ndarray
-    """Best candidate so far ``(p,)``."""
-    cost: float
-    """Its cost."""
-
-
 def run(
     problem: Any,
     search: Any,
@@ -85,6 +72,8 @@ def run(
     settings: dict[str, Any] | None = None,
     resume: bool = False,
     budget: Budget | None = None,
+    evaluator: Evaluator | None = None,
+    trackers: Sequence[Tracker] = (),
     on_generation: Callable[[Generation], None] | None = None,
     on_best: Callable[[Generation], None] | None = None,
     describe: Callable[[np.ndarray], Any] | None = None,
@@ -105,8 +94,11 @@ def run(
         settings: plain settings that the history depends on. On resume they have to be the same.
         resume: go on with the study in ``directory``; one that saved nothing starts anew.
         budget: where to stop at the latest; may be another one on resume.
+        evaluator: where candidates are evaluated; this process unless given.
+        trackers: told of every generation, such as one that sends it to Weights & Biases. One that
+            fails is left out from then on, and the run goes on.
         on_generation: called after each generation.
-        on_best: called when a generation improved the best cost.
+        on_best: called when a generation changed the best candidate.
         describe: content of ``parameters.json`` for a candidate ``(p,)``; unless given, the values
             by name, and the cost.
         verbose: show the progress on the error stream.
@@ -118,6 +110,9 @@ def run(
         RunDirectoryError: the directory is in use, holds a study (without ``resume``), or one of
             another problem or version; or a checkpoint cannot be written: the last good one is
             kept.
+        EvaluationError: the evaluator lost its workers; the run continues from its last checkpoint
+            with ``resume``.
+        TrueupError: a tracker refused its settings, before the run began.
     """
     names = tuple(problem.space.names)
     budget = budget or Budget()
@@ -128,14 +123,19 @@ def run(
             loop = _Loop(problem, search, store, Checkpoints(directory, store, log), budget)
             loop.describe, loop.on_generation, loop.on_best = describe, on_generation, on_best
             loop.restore()
+            loop.trackers = Trackers(trackers, log)
+            loop.trackers.start(loop.study(directory, settings or {}))
             log.write(
                 "resume" if loop.generation else "start",
                 generation=loop.generation,
                 evaluations=store.evaluations,
             )
             try:
-                status, message = loop.go(interrupts, progress)
+                with (evaluator or LocalEvaluator()).over(problem) as loop.problem:
+                    status, message = loop.go(interrupts, progress)
             except BaseException as error:
+                if isinstance(error, EvaluationError):
+                    error.add_note(f"the run in {directory.path} continues with --resume")
                 # On a full disk the log fails too; the error that ended the run is the one to show.
                 with contextlib.suppress(RunDirectoryError):
                     log.write("error", kind=type(error).__name__, message=str(error))
@@ -143,10 +143,13 @@ def run(
             if status is Status.INTERRUPTED:
                 message += f"; the run in {directory.path} continues with --resume"
             log.write("end", status=status, message=message, cost=loop.search.cost)
-            return loop.solution(names, status, message)
+            solution = loop.solution(names, status, message)
+            loop.trackers.end(solution)
+            return solution
 
 
 class _Loop:
+    trackers: Trackers
     describe: Callable[[np.ndarray], Any] | None = None
     on_generation: Callable[[Generation], None] | None = None
     on_best: Callable[[Generation], None] | None = None
@@ -179,6 +182,19 @@ class _Loop:
             self._earlier = self.store.seconds()
         self._started = time.perf_counter()
 
+    def study(self, directory: RunDirectory, settings: dict[str, Any]) -> Study:
+        """What trackers are told at the start."""
+        return Study(
+            directory=directory,
+            names=tuple(self.problem.space.names),
+            objectives=tuple(getattr(self.problem, "objectives", ("cost",))),
+            space=self.problem.space,
+            search=type(self.search).__name__,
+            settings=settings,
+            generations=self.generation,
+            history=self.store.history,
+        )
+
     def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
         end = self._end(interrupts)
         while end is None:
@@ -191,9 +207,11 @@ class _Loop:
                 # The search has been asked and not told: its state is not one to go on from, so
                 # what was recorded since the last checkpoint goes too and is computed again.
                 return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
-            former_cost = self.search.cost
+            former = np.array(self.search.x, float)
+            had_none = not math.isfinite(self.search.cost)
             self.search.tell(X, answer, failures)
-            self._record(X, answer, failures, improved=self.search.cost < former_cost)
+            improved = had_none or not np.array_equal(former, self.search.x)
+            self._record(X, answer, failures, improved and math.isfinite(self.search.cost))
             if self.checkpoints.is_due:
                 self._save()
             progress.update(
@@ -214,6 +232,7 @@ class _Loop:
             status=status,
             message=message,
             history=list(self.search.history),
+            front=getattr(self.search, "front", None),
             stats={
                 "seconds": self.seconds,
                 "evaluations": self.store.evaluations,
@@ -233,14 +252,19 @@ class _Loop:
         seconds = self.seconds
         self.store.record(self.generation, X, costs, failures, info=info, seconds=seconds)
         self.failed += len(failures)
-        if self.on_best is not None or self.on_generation is not None:
+        if self.on_best is not None or self.on_generation is not None or self.trackers:
             event = Generation(
-                self.generation,
-                self.store.evaluations,
-                seconds,
-                np.array(self.search.x, float),
-                float(self.search.cost),
+                number=self.generation,
+                evaluations=self.store.evaluations,
+                seconds=seconds,
+                x=np.array(self.search.x, float),
+                cost=float(self.search.cost),
+                X=X,
+                costs=np.asarray(costs, float).reshape(len(X), -1),
+                failures=dict(failures),
+                info=dict(info or {}),
             )
+            self.trackers.generation(event)
             if improved and self.on_best is not None:
                 self.on_best(event)
             if self.on_generation is not None:
