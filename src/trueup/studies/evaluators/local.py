@@ -1,0 +1,14 @@
+"""Evaluation in this process: the problem batches natively and uses the machine's cores itself."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+
+class LocalEvaluator:
+    """Evaluate in this process: the whole population in one call."""
+
+    @contextlib.contextmanager
+    def over(self, problem: Any) -> Iterator[Any]:
+        """The problem itself."""
+        yield problem
