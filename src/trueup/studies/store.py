@@ -104,8 +104,15 @@ class Store:
         return store
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, writable: bool = False) -> "Store":
+    def open(
+        cls, path: str | os.PathLike[str], *, writable: bool = False, verify: bool = True
+    ) -> "Store":
         """Open the file of a study that exists.
+
+        Args:
+            path: the file.
+            writable: for the one process that runs the study.
+            verify: read all of it and see that it is not damaged; takes long for a large file.
 
         Raises:
             RunDirectoryError: the file does not exist, is not a study, was written by a newer
@@ -120,7 +127,7 @@ class Store:
                 if store._pragma("application_id") != _APPLICATION_ID:
                     raise RunDirectoryError(f"{path} is not the file of a study of trueup")
                 check_format_version(path, store._pragma("user_version"), FORMAT_VERSION)
-                fault = store._pragma("quick_check(1)")
+                fault = store._pragma("quick_check(1)") if verify else "ok"
                 if fault != "ok":
                     raise sqlite3.DatabaseError(" ".join(str(fault).split()))
                 store._names = tuple(json.loads(store._meta("names")))
@@ -288,15 +295,18 @@ class Store:
             return None
         return row[0], np.frombuffer(row[1], "<f8").astype(float), row[2]
 
-    def history(self) -> History:
-        """Return all committed evaluations."""
+    def history(self, first: int = 0) -> History:
+        """Return the committed evaluations from the generation ``first`` on: all, unless given."""
         with self._errors("read"):
             rows = self._connection.execute(
                 "SELECT generation, candidate, x, cost, objectives, reason FROM evaluations"
-                " ORDER BY generation, candidate"
+                " WHERE generation >= ? ORDER BY generation, candidate",
+                (first,),
             ).fetchall()
             generations = self._connection.execute(
-                "SELECT generation, evaluations, seconds, info FROM generations ORDER BY generation"
+                "SELECT generation, evaluations, seconds, info FROM generations"
+                " WHERE generation >= ? ORDER BY generation",
+                (first,),
             ).fetchall()
         return history_from_rows(self._names, rows, generations)
 
