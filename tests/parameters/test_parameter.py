@@ -46,6 +46,10 @@ def test_bounds_belong_to_each_element():
         ((0.5, np.nan, 1.0), {}, "NaN"),
         ((0.5, 0.0, 1.0), {"scale": "log"}, "positive lower bounds"),
         ((0.5, 0.1, 1.0), {"scale": "logarithmic"}, "scales are linear, log"),
+        ((0.5, 0.1, np.inf), {"scale": "logit"}, "two finite bounds that differ"),
+        ((0.5, 0.5, 0.5), {"scale": "logit"}, "two finite bounds that differ"),
+        ((0.5, 0.1, 1.0), {"deviation": 0.0}, "has to be positive"),
+        ((0.5, 0.1, 1.0), {"deviation": [0.1, 0.2]}, "deviation has shape"),
         ((0.5, 0.1, 1.0), {"target": "a/b/c", "modifier": print}, "one of them"),
     ],
 )

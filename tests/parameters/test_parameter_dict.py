@@ -5,6 +5,7 @@ import pytest
 
 from trueup.errors import ParameterError
 from trueup.parameters import Parameter, ParameterDict, Prior, Space
+from trueup.parameters.space import LOGIT_REACH
 
 
 @pytest.fixture
@@ -167,3 +168,65 @@ def test_what_lies_at_a_bound():
 def test_fields_of_another_length_are_refused():
     with pytest.raises(ParameterError, match="lower has shape"):
         Space(("a",), np.zeros(2), np.ones(1), np.ones(1), np.zeros(1, bool))
+
+
+def _logit_space():
+    return Space(
+        ("share", "plain"),
+        np.array([0.1, -np.inf]),
+        np.array([0.9, np.inf]),
+        np.array([0.3, 0.0]),
+        np.zeros(2, bool),
+        logit=np.array([True, False]),
+    )
+
+
+def test_a_logit_scale_comes_back_and_reaches_its_bounds():
+    space = _logit_space()
+    x = np.stack([np.linspace(0.1, 0.9, 41), np.linspace(-3, 3, 41)], axis=1)
+    z = space.to_search(x)
+    np.testing.assert_allclose(space.from_search(z), x, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(z[:, 1], x[:, 1])
+    assert z[20, 0] == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(z[[0, -1], 0], [-LOGIT_REACH, LOGIT_REACH])
+    np.testing.assert_array_equal(space.from_search(z)[[0, -1], 0], [0.1, 0.9])
+    outside = space.from_search(np.array([[-50.0, 1.0], [50.0, 1.0]]))
+    assert outside[:, 0].tolist() == [0.1, 0.9]
+
+
+def test_the_ends_of_a_logit_scale_have_more_room():
+    space = _logit_space()
+    x = np.array([[0.1008, 0.0], [0.101, 0.0], [0.5, 0.0], [0.5002, 0.0]])
+    z = space.to_search(x)[:, 0]
+    assert z[1] - z[0] > 50 * (z[3] - z[2])
+
+
+def test_slopes_agree_with_finite_differences():
+    space = _logit_space()
+    z = np.stack([np.linspace(-6, 6, 13), np.linspace(-6, 6, 13)], axis=1)
+    steps = (space.from_search(z + 1e-6) - space.from_search(z - 1e-6)) / 2e-6
+    np.testing.assert_allclose(space.slope(space.from_search(z)), steps, rtol=1e-7)
+
+
+def test_scales_and_deviations_of_parameters_reach_the_space():
+    made = ParameterDict()
+    made.add(Parameter("a", [0.5, 0.6], 0.0, 1.0, scale="logit", deviation=[0.1, 0.2]))
+    made.add(Parameter("b", 1.0, 0.1, 2.0, scale="log"))
+    made.add(Parameter("c", 1.0, 0.1, 2.0, frozen=True, deviation=3.0))
+    space = made.space()
+    assert space.logit is not None and space.logit.tolist() == [True, True, False]
+    assert space.log.tolist() == [False, False, True] and not space.is_linear
+    assert space.deviation is not None
+    np.testing.assert_array_equal(space.deviation, [0.1, 0.2, np.nan])
+    made["a"].deviation = None
+    assert made.space().deviation is None
+
+
+def test_a_space_is_on_one_scale_only():
+    with pytest.raises(ParameterError, match="a log and on a logit scale"):
+        Space(
+            *(("a",), np.zeros(1), np.ones(1), np.ones(1), np.ones(1, bool)),
+            logit=np.ones(1, bool),
+        )
+    with pytest.raises(ParameterError, match="deviation has shape"):
+        Space(("a",), *([np.ones(1)] * 3), np.zeros(1, bool), deviation=np.ones(2))

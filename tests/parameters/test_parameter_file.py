@@ -38,6 +38,7 @@ def _parameters(draw):
             prior=draw(st.sampled_from([None, Prior(0.1, 2.5)])),
             unit=draw(_NAME),
             description=draw(_NAME),
+            deviation=draw(st.sampled_from([None, 0.1, np.full(shape, 0.3)])),
         )
         param.update_from_vector(draw(st.lists(_NUMBER, min_size=size, max_size=size)))
         made.add(param)
@@ -57,6 +58,7 @@ def test_everything_comes_back_to_the_last_bit(made, tmp_path):
     for a, b in zip(made.values(), back.values(), strict=True):
         np.testing.assert_array_equal(a.value, b.value)
         np.testing.assert_array_equal(a.nominal, b.nominal)
+        np.testing.assert_array_equal(a.deviation, b.deviation)
         np.testing.assert_array_equal(a.min_value, b.min_value)
         np.testing.assert_array_equal(a.max_value, b.max_value)
         assert (a.shape, a.frozen, a.targets, a.scale) == (b.shape, b.frozen, b.targets, b.scale)

@@ -14,7 +14,7 @@ from trueup.parameters.inertia import InertiaType
 ModifierFn = Callable[[Any, "Parameter"], object]
 """``modifier(spec, parameter)`` writes the parameter's value into an ``mujoco.MjSpec``."""
 
-SCALES = ("linear", "log")
+SCALES = ("linear", "log", "logit")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,12 @@ class Parameter:
         one compilation a candidate.
       target: where the value goes in the model, such as ``"joint/elbow/armature"``, or several
         places; no compilation is needed. See :mod:`trueup.simulation`.
-      scale: ``"log"`` searches the logarithm of the value, which then has to be positive.
+      scale: ``"log"`` searches the logarithm of the value, which then has to be positive;
+        ``"logit"`` the log odds of its place between two finite bounds, which gives the ends of
+        the range more room, as a share or an efficiency near 0 or 1 needs.
+      deviation: first standard deviation of a population search, a scalar or the shape of
+        ``nominal``: in the parameter's unit, on a log scale of the natural logarithm (0.1 is
+        10 %), on a logit scale of the log odds. None leaves it to the search.
       prior: Gaussian belief, one more residual of the fit.
       tied_to: name of the parameter whose value this one copies; it is then no unknown of its own.
       unit: unit of the value, for tables and figures, such as ``"kg m^2"``.
@@ -55,7 +60,8 @@ class Parameter:
 
     Raises:
       ParameterError: bounds of another shape, bounds that exclude the nominal value, not finite
-        nominal, a log scale without positive bounds.
+        nominal, a log scale without positive bounds, a logit scale without finite ones, a
+        deviation that is not positive.
     """
 
     def __init__(
@@ -73,6 +79,7 @@ class Parameter:
         tied_to: str | None = None,
         unit: str = "",
         description: str = "",
+        deviation: ArrayLike | None = None,
     ):
         self.name = name
         self.nominal = np.atleast_1d(np.array(nominal, dtype=float))
@@ -87,6 +94,7 @@ class Parameter:
         self.tied_to = tied_to
         self.unit = unit
         self.description = description
+        self.deviation = None if deviation is None else self._bound(deviation, "deviation")
         # set by body_inertia_param: how the value parameterises a body's inertia
         self.inertia_type: InertiaType | None = None
         self.inertia_body: str | None = None
@@ -102,7 +110,7 @@ class Parameter:
         except ValueError as error:
             raise ParameterError(
                 f"parameter {self.name!r}: {which} has shape {array.shape}, the nominal value has "
-                f"shape {self.nominal.shape}; give one bound, or one for each element"
+                f"shape {self.nominal.shape}; give one number, or one for each element"
             ) from error
 
     def _validate(self) -> None:
@@ -130,6 +138,21 @@ class Parameter:
         if self.scale == "log" and np.any(self.min_value <= 0):
             raise ParameterError(
                 f"{label}: a log scale needs positive lower bounds, got {_short(self.min_value)}"
+            )
+        if self.scale == "logit" and not (
+            np.isfinite(self.min_value).all()
+            and np.isfinite(self.max_value).all()
+            and np.all(self.min_value < self.max_value)
+        ):
+            raise ParameterError(
+                f"{label}: a logit scale needs two finite bounds that differ, got "
+                f"[{_short(self.min_value)}, {_short(self.max_value)}]"
+            )
+        if self.deviation is not None and not np.all(
+            np.isfinite(self.deviation) & (self.deviation > 0)
+        ):
+            raise ParameterError(
+                f"{label}: the start deviation {_short(self.deviation)} has to be positive"
             )
         if self.modifier is not None and self.targets:
             raise ParameterError(f"{label} has a modifier and a target; give one of them")

@@ -157,14 +157,23 @@ class ParameterDict:
     def space(self) -> Space:
         """The box of the free elements, started at the present values (clipped to the bounds)."""
         lower, upper = self.get_bounds()
-        repeated = [(p.scale == "log", p.unit) for p in self.free for _ in range(p.size)]
+        repeated = [(p.scale, p.unit) for p in self.free for _ in range(p.size)]
+        scales = np.array([r[0] for r in repeated], str)
+        deviations = [
+            np.full(p.size, np.nan) if p.deviation is None else p.deviation.flatten()
+            for p in self.free
+        ]
         return Space(
             names=tuple(self.get_non_frozen_parameter_names()),
             lower=lower,
             upper=upper,
             start=np.clip(self.as_vector(), lower, upper),
-            log=np.array([r[0] for r in repeated], bool),
+            log=scales == "log",
             units=tuple(r[1] for r in repeated),
+            logit=scales == "logit" if "logit" in scales else None,
+            deviation=np.concatenate(deviations)
+            if any(p.deviation is not None for p in self.free)
+            else None,
         )
 
     def value_table(self, X: np.ndarray) -> dict[str, np.ndarray]:

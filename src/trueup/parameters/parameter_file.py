@@ -14,7 +14,7 @@ _REQUIRED = ("nominal", "min_value", "max_value")
 _KNOWN = {
     *_REQUIRED,
     *("name", "value", "frozen", "target", "scale", "prior", "tied_to", "unit", "description"),
-    *("inertia", "modifier"),
+    *("inertia", "modifier", "deviation"),
 }
 
 
@@ -36,6 +36,8 @@ def _record(param: Parameter) -> dict[str, Any]:
         record["target"] = param.targets[0] if len(param.targets) == 1 else list(param.targets)
     if param.scale != "linear":
         record["scale"] = param.scale
+    if param.deviation is not None:
+        record["deviation"] = _plain(param.deviation)
     if param.prior is not None:
         record["prior"] = {"mean": float(param.prior.mean), "sd": float(param.prior.sd)}
     for key in ("tied_to", "unit", "description"):
@@ -112,6 +114,7 @@ def _parameter(path: Path, name: str, record: dict, modifier: ModifierFn | None)
             tied_to=record.get("tied_to"),
             unit=record.get("unit", ""),
             description=record.get("description", ""),
+            deviation=record.get("deviation"),
         )
         if "value" in record:
             param.update_from_vector(record["value"])

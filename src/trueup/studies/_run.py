@@ -349,8 +349,8 @@ def _hash(problem: Any, search: Any, settings: dict[str, Any]) -> str:
         "names": space.names,
         "space": {
             name: getattr(space, name)
-            for name in ("lower", "upper", "start", "log")
-            if hasattr(space, name)
+            for name in ("lower", "upper", "start", "log", "logit", "deviation")
+            if getattr(space, name, None) is not None
         },
         "search": type(search).__name__,
         "settings": settings,

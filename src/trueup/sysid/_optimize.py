@@ -175,7 +175,7 @@ def _warn(sentences: list[str]) -> None:
 def _jacobian(problem: Problem, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Residual and Jacobian with respect to the values, by central differences."""
     residual, jacobian, _ = final_jacobian(problem, x)
-    if problem.space.log.any():
+    if not problem.space.is_linear:
         jacobian = jacobian / problem.space.slope(x)
     return residual, jacobian
 

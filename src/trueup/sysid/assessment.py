@@ -208,8 +208,7 @@ def _intervals(
     space = problem.space
     lower, upper = space.search_bounds
     ends = covariance.intervals(space.to_search(x), lower, upper)
-    with np.errstate(over="ignore"):
-        out = np.where(space.log[:, None], np.exp(np.where(space.log[:, None], ends, 0.0)), ends)
+    out = np.array(space.unclipped(ends.T)).T
     # a parameter that the data do not determine: all of its range, said as such
     out[covariance.undetermined] = [-np.inf, np.inf]
     return out

@@ -87,6 +87,7 @@ class _Held(Problem):
             space.upper[keep],
             x[keep],
             space.log[keep],
+            logit=None if space.logit is None else space.logit[keep],
         )
 
     @property
