@@ -29,6 +29,7 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
+  trueup study run sphere              run, list, show, resume and export searches
 
 Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """
@@ -71,13 +72,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: list[str], output: Output) -> Any:
     """The command that the arguments ask for, or the exit code where they ask for help."""
+    words = [word for word in arguments if word != "--json"]
+    names = {command.__name__.lower(): command for command in commands.COMMANDS}
+    group = names.get(words[0]) if words else None
+    if group is not None and hasattr(group, "COMMANDS"):
+        program = f"trueup {words[0]}"
+        return _choose(words[1:], group.COMMANDS, program, _description(group, True), output)
+    return _choose(words, names, "trueup", DESCRIPTION, output)
+
+
+def _choose(
+    words: list[str], names: dict[str, type], program: str, description: str, output: Output
+) -> Any:
+    """The command among ``names`` that the words ask for, or the exit code."""
     import tyro
 
-    words = [word for word in arguments if word != "--json"]
     if output.json and not words:
-        output.error("UsageError", "no command is given; see trueup --help")
+        output.error("UsageError", f"no command is given; see {program} --help")
         return WRONG_INPUT
-    names = {command.__name__.lower(): command for command in commands.COMMANDS}
     alone = bool(words) and words[0] in names
     described = [
         Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
@@ -91,8 +103,8 @@ def _parse(arguments: list[str], output: Output) -> Any:
         with contextlib.redirect_stderr(complaint):
             return tyro.cli(
                 choices,  # type: ignore[arg-type]
-                prog="trueup",
-                description=DESCRIPTION,
+                prog=program,
+                description=description,
                 args=words or ["--help"],
                 config=(tyro.conf.FlagCreatePairsOff,),
             )

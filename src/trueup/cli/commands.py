@@ -7,8 +7,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-
-Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
+from trueup.cli.study_commands import Study
+from trueup.cli.study_options import Json
 
 
 @dataclass(frozen=True)
@@ -169,5 +169,5 @@ class Demo:
         return run_demo(self, output)
 
 
-COMMANDS = (Identify, Check, Report, Compare, Init, Demo)
+COMMANDS = (Identify, Check, Report, Compare, Study, Init, Demo)
 """All commands, in the order of the help."""

@@ -1,0 +1,78 @@
+"""Options of every command that runs a search; plain data, nothing heavy is imported."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
+Method = Literal[
+    "auto", "cmaes", "nsgaii", "random", "sobol", "multi-start", "least-squares"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions:
+    """Where a study stops at the latest, counted over all its sittings."""
+
+    max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
+    """Stop after this many evaluated candidates; the last generation is finished."""
+    max_generations: Annotated[int | None, arg(metavar="INT")] = None
+    """Stop after this many generations."""
+    max_seconds: Annotated[float | None, arg(metavar="S")] = None
+    """Stop after this time [s]; the last generation is finished."""
+    target_cost: Annotated[float | None, arg(metavar="COST")] = None
+    """Stop once the cost is this low."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions:
+    """Where candidates are evaluated and who is told; nothing of it changes the history."""
+
+    workers: Annotated[int | None, arg(metavar="INT")] = None
+    """Processes that evaluate candidates; absent: this one, which batches where the problem can."""
+    scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
+    storage: Annotated[str | None, arg(metavar="URL")] = None
+    """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
+    wandb: bool = False
+    """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
+    tensorboard: bool = False
+    """Write event files for TensorBoard into the run directory."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions(ExecutionOptions, BudgetOptions):
+    """All options of a search; a command that runs one inherits them."""
+
+    method: Method = "auto"
+    """Search; auto: least squares from several starts where there are residuals, NSGA-II where
+    there are several objectives, else CMA-ES."""
+    seed: Annotated[int, arg(metavar="INT")] = 0
+    """Seed of everything random."""
+    population: Annotated[int | None, arg(metavar="INT")] = None
+    """Candidates of a generation; absent: what suits the search and the number of parameters."""
+    sigma: Annotated[float | None, arg(metavar="PART")] = None
+    """Start deviation of CMA-ES as a part of each range; absent: 0.2, or the parameter's own."""
+    cma_options: Annotated[str, arg(metavar="KEY:VALUE,...")] = ""
+    """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
+    restarts: Literal["none", "ipop", "bipop"] = "none"
+    """Restarts of CMA-ES: with a doubled population, or with large and small ones in turn."""
+    param_path: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Start from an earlier result: a parameter file, a run directory or a plain vector."""
+    load_study: Annotated[str | None, arg(metavar="NAME")] = None
+    """Continue the Optuna study of this name in --storage."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory; runs/NAME where absent."""
+    resume: bool = False
+    """Continue the run in the run directory."""
+    pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
+    """Continue the run in this directory; the former name of --output DIRECTORY --resume."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    dry_run: bool = False
+    """Check everything, time one generation, say what would be done, write nothing."""
