@@ -3,6 +3,7 @@
 import importlib.util
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 from trueup.errors import MissingExtraError, StorageError
 
@@ -57,6 +58,7 @@ def parse_address(url: str) -> Address:
         parsed = parsed.set(drivername="postgresql+psycopg")
     secret_query = {k: v for k, v in parsed.query.items() if "pass" in k.lower()}
     secrets = [parsed.password or "", *(v for v in secret_query.values() if isinstance(v, str))]
+    secrets += [quote(secret, safe=safe) for secret in secrets for safe in ("", " +")]
     shown = parsed.update_query_dict(dict.fromkeys(secret_query, "***"))
     database = parsed.database or ""
     if backend == "sqlite" and database in ("", ":memory:"):
@@ -68,7 +70,7 @@ def parse_address(url: str) -> Address:
         url=parsed.render_as_string(hide_password=False),
         shown=shown.render_as_string(),
         backend=backend,
-        secrets=tuple(sorted(filter(None, secrets), key=len, reverse=True)),
+        secrets=tuple(sorted({s for s in secrets if s}, key=len, reverse=True)),
         file=Path(database) if backend == "sqlite" and not database.startswith("file:") else None,
     )
 

@@ -315,7 +315,7 @@ def _is_lost(error: Exception) -> bool:
 
 
 def _unusable(address: Address, error: BaseException, waited: float = 0.0) -> StorageError:
-    reason = address.hide(str(getattr(error, "orig", None) or error))
+    reason = address.hide(str(getattr(error, "orig", None) or error)).rstrip(".? ")
     tried = f" (tried for {waited:.0f} s)" if waited >= 1.0 else ""
     return StorageError(
         f"the storage {address.shown} cannot be used{tried}: {reason}. "

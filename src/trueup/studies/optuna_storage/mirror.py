@@ -4,7 +4,7 @@ import threading
 import time
 import warnings
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from trueup.errors import RunDirectoryError, StorageError, TrueupWarning
 from trueup.fitting.solution import Solution
 from trueup.studies.generation import Generation
 from trueup.studies.history import History
+from trueup.studies.optuna_storage.claims import SHARED
 from trueup.studies.optuna_storage.database import Database
 from trueup.studies.optuna_storage.ownership import adopt_study, default_storage, run_identity
 from trueup.studies.optuna_storage.trial_ranges import TrialRanges
@@ -28,7 +29,8 @@ from trueup.studies.trackers.tracker import Study
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-_MIRRORED = "trueup:mirrored:"  # + the run: generations that are in the storage
+MIRRORED = "trueup:mirrored:"
+"""Attribute of a study, with a run after it: how many generations of the run are there."""
 
 _SHARE_OF_TIME = 0.05  # largest part of the run time in which the mirror is written
 _SHORTEST_PAUSE = 1.0  # [s] between two writings
@@ -98,6 +100,12 @@ class OptunaMirror:
             study.objectives,
             load=self._load,
         )
+        shared = self._database.transact(lambda c: self._database.attribute(c, self._study, SHARED))
+        if shared is not None:
+            raise StorageError(
+                f"the study in {self._database.address.shown} is shared by several workers, so "
+                "every candidate is a trial of it already: leave the mirror out"
+            )
         self._describe(study)
         self._next = 0.0
 
@@ -151,7 +159,7 @@ class OptunaMirror:
 
     def _follow(self, patience: float) -> None:
         """Write the generations that are committed and not there yet."""
-        key = f"{_MIRRORED}{self._run}"
+        key = f"{MIRRORED}{self._run}"
         there = self._database.transact(
             lambda c: self._database.attribute(c, self._study, key) or 0, patience
         )
@@ -164,7 +172,7 @@ class OptunaMirror:
 
     def _insert(self, connection: "Connection", history: History, first: int, last: int) -> None:
         """Write the rows ``first`` to ``last`` of a history, whole generations."""
-        key = f"{_MIRRORED}{self._run}"
+        key = f"{MIRRORED}{self._run}"
         self._database.lock(connection, self._study)
         # Another attempt may have come through without its receipt.
         there = self._database.attribute(connection, self._study, key) or 0
@@ -186,7 +194,7 @@ class OptunaMirror:
             reason = history.reasons.get(i)
             if reason is None and np.isnan(costs).any():
                 reason = NOT_A_NUMBER
-            user = {"generation": number, "candidate": int(history.candidate[i])}
+            user: dict[str, Any] = {"generation": number, "candidate": int(history.candidate[i])}
             if reason is not None:
                 user[REASON] = reason
             end = ends[number]
