@@ -72,6 +72,10 @@ class RunDirectoryError(TrueupError):
     """A run directory exists already, is incomplete, or was written by another version."""
 
 
+class HardwareError(TrueupError):
+    """A servo does not answer, reports a fault, or is outside its safe limits."""
+
+
 class ReportError(TrueupError):
     """A report cannot be written, or a rendering context is missing."""
 
