@@ -1,0 +1,163 @@
+"""Searches that learn nothing: points at random, or spread evenly by a Sobol sequence."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting._state_version import require_version
+from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds
+from trueup.fitting.cost_search import CostSearch
+from trueup.fitting.pareto import compromise, pareto_front
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.solution import ParetoFront, Status
+from trueup.parameters import Space
+
+STATE_VERSION = 1
+"""Version of what the searches' ``state`` holds."""
+
+
+class _Scan(CostSearch):
+    """Base of searches whose candidates do not depend on costs. The first one is the given start.
+
+    With several objectives it keeps the Pareto front of all candidates, and ``x`` is the one of
+    them nearest to the ideal point.
+    """
+
+    _purpose: str
+
+    def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
+        super().__init__(space)
+        require_finite_bounds(space, self._purpose)
+        if batch < 1 or (candidates is not None and candidates < 1):
+            raise FitError(
+                f"a batch of {batch} and {candidates} candidates: both have to be at least 1"
+            )
+        if seed < 0:
+            raise FitError(f"the seed is {seed}; it has to be 0 or more")
+        self.batch, self.candidates, self.seed = int(batch), candidates, int(seed)
+        self.front: ParetoFront | None = None
+        """Candidates of which none is better than another in every objective, where there are
+        several."""
+        self._objectives: tuple[str, ...] = ()
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        count = self.batch
+        if self.candidates is not None:
+            count = min(count, self.candidates - self.evaluations)
+        with_start = self.evaluations == 0
+        first = max(self.evaluations - 1, 0)
+        points = from_unit(self.space, self._unit_points(first, count - with_start))
+        return np.vstack([self.space.start, points]) if with_start else points
+
+    @abstractmethod
+    def _unit_points(self, first: int, count: int) -> np.ndarray:
+        """Points ``first`` to ``first + count`` of the sequence, in the unit cube."""
+
+    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
+        """Costs ``(n, k)`` of a batch; keeps the names of the objectives."""
+        self._objectives = tuple(problem.objectives)
+        return problem.costs(X, failures)
+
+    def _take_best(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
+        if costs.shape[1] == 1:
+            super()._take_best(X, costs, valid)
+            return
+        X, costs = X[valid], costs[valid]
+        if self.front is not None:
+            X, costs = np.vstack([self.front.x, X]), np.vstack([self.front.costs, costs])
+        if len(X):
+            names = self._objectives or tuple(f"cost {i + 1}" for i in range(costs.shape[1]))
+            self.front = pareto_front(X, costs, names)
+            best = compromise(self.front.costs)
+            self.x, self.cost = self.front.x[best].copy(), float(self.front.costs[best, 0])
+
+    def _learn(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
+        if self.candidates is None or self.evaluations < self.candidates:
+            return
+        if np.isfinite(self.cost):
+            self.status = Status.EVALUATION_LIMIT
+            self.message = f"{self.evaluations} candidates: cost {self.cost:.6g}"
+        else:
+            self.status = Status.START_FAILED
+            self.message = f"all of {self.evaluations} candidates failed"
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: plain numbers and arrays."""
+        front = self.front
+        return {
+            "version": STATE_VERSION,
+            "batch": self.batch,
+            "candidates": self.candidates,
+            "seed": self.seed,
+            "objectives": list(self._objectives),
+            "front": None if front is None else {"x": front.x, "costs": front.costs},
+            **self._common_state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], space: Space) -> Self:
+        """Continue from :meth:`state`: the same history, bit for bit.
+
+        Raises:
+          FitError: the state was saved by another version of this search.
+        """
+        require_version(state, STATE_VERSION, cls.__name__)
+        search = cls(space, state["batch"], state["candidates"], state["seed"])
+        search._take_common_state(state)
+        search._objectives = tuple(state["objectives"])
+        if (front := state["front"]) is not None:
+            costs = np.array(front["costs"], float)
+            names = search._objectives or tuple(f"cost {i + 1}" for i in range(costs.shape[1]))
+            search.front = ParetoFront(np.array(front["x"], float), costs, names)
+        return search
+
+
+class RandomSearch(_Scan):
+    """Candidates drawn evenly from the box, on a log scale evenly over its decades.
+
+    The first candidate is the given start.
+
+    Args:
+      space: the unknowns; bounds have to be finite.
+      batch: candidates in one batch.
+      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      seed: seed of the points.
+
+    Raises:
+      FitError: an infinite bound, or a number below 1.
+    """
+
+    _purpose = "a random search"
+
+    def _unit_points(self, first: int, count: int) -> np.ndarray:
+        # a generator of its own for each batch, so that there is no generator to save
+        return np.random.default_rng([self.seed, first]).random((count, self.space.size))
+
+
+class SobolSearch(_Scan):
+    """Candidates spread over the box by a scrambled Sobol sequence, more evenly than at random.
+
+    The first candidate is the given start. Powers of two, and one for the start, fill the box best.
+
+    Args:
+      space: the unknowns; bounds have to be finite.
+      batch: candidates in one batch.
+      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      seed: seed of the scrambling (A. B. Owen, "Scrambling Sobol and Niederreiter-Xing points",
+        1998).
+
+    Raises:
+      FitError: an infinite bound, or a number below 1.
+    """
+
+    _purpose = "a search over Sobol points"
+
+    def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
+        super().__init__(space, batch, candidates, seed)
+        self._points = SobolPoints(space.size, self.seed)
+
+    def _unit_points(self, first: int, count: int) -> np.ndarray:
+        return self._points.take(first, count)
