@@ -1,0 +1,54 @@
+"""How processes are started that work for a study: few threads each, and deaf to Ctrl-C."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+"""Environment variables that limit the threads of compiled libraries, read when these load."""
+
+
+def thread_limits(threads: int) -> dict[str, str]:
+    """Environment of a worker that may use so many threads."""
+    return dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+
+def default_threads(workers: int) -> int:
+    """Threads a worker, so that all workers together use the cores of this machine once."""
+    return max(1, (os.cpu_count() or 1) // workers)
+
+
+@contextlib.contextmanager
+def environment(variables: dict[str, str]) -> Iterator[None]:
+    """Environment variables that a process started meanwhile inherits."""
+    former = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in former.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Processes and threads started meanwhile are deaf to Ctrl-C from their first moment on.
+
+    A terminal sends Ctrl-C to every process of its foreground group; what happens to workers is for
+    the study to decide. A Ctrl-C that comes meanwhile takes effect afterwards.
+    """
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
