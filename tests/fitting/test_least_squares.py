@@ -372,6 +372,42 @@ def test_settings_and_spaces_out_of_range_are_refused():
         LeastSquares(zoo.space([]))
 
 
+def _nearly_linear(noise=0.0):
+    """Decays whose optimum is a few Gauss-Newton steps away, each far shorter than the last."""
+    t = np.linspace(0.0, 3.0, 200)
+    measured = 1.1 * np.exp(-0.9 * t) + noise * np.random.default_rng(0).standard_normal(t.size)
+    return Vectorised(
+        lambda X: X[:, :1] * np.exp(-X[:, 1:] * t) - measured,
+        zoo.space([1.0, 1.0]),
+    )
+
+
+def _batches(problem, **settings):
+    sizes = []
+    search = LeastSquares(problem.space, LeastSquaresSettings(**settings))
+    solution = minimise(problem, search, lambda s: sizes.append(s.evaluations - sum(sizes)))
+    return sizes, solution
+
+
+def test_the_last_step_needs_no_jacobian_where_the_end_is_foreseen():
+    sizes, solution = _batches(_nearly_linear(noise=0.05))
+    assert solution.status is Status.CONVERGED
+    assert sizes[-1] == 1
+    strict = fit(_nearly_linear(noise=0.05), cost_tolerance=1e-15)
+    assert solution.cost <= strict.cost * (1 + 1e-9)
+    np.testing.assert_allclose(solution.x, strict.x, rtol=1e-5)
+
+
+def test_the_first_line_search_may_go_farther_than_the_linear_model():
+    # the slope of the root is small where it starts, so that the model asks for too short a step
+    problem = zoo.problem(lambda X: X**4 - 1.0, [0.5])
+    assert fit(problem).x == pytest.approx([1.0], rel=1e-9)
+    search = LeastSquares(problem.space)
+    search.tell(X := search.ask(), search.evaluate(problem, X, {}), {})
+    plain, stretched = search.ask()[:, 0] - 0.5
+    assert stretched == pytest.approx(2 * plain)
+
+
 # --- state ---------------------------------------------------------------------------------------
 
 

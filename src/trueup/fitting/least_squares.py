@@ -25,7 +25,7 @@ from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """Version of what :meth:`LeastSquares.state` holds."""
 
 _SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step has to reach (Armijo)
@@ -35,6 +35,14 @@ _SUFFICIENT = 1e-2  # share of the predicted first-order reduction that a step h
 _LAST_STAGE = 2
 _COARSER = 100.0
 _MU_START = 1e-4
+
+# The linear model also underrates: from a start at a small inertia the way is several full steps in
+# the same direction, or one long one.
+_STRETCH = 2.0
+
+# A promise that is only foreseen is coarser than one that a Jacobian gives: it may be this much
+# larger than the tolerance. That is still nothing beside the uncertainty of an estimate.
+_FORESEEN = 10.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,8 @@ class LeastSquares:
         self._steps = np.zeros(0)
         self._rejected = 0
         self._trusted = False
+        self._promised = np.inf
+        self._is_last = False
 
     # --- the protocol of a search ------------------------------------------------------------
 
@@ -108,6 +118,9 @@ class LeastSquares:
             self._points, self._steps = difference_points(
                 self.space, self.x, self._difference, self._central, self._flipped
             )
+        elif self._is_last:
+            z = self.space.to_search(self.x) + self._step(self._linear, self.mu)
+            self._points = self.space.from_search(z[None, :])
         elif self._looks_ahead:
             z = self.space.to_search(self.x) + self._step(self._linear, self.mu)
             self._points, self._steps = difference_points(
@@ -128,7 +141,9 @@ class LeastSquares:
         Where the last step went as the linear model said, the next one most likely does too, and
         the line search would only be a second call.
         """
-        return self._linear is not None and self._trusted and self._rejected == 0
+        return (
+            self._linear is not None and self._trusted and self._rejected == 0 and not self._is_last
+        )
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
         """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
@@ -157,6 +172,8 @@ class LeastSquares:
                 return
             if self.status is None:
                 self._take_linearisation(answer, failures)
+        elif self._is_last:
+            self._take_last(X, answer)
         else:
             self._take_trials(X, answer)
 
@@ -178,6 +195,8 @@ class LeastSquares:
             "flipped": self._flipped.copy(),
             "rejected": self._rejected,
             "trusted": self._trusted,
+            "promised": self._promised,
+            "is_last": self._is_last,
             "history": list(self.history),
             "status": self.status.value if self.status else None,
             "message": self.message,
@@ -204,6 +223,8 @@ class LeastSquares:
         search._flipped = np.array(state["flipped"], bool)
         search._rejected = int(state["rejected"])
         search._trusted = bool(state["trusted"])
+        search._promised = float(state["promised"])
+        search._is_last = bool(state["is_last"])
         search.history = [dict(record) for record in state["history"]]
         search.status = Status(state["status"]) if state["status"] else None
         search.message = str(state["message"])
@@ -235,6 +256,8 @@ class LeastSquares:
         self.cost = float(answer.costs[0])
         self._rejected = 0
         self._check_stationary(answer)
+        if self.status is None:
+            self._foresee_end(answer)
 
     def _check_stationary(self, linear: Linearisation) -> None:
         free = self._free(linear)
@@ -255,6 +278,20 @@ class LeastSquares:
             self._finish(
                 Status.ITERATION_LIMIT, f"{self.iteration} iterations: cost {self.cost:.6g}"
             )
+
+    def _foresee_end(self, linear: Linearisation) -> None:
+        """Whether the step after the next one would promise too little to be looked for.
+
+        Promises shrink by a factor that itself shrinks from step to step, or stays as it is. Where
+        it foresees the end, the next step needs its cost and no Jacobian there.
+        """
+        former, self._promised = self._promised, self._promise(linear, self.mu)
+        shrinking = self._promised / former if former > 0 else np.inf
+        self._is_last = self._trusted and self._promised * shrinking <= self._negligible
+
+    @property
+    def _negligible(self) -> float:
+        return _FORESEEN * self.settings.cost_tolerance * self.cost
 
     def _is_exact(self) -> bool:
         first = self.history[0]["cost"] if self.history else self.cost
@@ -293,7 +330,10 @@ class LeastSquares:
 
     def _promise(self, linear: Linearisation, mu: float) -> float:
         """Reduction of the cost that the linear model promises for a step."""
-        step = self._step(linear, mu)
+        return self._gain(linear, self._step(linear, mu))
+
+    def _gain(self, linear: Linearisation, step: np.ndarray) -> float:
+        """Reduction of the cost by a step, after the linear model."""
         return float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
 
     def _ladder(self) -> np.ndarray:
@@ -305,10 +345,17 @@ class LeastSquares:
         # each search goes on where the one before it ended
         return self.mu * first[-1] * 10.0 ** (1.0 + np.arange(k) + k * (self._rejected - 1))
 
+    @property
+    def _stretches(self) -> bool:
+        """Whether the second trial is the first step, stretched: where nothing is known yet."""
+        return self.iteration == 0 and self._rejected == 0 and self.settings.trials > 1
+
     def _trial_points(self, linear: Linearisation) -> np.ndarray:
         z = self.space.to_search(self.x)
-        steps = [self._step(linear, mu) for mu in self._ladder()]
-        return self.space.from_search(z + np.array(steps))
+        steps = np.array([self._step(linear, mu) for mu in self._ladder()])
+        if self._stretches:
+            steps[1] = _STRETCH * steps[0]
+        return self.space.from_search(z + steps)
 
     def _sufficient(self, X: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Steps to candidates, and which of them lower the cost enough (Armijo)."""
@@ -328,13 +375,30 @@ class LeastSquares:
         self._accept(X[:1], costs, steps, 0, self.mu)
         return True
 
+    def _take_last(self, X: np.ndarray, costs: np.ndarray) -> None:
+        """Take the step after which none is expected, if it goes as promised."""
+        assert self._linear is not None
+        self._is_last = False
+        steps, good = self._sufficient(X, costs)
+        if not good.any():
+            self._trusted = False
+            return
+        promised = self._gain(self._linear, steps[0])
+        ratio = self._accept(X, costs, steps, 0, self.mu)
+        # The curvature along the step was off by 2 (1 - ratio): the share of the step that is left.
+        left = promised * (2 * (1.0 - ratio)) ** 2
+        if self.status is None and left <= self._negligible:
+            self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
+
     def _take_trials(self, X: np.ndarray, costs: np.ndarray) -> None:
         linear = self._linear
         assert linear is not None
         steps, good = self._sufficient(X, costs)
         if good.any():
             best = int(np.argmin(np.where(good, costs, np.inf)))
-            self._accept(X, costs, steps, best, float(self._ladder()[best]))
+            # how far the linear model holds is said by the step that it proposed
+            judged = 0 if best == 1 and self._stretches else best
+            self._accept(X, costs, steps, best, float(self._ladder()[judged]), judged)
             return
         self._rejected += 1
         promise = self._promise(linear, 0.0)
@@ -356,13 +420,21 @@ class LeastSquares:
             )
 
     def _accept(
-        self, X: np.ndarray, costs: np.ndarray, steps: np.ndarray, best: int, mu: float
-    ) -> None:
+        self,
+        X: np.ndarray,
+        costs: np.ndarray,
+        steps: np.ndarray,
+        best: int,
+        mu: float,
+        judged: int | None = None,
+    ) -> float:
+        """Go to a trial; returns the share of its promise that the judged one (itself) gained."""
         linear = self._linear
         assert linear is not None
         step = steps[best]
-        promised = float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
-        ratio = (self.cost - float(costs[best])) / promised if promised > 0 else 0.0
+        judged = best if judged is None else judged
+        promised = self._gain(linear, steps[judged])
+        ratio = (self.cost - float(costs[judged])) / promised if promised > 0 else 0.0
         self.history.append(
             {
                 "iteration": self.iteration,
@@ -389,6 +461,7 @@ class LeastSquares:
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
         elif np.all(np.abs(step) <= self.settings.step_tolerance * typical):
             self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
+        return ratio
 
     def _finish(self, status: Status, message: str) -> None:
         self.status = status

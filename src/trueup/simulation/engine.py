@@ -78,7 +78,7 @@ class BatchEngine:
         # longest first, so that the running segments are always the first ones
         self.order = np.argsort([-s.steps for s in segments], kind="stable")
         self.segments = [segments[i] for i in self.order]
-        self._rows = _integration_rows(model, self.segments)
+        self._rows = _integration_rows(model, self._data, self.segments)
         self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
@@ -220,9 +220,25 @@ def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
     return np.asarray(getattr(owner, name.removeprefix("opt.")))
 
 
-def _integration_rows(model: mujoco.MjModel, segments: Sequence[Segment]) -> np.ndarray:
+def written_model(
+    model: mujoco.MjModel, writes: Sequence[tuple[FieldWrite, np.ndarray]]
+) -> mujoco.MjModel:
+    """The model of a simulation into whose batch fields ``(1, entries)`` were written.
+
+    Raises:
+      BatchError, ValueError: a field cannot be written.
+    """
+    batch = Batch(model, 1, 1)
+    for write, values in writes:
+        batch.expand(write.field).reshape(1, -1)[:, write.entries] = values
+    batch.set_const()
+    return batch.get_model(0)
+
+
+def _integration_rows(
+    model: mujoco.MjModel, data: mujoco.MjData, segments: Sequence[Segment]
+) -> np.ndarray:
     """Complete state rows ``(segments, nstate)``: what the initial state leaves open is default."""
-    data = mujoco.MjData(model)
     rows = np.empty((len(segments), mujoco.mj_stateSize(model, INTEGRATION)))
     for row, segment in zip(rows, segments, strict=True):
         mujoco.mj_resetData(model, data)
