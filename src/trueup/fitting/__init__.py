@@ -13,6 +13,7 @@ to a :class:`Solution`::
     solution = fitting.minimise(problem, fitting.LeastSquares(problem.space))
 """
 
+from trueup.fitting._cma_options import parse_cma_options
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._minimise import Search, minimise
 from trueup.fitting._whiteness import (
@@ -22,6 +23,8 @@ from trueup.fitting._whiteness import (
     ljung_box,
     whiteness,
 )
+from trueup.fitting.cma_es import CmaEs
+from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.identifiability import (
     CollinearPair,
     Identifiability,
@@ -68,6 +71,8 @@ __all__ = [
     "METHODS",
     "ChannelNoise",
     "ChannelScore",
+    "CmaEs",
+    "CmaEsSettings",
     "CollinearPair",
     "CovarianceEstimate",
     "Failures",
@@ -102,6 +107,7 @@ __all__ = [
     "heteroscedasticity",
     "ljung_box",
     "minimise",
+    "parse_cma_options",
     "profile_likelihood",
     "whiteness",
 ]

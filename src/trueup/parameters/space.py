@@ -69,7 +69,8 @@ class Space:
         """Search coordinates of values ``(..., p)``."""
         z = np.array(x, float)
         if self.log.any():
-            z = np.where(self.log, np.log(np.where(self.log, z, 1.0)), z)
+            with np.errstate(divide="ignore"):
+                z = np.where(self.log, np.log(np.where(self.log, z, 1.0)), z)
         if (logit := self._on_logit) is not None:
             share = np.clip(self._share(x, logit), _LOGIT_EDGE, 1.0 - _LOGIT_EDGE)
             z = np.where(logit, np.log(share / (1.0 - share)), z)

@@ -1,0 +1,129 @@
+"""The state of a ``cma.CMAEvolutionStrategy`` as JSON values and arrays, and back, exactly.
+
+Attributes are taken from the object and from the parts of it that belong to ``cma`` (sampler,
+step-size rule, fitness histories, best solution). Restoring goes the other way into a strategy that
+was newly made with the same options, so that what the constructor computes is not kept. A value
+that is neither plain nor known is an error here, not a difference later.
+"""
+
+from typing import Any
+
+import numpy as np
+
+_FROM_CONSTRUCTOR = {
+    *("inopts", "opts", "inputargs", "logger", "sp", "sp0", "const", "x0", "mean0"),
+    *("N", "N_pheno", "sigma0", "sigma_vec0", "_round_integer_variables", "_es_opts"),
+    "_indices_of_selective_mirrors",
+}
+_ONLY_WITHIN_A_GENERATION = {
+    *("_tell2_args", "timer", "ary", "pop", "pop_sorted", "sent_solutions", "archive"),
+    *("_injected_solutions_archive", "repaired_solutions"),
+}
+_DERIVED = {"B", "C", "D", "dC", "_stopdict", "es", "_bounds_dict", "bounds_tf", "bounds"}
+_DIAGNOSTIC = {"hsiglist", "more_to_write", "all_stoppings", "all_best", "callbackstop"}
+_LEFT_OUT = _FROM_CONSTRUCTOR | _ONLY_WITHIN_A_GENERATION | _DIAGNOSTIC
+
+# The keys of encoded values that are no plain JSON value or array.
+_NUMPY, _FLOATS, _TUPLE, _LIST, _PART = "numpy", "floats", "tuple", "list", "part"
+
+
+def capture(strategy: Any) -> dict[str, Any]:
+    """State of a strategy between ``tell`` and ``ask``.
+
+    Raises:
+      TypeError: the strategy holds something that no state can hold.
+    """
+    out = _attributes(strategy, _LEFT_OUT | _DERIVED, "strategy")
+    # cma moves this option when it rescales the step size
+    out["tolupsigma"] = _encode(strategy.opts["tolupsigma"], "tolupsigma")
+    return out
+
+
+def restore(strategy: Any, state: dict[str, Any]) -> None:
+    """Put a captured state into a strategy that was newly made with the same options."""
+    from cma.utilities.utils import ElapsedWCTime
+
+    state = dict(state)
+    strategy.opts["tolupsigma"] = _decode(state.pop("tolupsigma"), None)
+    _take(strategy, state)
+    if not strategy.gp.isidentity:
+        # cma has moved an ill-conditioned covariance into a linear map
+        strategy.gp.tf_pheno, strategy.gp.tf_geno = strategy._tfp, strategy._tfg
+    strategy.timer = ElapsedWCTime()
+    strategy._updateBDfromSM(strategy.sm)
+
+
+def _attributes(part: Any, left_out: set[str], where: str) -> dict[str, Any]:
+    out = {}
+    for name, value in vars(part).items():
+        if name in left_out or callable(value) or isinstance(value, type):
+            continue
+        if name == "_parameters" and not all(isinstance(key, str) for key in value):
+            continue  # a cache by arguments
+        out[name] = _encode(value, f"{where}.{name}")
+    return out
+
+
+def _encode(value: Any, where: str) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError(f"{where} of cma is an array of objects")
+        return value.copy()
+    if isinstance(value, np.generic):
+        # a numpy number and a Python number may round differently in a power
+        return {_NUMPY: np.array(value)}
+    if type(value) is list and value and all(type(item) is float for item in value):
+        return {_FLOATS: np.array(value)}
+    if type(value) in (list, tuple):
+        kind = _TUPLE if type(value) is tuple else _LIST
+        return {kind: [_encode(item, f"{where}[{i}]") for i, item in enumerate(value)]}
+    if type(value).__module__.split(".")[0] == "cma":
+        left_out = _LEFT_OUT | (set() if _owns_matrices(value) else _DERIVED)
+        return {_PART: _attributes(value, left_out, where), "type": type(value).__name__}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: _encode(item, f"{where}.{key}") for key, item in value.items()}}
+    raise TypeError(f"{where} of cma is a {type(value).__name__}, which a state cannot hold")
+
+
+def _owns_matrices(part: Any) -> bool:
+    """Whether ``B``, ``C`` and ``D`` are the part's own, not copies kept for convenience."""
+    return hasattr(part, "sample") or hasattr(part, "transform_inverse")
+
+
+def _decode(value: Any, present: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if not isinstance(value, dict):
+        return value
+    if _NUMPY in value:
+        return value[_NUMPY][()]
+    if _FLOATS in value:
+        return value[_FLOATS].tolist()
+    if _TUPLE in value:
+        return tuple(_decode(item, None) for item in value[_TUPLE])
+    if _LIST in value:
+        return [_decode(item, None) for item in value[_LIST]]
+    if "dict" in value:
+        return {key: _decode(item, None) for key, item in value["dict"].items()}
+    part = present if type(present).__name__ == value["type"] else _new(value["type"], value)
+    _take(part, value[_PART])
+    return part
+
+
+def _take(part: Any, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        setattr(part, name, _decode(value, getattr(part, name, None)))
+
+
+def _new(name: str, value: dict[str, Any]) -> Any:
+    """A part that the constructor does not make, such as the sampler after a diagonal phase."""
+    from cma.sampler import GaussFullSampler
+    from cma.utilities.utils import BlancClass
+
+    if name == "GaussFullSampler":
+        return GaussFullSampler(len(value[_PART]["C"]))
+    if name == "BlancClass":
+        return BlancClass()
+    raise TypeError(f"the state of cma holds a {name}, which cannot be made again")

@@ -1,0 +1,61 @@
+"""Checks of the box that a search moves in, and the first spread of a population."""
+
+import numpy as np
+
+from trueup.errors import FitError, listing
+from trueup.parameters import Space
+
+
+def check_box(space: Space) -> None:
+    """Refuse a box that no population can be drawn in.
+
+    Raises:
+      FitError: a start value outside its bounds or not finite, or bounds of no width.
+    """
+    outside = ~((space.start >= space.lower) & (space.start <= space.upper))
+    outside |= ~np.isfinite(space.start)
+    if outside.any():
+        i = int(np.flatnonzero(outside)[0])
+        raise FitError(
+            f"the start of {listing(_names(space, outside))} lies outside the bounds: "
+            f"{space.names[i]} starts at {space.start[i]:.6g}, its bounds are "
+            f"[{space.lower[i]:.6g}, {space.upper[i]:.6g}]; move the start or widen the bounds"
+        )
+    empty = ~(space.upper > space.lower)
+    if empty.any():
+        raise FitError(
+            f"the bounds of {listing(_names(space, empty))} leave no room to search: freeze them, "
+            "or widen the bounds"
+        )
+
+
+def start_deviations(space: Space, relative: float) -> np.ndarray:
+    """First standard deviation of a population, in search coordinates ``(p,)``.
+
+    Args:
+      space: the unknowns. A deviation of its own rules.
+      relative: deviation as a share of the range; of an element without a finite range, as a share
+        of the magnitude of its start value, or on a log scale, of a factor of e.
+
+    Raises:
+      FitError: an element has no deviation, no finite range, and starts at zero.
+    """
+    lower, upper = space.search_bounds
+    z = space.to_search(space.start)
+    with np.errstate(invalid="ignore"):
+        span = upper - lower
+    magnitude = np.where(space.log, 1.0, np.abs(z))
+    deviations = relative * np.where(np.isfinite(span), span, magnitude)
+    if space.deviation is not None:
+        deviations = np.where(np.isnan(space.deviation), deviations, space.deviation)
+    unknown = ~(deviations > 0)
+    if unknown.any():
+        raise FitError(
+            f"nothing says how far to search {listing(_names(space, unknown))}: they start at zero "
+            "and have an infinite bound. Give them a start deviation, or finite bounds"
+        )
+    return deviations
+
+
+def _names(space: Space, mask: np.ndarray) -> list[str]:
+    return [name for name, is_meant in zip(space.names, mask, strict=True) if is_meant]
