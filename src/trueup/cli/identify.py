@@ -10,7 +10,7 @@ from trueup.cli.output import Output
 from trueup.errors import ExperimentError
 from trueup.sysid.experiment import Experiment
 from trueup.sysid.experiment_file import load_experiment
-from trueup.sysid.identification import check_start, identify, output_folder
+from trueup.sysid.identification import Identification, check_start, identify, output_folder
 from trueup.sysid.preparation import prepare
 
 DONE, NOT_CONVERGED = 0, 3
@@ -36,6 +36,11 @@ def run_identify(command: Identify, output: Output) -> int:
         overwrite=command.overwrite,
         verbose=not (command.quiet or output.json),
     )
+    return report_identification(result, output)
+
+
+def report_identification(result: Identification, output: Output) -> int:
+    """Print a finished identification; returns the exit code."""
     summary = {**result.summary, "directory": str(result.directory), "report": str(result.report)}
     output.result(summary)
     show_summary(summary, output)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trueup.studies.run_directory import RunDirectory
     from trueup.studies.store import Store
     from trueup.studies.trackers import Study, Tracker, Trackers
+    from trueup.studies._warm_start import WarmStart, warm_start
 
 _EXPORTS = {
     "Budget": "trueup.studies.budget",
@@ -36,9 +37,11 @@ _EXPORTS = {
     "Study": "trueup.studies.trackers.tracker",
     "Tracker": "trueup.studies.trackers.tracker",
     "Trackers": "trueup.studies.trackers.tracker",
+    "WarmStart": "trueup.studies._warm_start",
     "atomic": "trueup.studies.atomic",
     "provenance": "trueup.studies.provenance",
     "run": "trueup.studies._run",
+    "warm_start": "trueup.studies._warm_start",
 }
 
 __all__ = [
@@ -55,9 +58,11 @@ __all__ = [
     "Study",
     "Tracker",
     "Trackers",
+    "WarmStart",
     "atomic",
     "provenance",
     "run",
+    "warm_start",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

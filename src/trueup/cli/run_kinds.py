@@ -1,0 +1,95 @@
+"""Kinds of runs, and how each continues: the registry that other commands add theirs to.
+
+The kind stands in ``experiment.yaml`` under ``kind``; the file of an identification, which says
+what to do and not what it is, has none.
+"""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trueup.cli.output import Output
+from trueup.cli.study_commands import StudyResume
+from trueup.errors import RunDirectoryError, listing
+from trueup.studies import RunDirectory, atomic
+from trueup.studies.yaml_file import read_mapping
+
+IDENTIFICATION = "identification"
+
+RESUMING = {
+    "study": "trueup.cli.study_run:resume_study",
+    IDENTIFICATION: "trueup.cli.run_kinds:resume_identification",
+}
+"""Kind -> ``module:function`` that continues a run of it: ``(directory, command, output) -> code``."""
+
+
+def kind_of(directory: RunDirectory) -> str:
+    """Kind of a run.
+
+    Raises:
+      RunDirectoryError: ``experiment.yaml`` is missing or damaged, or tells no kind.
+    """
+    content = read_mapping(directory.experiment)
+    kind = content.get("kind")
+    if kind is None and "model" in content and "recordings" in content:
+        return IDENTIFICATION
+    if not isinstance(kind, str):
+        raise RunDirectoryError(f"{directory.experiment} does not tell what kind of run this is")
+    return kind
+
+
+def resume_run(command: StudyResume, output: Output) -> int:
+    """Continue a run of any kind; returns the exit code."""
+    directory = RunDirectory.open(command.directory)
+    kind = kind_of(directory)
+    if kind not in RESUMING:
+        raise RunDirectoryError(
+            f"{directory.path} is a run of the kind {kind!r}; this trueup continues "
+            f"{listing(RESUMING)}"
+        )
+    module, function = RESUMING[kind].split(":")
+    resume: Callable[..., int] = getattr(importlib.import_module(module), function)
+    return resume(directory, command, output)
+
+
+def resume_identification(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+    """Continue ``trueup identify``; returns the exit code."""
+    from trueup.cli.identify import report_identification
+    from trueup.sysid.experiment_file import load_experiment
+    from trueup.sysid.identification import identify
+
+    experiment = load_experiment(directory.experiment)
+    limits = ("max_evaluations", "max_generations", "target_cost")
+    unknown = [f"--{k.replace('_', '-')}" for k in limits if getattr(command, k) is not None]
+    if unknown:
+        raise RunDirectoryError(
+            f"{directory.path} is an identification, which does not know {listing(unknown)}; it "
+            "knows --max-seconds"
+        )
+    if command.max_seconds is not None:
+        search = experiment.search.model_copy(update={"time_limit": command.max_seconds})
+        experiment = experiment.model_copy(update={"search": search})
+    result = identify(
+        experiment,
+        _folder_of_inputs(directory, command.folder),
+        output=directory.path,
+        resume=True,
+        verbose=not (command.quiet or output.json),
+    )
+    return report_identification(result, output)
+
+
+def _folder_of_inputs(directory: RunDirectory, folder: Path | None) -> Path:
+    """Folder that the file names of a run refer to: the nearest above the run that holds them."""
+    record: Any = atomic.read_json(directory.provenance) if directory.provenance.is_file() else {}
+    names = [entry["name"] for entry in record.get("inputs", ())]
+    tried = [Path.cwd(), *directory.path.parents] if folder is None else [folder]
+    for place in tried:
+        if all((place / name).exists() for name in names):
+            return place
+    where = "above the run or in this folder" if folder is None else f"in {folder}"
+    raise RunDirectoryError(
+        f"the inputs of {directory.path} ({listing(names, 4)}) are not {where}: say where they "
+        "are with --folder"
+    )

@@ -1,0 +1,131 @@
+"""The problem that ``trueup study run`` is given: a test problem, or a function in a file."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.fitting import Problem
+
+
+@dataclass(frozen=True)
+class NamedProblem:
+    """A problem, and how to make it again."""
+
+    problem: Problem
+    name: str
+    """Name for the run."""
+    file: Path | None = None
+    """Python file of a problem of the user's own, absolute."""
+    function: str = ""
+    """Function in that file, or the test problem."""
+    dimension: int | None = None
+    """Dimension that was asked for."""
+
+
+def named_problem(text: str, dimension: int | None = None) -> NamedProblem:
+    """The problem of ``sphere`` or of ``file.py:function``.
+
+    Raises:
+      ExperimentError: there is no such test problem, file or function, the file cannot be run, or
+        the function gives something else than a problem.
+    """
+    if dimension is not None and dimension < 1:
+        raise ExperimentError(f"--dimension has to be 1 or larger, got {dimension}")
+    path, colon, function = text.rpartition(":")
+    if colon and path.endswith(".py"):
+        return problem_of_file(Path(path).expanduser(), function, dimension)
+    if text.endswith(".py"):
+        raise ExperimentError(
+            f"{text} names no function: give {text}:FUNCTION, where FUNCTION() returns a "
+            "trueup.fitting.Problem"
+        )
+    return _test_problem(text, dimension)
+
+
+def problem_of_file(path: Path, function: str, dimension: int | None = None) -> NamedProblem:
+    """The problem that a function in a Python file returns; errors as :func:`named_problem`."""
+    module = _module(path.resolve())
+    made = getattr(module, function, None)
+    if not callable(made):
+        functions = [
+            name
+            for name, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__
+        ]
+        raise ExperimentError(
+            f"{path} has no function {function!r}; it has {listing(functions)}."
+            f"{did_you_mean(function, functions)}"
+        )
+    problem = _call(made, f"{function}() in {path}", dimension)
+    problem = getattr(problem, "problem", problem)  # of a TestProblem
+    if not isinstance(problem, Problem):
+        raise ExperimentError(
+            f"{function}() in {path} returned a {type(problem).__name__}; it has to return a "
+            "trueup.fitting.Problem, such as trueup.fitting.VectorisedCosts(costs, space)"
+        )
+    return NamedProblem(problem, path.stem, path.resolve(), function, dimension)
+
+
+def _test_problem(name: str, dimension: int | None) -> NamedProblem:
+    from trueup.fitting import test_problems
+
+    names = [n for n in test_problems.__all__ if n != "TestProblem"]
+    wanted = name.replace("-", "_")
+    if wanted not in names:
+        raise ExperimentError(
+            f"there is no test problem {name!r}; there are {listing(names, 30)}."
+            f"{did_you_mean(wanted, names)} A problem of your own is FILE.py:FUNCTION"
+        )
+    made = _call(getattr(test_problems, wanted), f"the test problem {name}", dimension)
+    return NamedProblem(made.problem, wanted, None, wanted, dimension)
+
+
+def _call(function: Any, label: str, dimension: int | None) -> Any:
+    parameters = inspect.signature(function).parameters
+    if dimension is not None and "dimension" not in parameters:
+        raise ExperimentError(f"{label} has a fixed number of parameters: leave out --dimension")
+    needed = [
+        p.name
+        for p in parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    given = {} if dimension is None else {"dimension": dimension}
+    missing = [name for name in needed if name not in given]
+    if missing:
+        advice = "give --dimension" if missing == ["dimension"] else "give them defaults"
+        raise ExperimentError(f"{label} needs the arguments {listing(missing)}: {advice}")
+    return function(**given)
+
+
+def _module(path: Path) -> ModuleType:
+    """Import a file by its own name, so that worker processes find it by that name too."""
+    if not path.is_file():
+        raise ExperimentError(f"the file {path} does not exist")
+    name = path.stem
+    if not name.isidentifier():
+        raise ExperimentError(
+            f"{path.name} cannot be imported: its name has to be letters, digits and '_' only"
+        )
+    loaded = sys.modules.get(name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+        return loaded
+    if loaded is not None or importlib.util.find_spec(name) is not None:
+        raise ExperimentError(
+            f"{path.name} has the name of the module {name!r}, which exists already: rename the "
+            "file"
+        )
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))  # inherited by worker processes
+    importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except SyntaxError as error:
+        raise ExperimentError(f"{error.filename} line {error.lineno}: {error.msg}") from error
+    except ImportError as error:
+        raise ExperimentError(f"{path} cannot be imported: {error}") from error

@@ -1,0 +1,25 @@
+"""Read the YAML files of a run directory."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trueup.errors import RunDirectoryError
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A mapping from a YAML file.
+
+    Raises:
+      RunDirectoryError: the file is missing, cannot be read or holds something else.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunDirectoryError(f"cannot read {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise RunDirectoryError(f"{path} is damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise RunDirectoryError(f"{path} is damaged: it holds no mapping")
+    return content
