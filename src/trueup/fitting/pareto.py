@@ -55,8 +55,8 @@ def crowding_distances(costs: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     for column in costs.T:
         order = np.lexsort((column, ranks))
         value, rank = column[order], ranks[order]
-        opens = np.r_[True, rank[1:] != rank[:-1]]
-        closes = np.r_[opens[1:], True]
+        opens, closes = np.ones(len(costs), bool), np.ones(len(costs), bool)
+        opens[1:] = closes[:-1] = rank[1:] != rank[:-1]
         front = np.cumsum(opens) - 1
         span = (value[closes] - value[opens])[front]
         gap = np.full(len(costs), np.inf)

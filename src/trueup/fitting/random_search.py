@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from trueup.errors import FitError
+from trueup.fitting._history_columns import HistoryColumns
+from trueup.fitting._search_box import check_box
 from trueup.fitting._state_version import require_version
 from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds
 from trueup.fitting.cost_search import CostSearch
@@ -30,6 +32,7 @@ class _Scan(CostSearch):
     def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
         super().__init__(space)
         require_finite_bounds(space, self._purpose)
+        check_box(space)
         if batch < 1 or (candidates is not None and candidates < 1):
             raise FitError(
                 f"a batch of {batch} and {candidates} candidates: both have to be at least 1"
@@ -41,6 +44,7 @@ class _Scan(CostSearch):
         """Candidates of which none is better than another in every objective, where there are
         several."""
         self._objectives: tuple[str, ...] = ()
+        self._columns = HistoryColumns()
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
@@ -95,6 +99,7 @@ class _Scan(CostSearch):
             "objectives": list(self._objectives),
             "front": None if front is None else {"x": front.x, "costs": front.costs},
             **self._common_state(),
+            "history": self._columns.pack(self.history),
         }
 
     @classmethod
@@ -106,7 +111,7 @@ class _Scan(CostSearch):
         """
         require_version(state, STATE_VERSION, cls.__name__)
         search = cls(space, state["batch"], state["candidates"], state["seed"])
-        search._take_common_state(state)
+        search._take_common_state({**state, "history": HistoryColumns.unpack(state["history"])})
         search._objectives = tuple(state["objectives"])
         if (front := state["front"]) is not None:
             costs = np.array(front["costs"], float)
@@ -127,7 +132,7 @@ class RandomSearch(_Scan):
       seed: seed of the points.
 
     Raises:
-      FitError: an infinite bound, or a number below 1.
+      FitError: an infinite bound, bounds of no width, a start outside, or a number below 1.
     """
 
     _purpose = "a random search"
@@ -150,7 +155,7 @@ class SobolSearch(_Scan):
         1998).
 
     Raises:
-      FitError: an infinite bound, or a number below 1.
+      FitError: an infinite bound, bounds of no width, a start outside, or a number below 1.
     """
 
     _purpose = "a search over Sobol points"
