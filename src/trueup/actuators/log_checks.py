@@ -14,7 +14,7 @@ from trueup.actuators.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
 
 HEADER_FIELDS = ("mass", "length", "kp", "motor", "trajectory", "entries")
-"""What the header of every log holds; the mass and the length are 0 on a rig that is no pendulum."""
+"""What every header holds; the mass and the length are 0 on a rig that is no pendulum."""
 
 ENTRY_FIELDS = ("timestamp", "position", "speed", "goal_position", "torque_enable")
 """What every entry of a log holds."""
@@ -174,8 +174,8 @@ def check_jumps(times: Array, position: Array, where: str) -> None:
     )
     if abs(change[index] - _TURN) < SMALLEST_JUMP:
         raise RecordingError(
-            f"{found}That is a jump of 2 pi: the angle was wrapped. Unwrap it, or place the zero of "
-            "the servo so that the motion does not cross the end of its range"
+            f"{found}That is a jump of 2 pi: the angle was wrapped. Unwrap it, or place the zero "
+            "of the servo so that the motion does not cross the end of its range"
         )
     if failed_reads(times, position)[index + 1]:
         raise RecordingError(

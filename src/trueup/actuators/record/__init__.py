@@ -1,0 +1,84 @@
+"""Recording on hardware: drivers of servos, one recording, and sweeps over gains.
+
+::
+
+    from trueup.actuators import record, trajectory_named
+
+    with record.DynamixelDriver("/dev/ttyUSB0", "xl330") as driver:
+        record.record(
+            driver,
+            trajectory_named("sin_sin"),
+            "raw/first.json",
+            bench=record.Bench(mass=0.49, length=0.1),
+            kp=200,
+        )
+"""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.actuators.record._record import record
+    from trueup.actuators.record._sweep import (
+        STANDARD_GAINS,
+        STANDARD_TRAJECTORIES,
+        PlannedRecording,
+        SweepProgress,
+        plan_sweep,
+        record_sweep,
+        sweep_seconds,
+    )
+    from trueup.actuators.record.bus_driver import BusDriver
+    from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
+    from trueup.actuators.record.dynamixel import DynamixelDriver
+    from trueup.actuators.record.feetech import FeetechDriver
+    from trueup.actuators.record.partial_log import recover
+    from trueup.actuators.record.settings import Bench, RecordSettings
+    from trueup.actuators.record.simulated_servo import Pendulum, SimulatedServo
+
+_EXPORTS = {
+    "STANDARD_GAINS": "trueup.actuators.record._sweep",
+    "STANDARD_TRAJECTORIES": "trueup.actuators.record._sweep",
+    "Bench": "trueup.actuators.record.settings",
+    "BusDriver": "trueup.actuators.record.bus_driver",
+    "DynamixelDriver": "trueup.actuators.record.dynamixel",
+    "FeetechDriver": "trueup.actuators.record.feetech",
+    "Pendulum": "trueup.actuators.record.simulated_servo",
+    "PlannedRecording": "trueup.actuators.record._sweep",
+    "Reading": "trueup.actuators.record.driver",
+    "RecordSettings": "trueup.actuators.record.settings",
+    "ServoDriver": "trueup.actuators.record.driver",
+    "ServoLimits": "trueup.actuators.record.driver",
+    "SimulatedServo": "trueup.actuators.record.simulated_servo",
+    "SweepProgress": "trueup.actuators.record._sweep",
+    "plan_sweep": "trueup.actuators.record._sweep",
+    "record": "trueup.actuators.record._record",
+    "record_sweep": "trueup.actuators.record._sweep",
+    "recover": "trueup.actuators.record.partial_log",
+    "sweep_seconds": "trueup.actuators.record._sweep",
+}
+
+__all__ = [
+    "STANDARD_GAINS",
+    "STANDARD_TRAJECTORIES",
+    "Bench",
+    "BusDriver",
+    "DynamixelDriver",
+    "FeetechDriver",
+    "Pendulum",
+    "PlannedRecording",
+    "Reading",
+    "RecordSettings",
+    "ServoDriver",
+    "ServoLimits",
+    "SimulatedServo",
+    "SweepProgress",
+    "plan_sweep",
+    "record",
+    "record_sweep",
+    "recover",
+    "sweep_seconds",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

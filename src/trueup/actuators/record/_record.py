@@ -1,0 +1,285 @@
+"""Record one trajectory: start safely, write each sample as it comes, stop safely."""
+
+import datetime
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from trueup._version import __version__
+from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
+from trueup.actuators.record.partial_log import PartialLog
+from trueup.actuators.record.safety import Safety
+from trueup.actuators.record.settings import Bench, Finish, RecordSettings
+from trueup.actuators.record.stop_signals import StopSignals
+from trueup.actuators.trajectories import Trajectory, check_trajectory
+from trueup.errors import HardwareError, RecordingError
+
+_RAMP_STEP = 0.01  # [s]
+_LAST_ATTEMPTS = 5  # to switch the torque off
+
+Tell = Callable[[float], None]
+
+
+def record(
+    driver: ServoDriver,
+    trajectory: Trajectory,
+    path: str | os.PathLike[str],
+    *,
+    bench: Bench,
+    kp: float,
+    settings: RecordSettings | None = None,
+    limits: ServoLimits | None = None,
+    on_progress: Tell | None = None,
+) -> Path:
+    """Record one trajectory on a servo that is open, and write the raw log.
+
+    The servo is checked, moves to the start at limited speed, follows the trajectory on a grid of
+    absolute deadlines of a monotonic clock, returns to rest and goes limp (or holds). The samples
+    are written as they come, to ``<name>.partial.jsonl``; at the end they become the raw log in one
+    step. Whatever stops the recording before (an error, Ctrl-C, SIGTERM), the servo is made safe
+    and the partial log stays for :func:`~trueup.actuators.record.recover`.
+
+    Args:
+        driver: the servo, open.
+        trajectory: what is commanded.
+        path: the raw log to write.
+        bench: what hangs on the servo.
+        kp: proportional gain in the unit of the firmware.
+        settings: timing and limits.
+        limits: what ``driver.open()`` returned.
+        on_progress: told the share of the trajectory that is done, about ten times a second.
+
+    Returns:
+        The raw log.
+
+    Raises:
+        HardwareError: the servo does not answer, reports a fault, or is out of its limits.
+        RecordingError: the trajectory is beyond the limits, or the log exists or cannot be written.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the servo is safe then.
+    """
+    settings = settings or RecordSettings()
+    safety = Safety(limits or _unlimited(), settings)
+    path = Path(path)
+    if path.suffix != ".json":
+        raise RecordingError(f"{path}: a raw log is a JSON file; let its name end with .json")
+    if path.exists():
+        raise RecordingError(f"{path}: exists already; name another file or remove it")
+    check_trajectory(trajectory, safety.limits)
+    with StopSignals() as stop:
+        first = driver.read()
+        safety.check_start(first)
+        log = PartialLog(path, _header(driver, trajectory, bench, kp, settings, first))
+        try:
+            _go_to_start(driver, trajectory, kp, first, safety, settings, stop)
+            counts = _follow(driver, trajectory, safety, settings, log, stop, on_progress)
+            _go_to_rest(driver, trajectory, safety, settings, stop)
+        except BaseException as error:
+            log.close()
+            _make_safe(driver, settings.finish, error, log.partial)
+            raise
+        _make_safe(driver, settings.finish, None, log.partial)
+        return log.complete(counts)
+
+
+def _header(
+    driver: ServoDriver,
+    trajectory: Trajectory,
+    bench: Bench,
+    kp: float,
+    settings: RecordSettings,
+    first: Reading,
+) -> dict[str, Any]:
+    return {
+        "mass": bench.mass,
+        "arm_mass": bench.arm_mass,
+        "length": bench.length,
+        "kp": int(kp) if float(kp).is_integer() else kp,
+        "vin": first.input_volts if bench.vin is None else bench.vin,
+        "motor": driver.motor,
+        "trajectory": trajectory.name,
+        "load_unit": "duty",
+        "sample_rate": settings.rate,
+        "recorded": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "trueup": __version__,
+    }
+
+
+def _go_to_start(
+    driver: ServoDriver,
+    trajectory: Trajectory,
+    kp: float,
+    first: Reading,
+    safety: Safety,
+    settings: RecordSettings,
+    stop: StopSignals,
+) -> None:
+    driver.write_torque(False)
+    driver.write_gain(kp)
+    start, enable = trajectory.at(0.0)
+    if not enable:
+        return
+    # The goal is set before the torque: a servo moves to whatever goal it was left with.
+    driver.write_goal(first.position)
+    driver.write_torque(True)
+    _ramp(driver, first.position, start, safety, settings, stop)
+    for _ in _ticks(settings.settle, stop):
+        safety.check(driver.read())
+
+
+def _follow(
+    driver: ServoDriver,
+    trajectory: Trajectory,
+    safety: Safety,
+    settings: RecordSettings,
+    log: PartialLog,
+    stop: StopSignals,
+    on_progress: Tell | None,
+) -> dict[str, Any]:
+    """Command and measure until the end; returns what the header says about it."""
+    period = 1.0 / settings.rate
+    retries_before, packets, missed, samples = driver.retries, 0, 0, 0
+    driven = trajectory.at(0.0)[1]
+    shown = -1.0
+    begin = time.monotonic()
+    deadline = begin
+    while True:
+        stop.check()
+        now = time.monotonic() - begin
+        if now >= trajectory.duration:
+            break
+        goal, enable = trajectory.at(now)
+        if enable:
+            # The goal first, where the torque comes back: the old one may be far away.
+            driver.write_goal(goal)
+        if enable != driven:
+            driver.write_torque(enable)
+            driven = enable
+            packets += 1
+        before = time.monotonic()
+        reading = driver.read()
+        after = time.monotonic()
+        packets += 1 + enable
+        # A reading is worth the middle of its exchange.
+        log.append(_entry((before + after) / 2 - begin, reading, goal, enable))
+        samples += 1
+        safety.check(reading)
+        safety.check_retries(driver.retries - retries_before, packets)
+        if on_progress is not None and now - shown >= 0.1:
+            on_progress(now / trajectory.duration)
+            shown = now
+        deadline += period
+        late = time.monotonic() - deadline
+        if late > 0:  # deadlines that have passed are left out, not made up for in a burst
+            skipped = int(late / period)
+            missed += skipped
+            deadline += skipped * period
+        else:
+            time.sleep(-late)
+    if samples < 2:
+        raise HardwareError(
+            f"stopped: {samples} sample within the {trajectory.duration:g} s of "
+            f"{trajectory.name!r}; the bus is far too slow"
+        )
+    return {"retried_packets": driver.retries - retries_before, "missed_samples": missed}
+
+
+def _entry(timestamp: float, reading: Reading, goal: float, enable: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "timestamp": timestamp,
+        "position": reading.position,
+        "speed": reading.speed,
+        "load": reading.load,
+        "input_volts": reading.input_volts,
+        "temp": reading.temperature,
+        "goal_position": goal,
+        "torque_enable": enable,
+    }
+    if reading.current is not None:
+        entry["current"] = reading.current
+    return entry
+
+
+def _go_to_rest(
+    driver: ServoDriver,
+    trajectory: Trajectory,
+    safety: Safety,
+    settings: RecordSettings,
+    stop: StopSignals,
+) -> None:
+    """Lower the pendulum to where it hangs down; one that is limp hangs there already."""
+    goal, enable = trajectory.at(trajectory.duration)
+    if enable:
+        rest = min(max(0.0, safety.limits.lowest), safety.limits.highest)
+        _ramp(driver, goal, rest, safety, settings, stop)
+
+
+def _ramp(
+    driver: ServoDriver,
+    start: float,
+    end: float,
+    safety: Safety,
+    settings: RecordSettings,
+    stop: StopSignals,
+) -> None:
+    duration = abs(end - start) / settings.start_speed
+    for share in _ticks(duration, stop):
+        driver.write_goal(start + share * (end - start))
+        safety.check(driver.read())
+    driver.write_goal(end)
+
+
+def _ticks(duration: float, stop: StopSignals) -> Iterator[float]:
+    """Shares of ``duration`` [s] that have passed, every hundredth of a second."""
+    begin = time.monotonic()
+    while (passed := time.monotonic() - begin) < duration:
+        stop.check()
+        yield passed / duration
+        time.sleep(_RAMP_STEP)
+
+
+def _make_safe(
+    driver: ServoDriver, finish: Finish, cause: BaseException | None, partial: Path
+) -> None:
+    """Let the servo go limp, or hold where it is; say so where that fails."""
+    try:
+        _retried(lambda: _let_go_or_hold(driver, finish))
+    except HardwareError as error:
+        message = (
+            f"THE SERVO MAY STILL BE DRIVEN: it could not be told to stop ({error}). Switch its "
+            "power off"
+        )
+        if cause is None:
+            raise HardwareError(message) from error
+        raise HardwareError(f"{cause}. {message}. What was recorded is in {partial}") from cause
+    if isinstance(cause, HardwareError):
+        raise HardwareError(f"{cause}. What was recorded is in {partial}") from cause
+    if isinstance(cause, KeyboardInterrupt):
+        state = "limp" if finish == "limp" else "left as it was, holding its angle"
+        raise KeyboardInterrupt(
+            f"{cause}: the servo is {state}, what was recorded is in {partial}"
+        ) from cause
+
+
+def _let_go_or_hold(driver: ServoDriver, finish: Finish) -> None:
+    if finish == "limp":
+        driver.write_torque(False)
+    else:
+        driver.write_goal(driver.read().position)
+
+
+def _retried(command: Callable[[], None]) -> None:
+    for attempt in range(_LAST_ATTEMPTS):
+        try:
+            return command()
+        except HardwareError:
+            if attempt == _LAST_ATTEMPTS - 1:
+                raise
+            time.sleep(0.02)
+    return None
+
+
+def _unlimited() -> ServoLimits:
+    infinite = float("inf")
+    return ServoLimits(-infinite, infinite, 0.0, infinite, infinite)

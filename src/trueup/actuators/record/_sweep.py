@@ -1,0 +1,203 @@
+"""Record every trajectory at every gain, one log each; finished ones are skipped."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup.actuators.log_files import read_log
+from trueup.actuators.record._record import record
+from trueup.actuators.record.driver import ServoDriver, ServoLimits
+from trueup.actuators.record.settings import Bench, RecordSettings
+from trueup.actuators.trajectories import Trajectory, check_trajectory
+from trueup.errors import HardwareError, RecordingError
+
+_COOLER = 5.0  # below the highest temperature before the next run begins [K]
+_LONGEST_COOLING = 900.0  # [s]
+_WAIT = 1.0  # [s]
+_ROUND_TRIP = 2.0  # typical way to the start and back to rest [rad]
+
+STANDARD_GAINS: dict[str, tuple[float, ...]] = {
+    "xl330": (50, 100, 200, 300, 400),
+    "xl320": (4, 8, 16, 32),
+    "mx64": (4, 8, 16, 32),
+    "mx106": (4, 8, 16, 32),
+    "sts3215": (4, 8, 16, 32),
+}
+"""Gains to sweep over, by servo, in the unit of its firmware."""
+
+STANDARD_TRAJECTORIES = ("sin_sin", "lift_and_drop", "up_and_down", "sin_time_square")
+"""Trajectories to sweep over."""
+
+
+@dataclass(frozen=True)
+class PlannedRecording:
+    """One recording of a sweep."""
+
+    kp: float
+    """Proportional gain in the unit of the firmware."""
+    trajectory: Trajectory
+    """What is commanded."""
+    path: Path
+    """The raw log."""
+    done: bool
+    """Whether it has been recorded already."""
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """How far a sweep is."""
+
+    number: int
+    """The recording in progress, from 1 on."""
+    total: int
+    """Recordings of the sweep, finished ones included."""
+    path: Path
+    """The raw log to be."""
+    fraction: float
+    """Share of its trajectory that is done, 0 to 1."""
+    seconds_left: float
+    """Time to the end of the sweep [s]."""
+    note: str = ""
+    """What the sweep waits for, or nothing."""
+
+
+def plan_sweep(
+    motor: str,
+    directory: str | os.PathLike[str],
+    *,
+    bench: Bench,
+    gains: Sequence[float],
+    trajectories: Sequence[Trajectory],
+    settings: RecordSettings | None = None,
+) -> list[PlannedRecording]:
+    """List what a sweep would record, checked against its limits; no servo is needed.
+
+    Args:
+        motor: name of the servo.
+        directory: folder of the raw logs.
+        bench: what hangs on the servo.
+        gains: proportional gains, recorded in this order.
+        trajectories: trajectories to record at each gain.
+        settings: timing and limits.
+
+    Raises:
+        RecordingError: a trajectory is beyond the limits, nothing is to record, or the folder holds
+            a log of the same name from another bench.
+    """
+    settings = settings or RecordSettings()
+    if not gains or not trajectories:
+        raise RecordingError("a sweep needs at least one gain and one trajectory")
+    for trajectory in trajectories:
+        check_trajectory(trajectory, settings.limits)
+    planned = []
+    for kp in dict.fromkeys(gains):
+        for trajectory in trajectories:
+            name = (
+                f"{motor}_m{bench.mass:g}_l{bench.length:g}_kp{kp:g}_{trajectory.name}"
+                f"{f'_a{bench.arm_mass:g}' if bench.arm_mass else ''}.json"
+            )
+            path = Path(directory) / name
+            done = path.exists()
+            if done:
+                _check_same(path, motor, bench, kp, trajectory)
+            planned.append(PlannedRecording(kp, trajectory, path, done))
+    return planned
+
+
+def sweep_seconds(
+    planned: Sequence[PlannedRecording], settings: RecordSettings | None = None
+) -> float:
+    """Time that the recordings take that are not done [s], ways to the start included."""
+    settings = settings or RecordSettings()
+    each = settings.settle + _ROUND_TRIP / settings.start_speed + _WAIT
+    return sum(each + item.trajectory.duration for item in planned if not item.done)
+
+
+def record_sweep(
+    driver: ServoDriver,
+    planned: Sequence[PlannedRecording],
+    *,
+    bench: Bench,
+    settings: RecordSettings | None = None,
+    limits: ServoLimits | None = None,
+    on_progress: Callable[[SweepProgress], None] | None = None,
+) -> list[Path]:
+    """Record what :func:`plan_sweep` planned and is not done yet, on a servo that is open.
+
+    A sweep that was interrupted goes on where it stopped: plan it again. Between two recordings the
+    servo may cool down.
+
+    Args:
+        driver: the servo, open.
+        planned: the recordings.
+        bench: what hangs on the servo, as it was planned.
+        settings: timing and limits.
+        limits: what ``driver.open()`` returned.
+        on_progress: told how far the sweep is.
+
+    Returns:
+        All raw logs of the plan.
+
+    Raises:
+        HardwareError: the servo does not answer, reports a fault, is out of its limits, or does not
+            cool down.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the servo is safe then.
+    """
+    settings = settings or RecordSettings()
+    for index, item in enumerate(planned):
+        if item.done:
+            continue
+        left = sweep_seconds(planned[index:], settings)
+
+        def tell(
+            fraction: float,
+            note: str = "",
+            index: int = index,
+            item: PlannedRecording = item,
+            left: float = left,
+        ) -> None:
+            if on_progress is not None:
+                remaining = left - fraction * item.trajectory.duration
+                on_progress(
+                    SweepProgress(index + 1, len(planned), item.path, fraction, remaining, note)
+                )
+
+        _cool_down(driver, settings, tell)
+        tell(0.0)
+        record(
+            driver,
+            item.trajectory,
+            item.path,
+            bench=bench,
+            kp=item.kp,
+            settings=settings,
+            limits=limits,
+            on_progress=tell,
+        )
+    return [item.path for item in planned]
+
+
+def _cool_down(
+    driver: ServoDriver, settings: RecordSettings, tell: Callable[[float, str], None]
+) -> None:
+    begin = time.monotonic()
+    while (temperature := driver.read().temperature) > settings.highest_temperature - _COOLER:
+        if time.monotonic() - begin > _LONGEST_COOLING:
+            raise HardwareError(
+                f"the servo stays at {temperature:.0f} degrees C with its torque off; the limit is "
+                f"{settings.highest_temperature:.0f}"
+            )
+        tell(0.0, f"cooling down from {temperature:.0f} degrees C")
+        time.sleep(_WAIT)
+
+
+def _check_same(path: Path, motor: str, bench: Bench, kp: float, trajectory: Trajectory) -> None:
+    log = read_log(path)
+    found = (log.motor, log.mass, log.length, log.arm_mass, log.kp, log.trajectory)
+    wanted = (motor, bench.mass, bench.length, bench.arm_mass, kp, trajectory.name)
+    if found != wanted:
+        raise RecordingError(
+            f"{path}: holds another recording ({found}, not {wanted}); use another folder"
+        )

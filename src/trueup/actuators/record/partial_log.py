@@ -1,0 +1,131 @@
+"""The log of a recording in progress: one line a sample, so that a crash loses nothing."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, TextIO
+
+from trueup.errors import RecordingError
+from trueup.studies import atomic
+
+SUFFIX = ".partial.jsonl"
+
+
+class PartialLog:
+    """A log that is written as it is recorded, and becomes a raw log when it is complete.
+
+    The first line holds the header, every other one an entry. Each line is handed to the operating
+    system at once, so that it survives the end of the process. What an earlier recording of the
+    same name left is kept under another one.
+
+    Args:
+        path: the raw log to be; the partial one stands beside it.
+        header: header of the log.
+
+    Raises:
+        RecordingError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]):
+        self.path = path
+        self.partial = partial_path(path)
+        self._entries: list[dict[str, Any]] = []
+        self._header = header
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _keep_former(self.partial)
+            self._file: TextIO = self.partial.open("w", encoding="utf-8", buffering=1)
+        except OSError as error:
+            raise RecordingError(
+                f"{self.partial}: cannot be written: {error.strerror or error}"
+            ) from error
+        self._write(header)
+
+    def append(self, entry: dict[str, Any]) -> None:
+        """Add a sample."""
+        self._entries.append(entry)
+        self._write(entry)
+
+    def complete(self, further: dict[str, Any]) -> Path:
+        """Write the raw log in one step and remove the partial one.
+
+        Args:
+            further: what is added to the header, known at the end only.
+        """
+        self._file.close()
+        content = {**self._header, **further, "entries": self._entries}
+        atomic.write_json(self.path, content, indent=None)
+        self.partial.unlink()
+        return self.path
+
+    def close(self) -> None:
+        """Stop writing; the partial log stays."""
+        self._file.close()
+
+    def _write(self, value: dict[str, Any]) -> None:
+        try:
+            self._file.write(atomic.to_json(value) + "\n")
+        except OSError as error:
+            raise RecordingError(
+                f"{self.partial}: cannot be written: {error.strerror or error}"
+            ) from error
+
+
+def partial_path(path: str | os.PathLike[str]) -> Path:
+    """Where the partial log of a raw log stands."""
+    return Path(path).with_suffix(SUFFIX)
+
+
+def _keep_former(partial: Path) -> None:
+    """Move what an earlier recording left out of the way."""
+    if not partial.exists():
+        return
+    stem = partial.name.removesuffix(SUFFIX)
+    number = 1
+    while (kept := partial.with_name(f"{stem}-{number}{SUFFIX}")).exists():
+        number += 1
+    partial.rename(kept)
+
+
+def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
+    """Turn what an interrupted recording left into a raw log; the partial one stays.
+
+    The header says ``interrupted: true``. A last line that was cut off is left out.
+
+    Args:
+        partial: the partial log.
+        path: the raw log to write; None: beside it, with ``_interrupted`` in its name.
+
+    Returns:
+        The raw log.
+
+    Raises:
+        RecordingError: the file cannot be read, is no partial log, holds fewer than two samples, or
+            the raw log exists already.
+    """
+    partial = Path(partial)
+    stem = partial.name.removesuffix(SUFFIX)
+    target = partial.with_name(f"{stem}_interrupted.json") if path is None else Path(path)
+    try:
+        lines = partial.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError as error:
+        raise RecordingError(f"{partial}: cannot be read: {error.strerror or error}") from error
+    objects: list[dict[str, Any]] = []
+    for number, line in enumerate(lines[:-1], start=1):  # what follows the last line end is cut off
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise RecordingError(f"{partial}: line {number} is not JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise RecordingError(f"{partial}: line {number} is not a JSON object")
+        objects.append(value)
+    if len(objects) < 3 or "motor" not in objects[0]:
+        raise RecordingError(
+            f"{partial}: not a partial log of two samples or more; it has {len(objects)} lines"
+        )
+    if target.exists():
+        raise RecordingError(f"{target}: exists already; name another file")
+    header, *entries = objects
+    return atomic.write_json(
+        target, {**header, "interrupted": True, "entries": entries}, indent=None
+    )

@@ -1,0 +1,307 @@
+"""A simulated servo with a pendulum, on a pseudo-terminal: for tests and for trying things out.
+
+It speaks Dynamixel Protocol 2.0 or 1.0 byte for byte, so that a driver and its SDK cannot tell it
+from a servo, and it can lose packets, corrupt them, report faults and be unplugged.
+"""
+
+import contextlib
+import math
+import os
+import select
+import threading
+import time
+from dataclasses import dataclass
+from types import TracebackType
+
+from trueup.actuators.record import _packets
+from trueup.actuators.record.control_tables import XL330, ControlTable, Register
+from trueup.errors import HardwareError
+
+_STEP = 5e-4  # of the simulation [s]
+_LONGEST = 0.5  # that the simulation catches up with at once [s]
+_TABLE_SIZE = 256
+_POLL = 0.05  # [s]
+_GRAVITY = 9.80665
+_LIMITS = {"lowest_volts": 3.5, "highest_volts": 9.0, "highest_temperature": 70.0}
+
+
+@dataclass(frozen=True)
+class Pendulum:
+    """Motor, friction and pendulum of the simulated servo, of about the size of an XL330."""
+
+    mass: float = 0.12
+    """Mass at the tip [kg]."""
+    length: float = 0.1
+    """Length of the arm [m]."""
+    armature: float = 0.0018
+    """Inertia of the rotor at the output [kg m^2]."""
+    torque_constant: float = 0.39
+    """Torque constant at the output [N m/A]."""
+    resistance: float = 4.0
+    """Resistance of the winding [ohm]."""
+    friction: float = 0.013
+    """Coulomb friction [N m]."""
+    damping: float = 0.004
+    """Viscous friction [N m s/rad]."""
+    gain: float = 2.8774e-3
+    """Duty cycle for an error of one radian at a gain of 1 [1/rad]."""
+
+
+class SimulatedServo:
+    """A servo on a pseudo-terminal, in a thread of its own; a context manager.
+
+    ::
+
+        with SimulatedServo() as servo, DynamixelDriver(servo.port) as driver:
+            driver.read()
+
+    Args:
+        table: control table of the servo.
+        servo_id: its number on the bus.
+        pendulum: what it moves.
+        volts: supply voltage [V].
+        temperature: temperature [degrees C].
+
+    Raises:
+        HardwareError: the system has no pseudo-terminals.
+    """
+
+    def __init__(
+        self,
+        table: ControlTable = XL330,
+        servo_id: int = 1,
+        *,
+        pendulum: Pendulum | None = None,
+        volts: float = 7.4,
+        temperature: float = 30.0,
+    ):
+        self._table = table
+        self._servo_id = servo_id
+        self._pendulum = pendulum or Pendulum()
+        self._memory = bytearray(_TABLE_SIZE)
+        self._lock = threading.RLock()
+        self.angle = 0.0
+        """Angle [rad]; 0 hangs down."""
+        self.speed = 0.0
+        """Angular speed [rad/s]."""
+        self.volts = volts
+        """Supply voltage [V]."""
+        self.temperature = temperature
+        """Temperature [degrees C]."""
+        self.fault = 0
+        """Bits of the hardware error that every answer reports."""
+        self.instructions = 0
+        """Intact instructions received."""
+        self._lost = 0
+        self._corrupt = 0
+        self._silent = False
+        if table.model_numbers:
+            self._memory[0:2] = table.model_numbers[-1].to_bytes(2, "little")
+        for name, value in _LIMITS.items():
+            self._store(getattr(table, name), value)
+        counts = 1024 if table.position.unit > 0.004 else 4096
+        self._store_raw(table.lowest_angle, 0)
+        self._store_raw(table.highest_angle, counts - 1)
+
+    @property
+    def port(self) -> str:
+        """Name of the serial port."""
+        return self._port
+
+    @property
+    def torque(self) -> bool:
+        """Whether the servo is driven."""
+        with self._lock:
+            return bool(self._memory[self._table.torque.address])
+
+    @property
+    def goal(self) -> float:
+        """Commanded angle [rad]."""
+        with self._lock:
+            return self._load(self._table.goal)
+
+    @property
+    def gain(self) -> float:
+        """Proportional gain in the unit of the firmware."""
+        with self._lock:
+            return self._load(self._table.gain)
+
+    def lose(self, packets: int) -> None:
+        """Do not answer the next instructions; they are carried out."""
+        with self._lock:
+            self._lost = packets
+
+    def corrupt(self, packets: int) -> None:
+        """Answer the next instructions with a wrong checksum."""
+        with self._lock:
+            self._corrupt = packets
+
+    def fall_silent(self) -> None:
+        """Answer nothing any more, as a servo without power."""
+        with self._lock:
+            self._silent = True
+
+    def unplug(self) -> None:
+        """Close the port from the other side, as an adapter that is pulled out."""
+        self._stop.set()
+        self._thread.join()
+        self._close(self._master)
+        self._close(self._slave)
+
+    def __enter__(self) -> "SimulatedServo":
+        try:
+            self._master, self._slave = os.openpty()
+        except OSError as error:
+            raise HardwareError(f"no pseudo-terminal for a simulated servo: {error}") from error
+        import tty
+
+        tty.setraw(
+            self._slave
+        )  # bytes pass as they are; kept open, so that a reader may come and go
+        self._port = os.ttyname(self._slave)
+        self._now = time.monotonic()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="simulated servo", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.unplug()
+
+    @staticmethod
+    def _close(descriptor: int) -> None:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+    def _serve(self) -> None:
+        buffer = bytearray()
+        while not self._stop.is_set():
+            ready, _, _ = select.select([self._master], [], [], _POLL)
+            if not ready:
+                continue
+            try:
+                buffer += os.read(self._master, 4096)
+            except OSError:  # the reader has gone; another one may come
+                time.sleep(_POLL)
+                continue
+            while instruction := _packets.take_instruction(buffer, self._table.protocol):
+                answer = self._answer(instruction)
+                if answer:
+                    os.write(self._master, answer)
+
+    def _answer(self, instruction: _packets.Instruction) -> bytes:
+        table = self._table
+        with self._lock:
+            if not instruction.intact or self._silent:
+                return b""
+            if instruction.servo_id not in (self._servo_id, _packets.BROADCAST):
+                return b""
+            self.instructions += 1
+            self._advance()
+            error, content = self._carry_out(instruction)
+            if instruction.servo_id == _packets.BROADCAST and instruction.code not in (
+                _packets.PING,
+                _packets.SYNC_READ,
+            ):
+                return b""
+            if self._lost:
+                self._lost -= 1
+                return b""
+            if self.fault:
+                error |= 0x80 if table.protocol == 2 else self.fault
+            packet = _packets.status_packet(self._servo_id, error, content, table.protocol)
+            if self._corrupt:
+                self._corrupt -= 1
+                packet = packet[:-1] + bytes([packet[-1] ^ 0x5A])
+            return packet
+
+    def _carry_out(self, instruction: _packets.Instruction) -> tuple[int, bytes]:
+        code, given = instruction.code, instruction.parameters
+        if code == _packets.PING:
+            answer = bytes([*self._memory[0:2], 52]) if self._table.protocol == 2 else b""
+            return 0, answer
+        if code == _packets.READ:
+            address, size = self._span(given)
+            return 0, bytes(self._memory[address : address + size])
+        if code == _packets.WRITE:
+            start = 2 if self._table.protocol == 2 else 1
+            self._write(int.from_bytes(given[:start], "little"), given[start:])
+            return 0, b""
+        if code == _packets.SYNC_READ:
+            address, size = self._span(given)
+            asked = self._servo_id in given[4:]
+            return 0, bytes(self._memory[address : address + size]) if asked else b""
+        if code == _packets.SYNC_WRITE:
+            address, size = self._span(given)
+            start = 4 if self._table.protocol == 2 else 2
+            for at in range(start, len(given), size + 1):
+                if given[at] == self._servo_id:
+                    self._write(address, given[at + 1 : at + 1 + size])
+            return 0, b""
+        return 2 if self._table.protocol == 2 else 0x40, b""
+
+    def _span(self, given: bytes) -> tuple[int, int]:
+        if self._table.protocol == 1:
+            return given[0], given[1]
+        return int.from_bytes(given[0:2], "little"), int.from_bytes(given[2:4], "little")
+
+    def _write(self, address: int, content: bytes) -> None:
+        self._memory[address : address + len(content)] = content
+        del self._memory[_TABLE_SIZE:]
+
+    def _advance(self) -> None:
+        """Simulate up to now, and write what is measured into the table."""
+        now = time.monotonic()
+        for _ in range(int(min(now - self._now, _LONGEST) / _STEP)):
+            self._step(_STEP)
+        self._now = now
+        table = self._table
+        duty = self._duty()
+        self._store(table.position, self.angle)
+        self._store(table.speed, self.speed)
+        self._store(table.load, duty)
+        self._store(table.volts, self.volts)
+        self._store(table.temperature, self.temperature)
+        if table.current:
+            self._store(table.current, self._torque() / self._pendulum.torque_constant)
+        if table.error:
+            self._store(table.error, self.fault)
+
+    def _duty(self) -> float:
+        if not self._memory[self._table.torque.address]:
+            return 0.0
+        gain = self._pendulum.gain * self._load(self._table.gain)
+        return max(-1.0, min(1.0, gain * (self._load(self._table.goal) - self.angle)))
+
+    def _torque(self) -> float:
+        if not self._memory[self._table.torque.address]:
+            return 0.0
+        motor = self._pendulum
+        emf = motor.torque_constant * self.speed
+        return motor.torque_constant * (self.volts * self._duty() - emf) / motor.resistance
+
+    def _step(self, step: float) -> None:
+        motor = self._pendulum
+        inertia = motor.mass * motor.length**2 + motor.armature
+        gravity = motor.mass * _GRAVITY * motor.length * math.sin(self.angle)
+        torque = self._torque() - gravity
+        stopping = -(inertia * self.speed / step + torque)
+        most = motor.friction + motor.damping * abs(self.speed)
+        friction = max(-most, min(most, stopping))
+        self.speed += step * (torque + friction) / inertia
+        self.angle += step * self.speed
+
+    def _load(self, register: Register) -> float:
+        return register.decode(bytes(self._memory[register.address :][: register.size]))
+
+    def _store(self, register: Register, value: float) -> None:
+        self._memory[register.address : register.address + register.size] = register.encode(value)
+
+    def _store_raw(self, register: Register, number: int) -> None:
+        content = number.to_bytes(register.size, "little")
+        self._memory[register.address : register.address + register.size] = content
