@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,17 +9,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import optuna
 import pytest
 from toy_postgresql import Server, find_programs
-from toy_sharing import LEASE, SlowSphere
+from toy_sharing import SlowSphere
 from toy_study import Evolution
 
-from trueup.errors import EvaluationError, StorageError
 from trueup.studies import Budget, RunDirectory, Store, run
-from trueup.studies.optuna_storage import OptunaMirror, SharedStorage, load_study, work
-from trueup.studies.optuna_storage.claims import Posting, SharedTrials, digest_of_problem
 from trueup.studies.optuna_storage.database import Database
 
 _SCRIPT = Path(__file__).with_name("toy_sharing.py")

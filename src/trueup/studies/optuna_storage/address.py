@@ -59,16 +59,17 @@ def parse_address(url: str) -> Address:
     secret_query = {k: v for k, v in parsed.query.items() if "pass" in k.lower()}
     secrets = [parsed.password or "", *(v for v in secret_query.values() if isinstance(v, str))]
     secrets += [quote(secret, safe=safe) for secret in secrets for safe in ("", " +")]
-    shown = parsed.update_query_dict(dict.fromkeys(secret_query, "***"))
+    hidden = parsed.update_query_dict(dict.fromkeys(secret_query, "***"))
+    shown = hidden.render_as_string().replace("%2A%2A%2A", "***")
     database = parsed.database or ""
     if backend == "sqlite" and database in ("", ":memory:"):
         raise StorageError(
-            f"{shown.render_as_string()} lives in the memory of one process: name a file, "
+            f"{shown} lives in the memory of one process: name a file, "
             "such as sqlite:///study.db"
         )
     return Address(
         url=parsed.render_as_string(hide_password=False),
-        shown=shown.render_as_string(),
+        shown=shown,
         backend=backend,
         secrets=tuple(sorted({s for s in secrets if s}, key=len, reverse=True)),
         file=Path(database) if backend == "sqlite" and not database.startswith("file:") else None,

@@ -30,14 +30,15 @@ from trueup.parameters import Space
 from trueup.studies.optuna_storage.database import Database
 from trueup.studies.optuna_storage.trial_ranges import TrialRanges
 from trueup.studies.optuna_storage.trials import (
+    ATTRIBUTE_COLUMNS,
     NOT_A_NUMBER,
     REASON,
+    VALUE_COLUMNS,
     NewTrial,
     attribute_rows,
     cost_rows,
     exact_costs,
     exact_x,
-    insert_rows,
     insert_trials,
     storage_time,
 )
@@ -214,11 +215,7 @@ class SharedTrials:
         def work(connection: "Connection") -> int:
             self.database.lock(connection, self.study)
             held = self._held(connection, claim)
-            rows: dict[str, list[dict[str, Any]]] = {
-                "trial_values": [],
-                "trial_user_attributes": [],
-                "trial_system_attributes": [],
-            }
+            values, user, system = [], [], []
             for state in ("COMPLETE", "FAIL"):
                 finished = []
                 for i, trial in enumerate(claim.trials):
@@ -228,15 +225,18 @@ class SharedTrials:
                     if trial not in held or (reason is None) != (state == "COMPLETE"):
                         continue
                     finished.append(trial)
-                    values, system = cost_rows(trial, costs[i], complete=reason is None)
-                    rows["trial_values"] += values
+                    rows, more = cost_rows(trial, costs[i], complete=reason is None)
+                    values += rows
                     if reason is not None:
-                        rows["trial_user_attributes"] += attribute_rows(trial, {REASON: reason})
+                        user += attribute_rows(trial, {REASON: reason})
                     if i in failures:  # a reason that the problem gave, and no other
-                        system[FAILURE] = reason
-                    rows["trial_system_attributes"] += attribute_rows(trial, system)
+                        more[FAILURE] = reason
+                    system += attribute_rows(trial, more)
                 self._set_state(connection, finished, state, datetime_complete=storage_time())
-            insert_rows(self.database, connection, rows)
+            insert = self.database.insert
+            insert(connection, "trial_values", VALUE_COLUMNS, values)
+            insert(connection, "trial_user_attributes", ATTRIBUTE_COLUMNS, user)
+            insert(connection, "trial_system_attributes", ATTRIBUTE_COLUMNS, system)
             return len(held)
 
         return self._do(work)
@@ -338,8 +338,7 @@ class SharedTrials:
         rows = [
             row for trial, claim in claims.items() for row in attribute_rows(trial, {CLAIM: claim})
         ]
-        if rows:
-            connection.execute(table.insert(), rows)
+        self.database.insert(connection, "trial_system_attributes", ATTRIBUTE_COLUMNS, rows)
 
     def _take(self, connection: "Connection", trials: Sequence[int], name: str) -> None:
         former = self._claims(connection, trials)

@@ -191,6 +191,26 @@ class Database:
         if connection.execute(update).rowcount != 1:
             raise StorageError(f"the study was deleted from {self.address.shown}")
 
+    def insert(
+        self,
+        connection: "Connection",
+        table: str,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+    ) -> None:
+        """Write rows of numbers and strings into a table."""
+        if not rows:
+            return
+        statement = self.tables[table].insert()
+        compiled = statement.compile(dialect=connection.dialect, column_keys=list(columns))
+        # Past SQLAlchemy's treatment of every value, which would take most of the time.
+        if compiled.positional:
+            places = [columns.index(name) for name in compiled.positiontup or ()]
+            given: Any = [tuple(row[i] for i in places) for row in rows]
+        else:
+            given = [dict(zip(columns, row, strict=True)) for row in rows]
+        connection.exec_driver_sql(str(compiled), given)
+
     def attribute(self, connection: "Connection", study: int, key: str) -> Any:
         """A system attribute of a study, or None."""
         table = self.tables["study_system_attributes"]

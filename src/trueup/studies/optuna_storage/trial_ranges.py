@@ -1,11 +1,15 @@
 """The ranges of parameters as Optuna writes them beside every value of a trial."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from trueup.parameters import Space
+
+COLUMNS = ("trial_id", "param_name", "param_value", "distribution_json")
+"""Columns of the rows of parameters."""
 
 _FAR = 1e3
 """Where a parameter has no bound: this many times its start value, or 1 where that is less."""
@@ -43,36 +47,41 @@ class TrialRanges:
             self.distributions.append(FloatDistribution(low, high, log=log))
         self._documents = [_document(distribution) for distribution in self.distributions]
 
-    def rows(self, trial: int, x: np.ndarray) -> list[dict[str, Any]]:
-        """Rows of the table ``trial_params`` for the values ``x`` (p,) of a trial.
+        self._low = np.array([distribution.low for distribution in self.distributions])
+        self._high = np.array([distribution.high for distribution in self.distributions])
+
+    def rows(self, trials: Sequence[int], X: np.ndarray) -> list[tuple[int, str, float, str]]:
+        """Rows of the table ``trial_params``, see :data:`COLUMNS`.
 
         A value that is not finite, or not positive on a log scale, has no row.
+
+        Args:
+            trials: ``trial_id`` of each trial.
+            X: their values ``(n, p)``.
         """
+        inside = ((self._low <= X) & (self._high >= X)).all(axis=1).tolist()
         rows = []
-        for i, value in enumerate(x.tolist()):
-            document = self._document_for(i, value)
-            if document is not None:
-                rows.append(
-                    {
-                        "trial_id": trial,
-                        "param_name": self.names[i],
-                        "param_value": value,
-                        "distribution_json": document,
-                    }
-                )
+        for trial, values, is_inside in zip(trials, X.tolist(), inside, strict=True):
+            documents = self._documents if is_inside else self._documents_for(values)
+            rows += [
+                (trial, name, value, document)
+                for name, value, document in zip(self.names, values, documents, strict=True)
+                if document is not None
+            ]
         return rows
 
-    def _document_for(self, i: int, value: float) -> str | None:
+    def _documents_for(self, values: list[float]) -> list[str | None]:
+        """Ranges that reach as far as the values; None where a value has no place in any."""
         from optuna.distributions import FloatDistribution
 
-        there = self.distributions[i]
-        if there.low <= value <= there.high:
-            return self._documents[i]
-        if not math.isfinite(value) or (there.log and value <= 0.0):
-            return None
-        return _document(
-            FloatDistribution(min(there.low, value), max(there.high, value), log=there.log)
-        )
+        documents: list[str | None] = list(self._documents)
+        for i, (value, there) in enumerate(zip(values, self.distributions, strict=True)):
+            if not math.isfinite(value) or (there.log and value <= 0.0):
+                documents[i] = None
+            elif not there.low <= value <= there.high:
+                low, high = min(there.low, value), max(there.high, value)
+                documents[i] = _document(FloatDistribution(low, high, log=there.log))
+        return documents
 
 
 def _finite_range(lower: float, upper: float, start: float, log: bool) -> tuple[float, float]:

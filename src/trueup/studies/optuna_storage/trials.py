@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup.studies.optuna_storage.database import Database
+from trueup.studies.optuna_storage.trial_ranges import COLUMNS as PARAMETER_COLUMNS
 from trueup.studies.optuna_storage.trial_ranges import TrialRanges
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ REASON = "reason"
 """User attribute: why a candidate is invalid."""
 NOT_A_NUMBER = "the cost is not a number"
 """The reason where the problem gave none."""
+
+VALUE_COLUMNS = ("trial_id", "objective", "value", "value_type")
+ATTRIBUTE_COLUMNS = ("trial_id", "key", "value_json")
+
+ValueRow = tuple[int, int, float | None, str]
 
 _EXACT_X = "trueup:x"
 _EXACT_COSTS = "trueup:costs"
@@ -84,59 +90,46 @@ def insert_trials(
     new = table.select().where(ours, table.c.trial_id > last_id)
     by_number = {row.number: row.trial_id for row in connection.execute(new)}
     ids = [by_number[first_number + i] for i in range(len(trials))]
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _DETAILS}
-    for number, trial in zip(ids, trials, strict=True):
-        parameters = ranges.rows(number, trial.x)
-        rows["trial_params"] += parameters
-        system = dict(trial.system)
-        if len(parameters) < len(trial.x) or not _is_kept(trial.x):
-            system[_EXACT_X] = _exact(trial.x)
+    X = np.array([trial.x for trial in trials])
+    parameters = ranges.rows(ids, X)
+    is_whole = len(parameters) == X.size
+    user, system = [], []
+    values: list[ValueRow] = []
+    for number, trial, is_kept in zip(ids, trials, _are_kept(X), strict=True):
+        more = dict(trial.system)
+        if not (is_kept and is_whole):
+            more[_EXACT_X] = _exact(trial.x)
         if trial.costs is not None:
-            values, more = cost_rows(number, trial.costs, complete=trial.state == "COMPLETE")
-            rows["trial_values"] += values
-            system |= more
-        rows["trial_user_attributes"] += attribute_rows(number, trial.user)
-        rows["trial_system_attributes"] += attribute_rows(number, system)
-    insert_rows(database, connection, rows)
+            rows, exact = cost_rows(number, trial.costs, complete=trial.state == "COMPLETE")
+            values += rows
+            more |= exact
+        user += attribute_rows(number, trial.user)
+        system += attribute_rows(number, more)
+    database.insert(connection, "trial_params", PARAMETER_COLUMNS, parameters)
+    database.insert(connection, "trial_values", VALUE_COLUMNS, values)
+    database.insert(connection, "trial_user_attributes", ATTRIBUTE_COLUMNS, user)
+    database.insert(connection, "trial_system_attributes", ATTRIBUTE_COLUMNS, system)
     return ids
-
-
-_DETAILS = ("trial_params", "trial_values", "trial_user_attributes", "trial_system_attributes")
-
-
-def insert_rows(
-    database: Database, connection: "Connection", rows: dict[str, list[dict[str, Any]]]
-) -> None:
-    """Write rows into tables, by the name of the table."""
-    for name, content in rows.items():
-        if content:
-            connection.execute(database.tables[name].insert(), content)
 
 
 def cost_rows(
     trial: int, costs: np.ndarray, *, complete: bool
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> tuple[list[ValueRow], dict[str, Any]]:
     """Rows of ``trial_values``, and system attributes for what those cannot keep."""
-    rows = []
+    rows: list[ValueRow] = []
     if complete:
         rows = [
-            {
-                "trial_id": trial,
-                "objective": i,
-                "value": value if math.isfinite(value) else None,
-                "value_type": "FINITE" if math.isfinite(value) else _infinity(value),
-            }
+            (trial, i, value, "FINITE")
+            if math.isfinite(value)
+            else (trial, i, None, "INF_POS" if value > 0 else "INF_NEG")
             for i, value in enumerate(costs.tolist())
         ]
-    return rows, {} if complete and _is_kept(costs) else {_EXACT_COSTS: _exact(costs)}
+    return rows, {} if complete and _are_kept(costs) else {_EXACT_COSTS: _exact(costs)}
 
 
-def attribute_rows(trial: int, attributes: dict[str, Any]) -> list[dict[str, Any]]:
+def attribute_rows(trial: int, attributes: dict[str, Any]) -> list[tuple[int, str, str]]:
     """Rows of ``trial_user_attributes`` or ``trial_system_attributes``."""
-    return [
-        {"trial_id": trial, "key": key, "value_json": json.dumps(value)}
-        for key, value in attributes.items()
-    ]
+    return [(trial, key, json.dumps(value)) for key, value in attributes.items()]
 
 
 def exact_x(system: dict[str, Any]) -> np.ndarray | None:
@@ -149,9 +142,12 @@ def exact_costs(system: dict[str, Any]) -> np.ndarray | None:
     return _from_exact(system.get(_EXACT_COSTS))
 
 
-def _is_kept(values: np.ndarray) -> bool:
-    """Whether every database gives back these numbers bit for bit; SQLite forgets the sign of 0."""
-    return bool(np.isfinite(values).all() and not np.signbit(values[values == 0.0]).any())
+def _are_kept(values: np.ndarray) -> Any:
+    """Whether every database gives back rows of numbers ``(..., p)`` bit for bit, ``(...)``.
+
+    None keeps what is not a number, and SQLite forgets the sign of a zero.
+    """
+    return (np.isfinite(values) & ~((values == 0.0) & np.signbit(values))).all(axis=-1)
 
 
 def _exact(values: np.ndarray) -> list[str]:
@@ -160,7 +156,3 @@ def _exact(values: np.ndarray) -> list[str]:
 
 def _from_exact(document: Any) -> np.ndarray | None:
     return None if document is None else np.array([float(text) for text in document])
-
-
-def _infinity(value: float) -> str:
-    return "INF_POS" if value > 0 else "INF_NEG"

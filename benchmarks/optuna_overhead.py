@@ -1,0 +1,173 @@
+"""Overhead of a study a candidate, beside Optuna's own CMA-ES on the same problem.
+
+A cheap vectorised function is minimised by CMA-ES with a population of 32. What remains of the
+time without the function itself, a candidate, is printed for
+
+- the search alone (no study), the study with its run directory, that with its mirror in an Optuna
+  storage (SQLite), that with its candidates shared through such a storage;
+- Optuna's ``CmaEsSampler`` with the same population, its trials in memory and in SQLite.
+
+Everything that a run does counts, opening and closing files included. Run::
+
+    pip install optuna cmaes
+    python benchmarks/optuna_overhead.py
+    python benchmarks/optuna_overhead.py --generations 300 --dimension 40 --optuna-trials 2000
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup import studies
+from trueup.fitting import test_problems
+from trueup.fitting.cma_es import CmaEs
+from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.studies.optuna_storage import OptunaMirror, SharedStorage
+
+POPULATION = 32
+LIMIT = 1e-3
+"""Seconds a candidate that the machinery of a study may take."""
+
+
+class Timed:
+    """A problem that counts its candidates and the time spent in its function: wall, CPU [s]."""
+
+    def __init__(self, problem: Any):
+        self._problem = problem
+        self.candidates, self.seconds = 0, np.zeros(2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._problem, name)
+
+    def costs(self, X: np.ndarray, failures: dict[int, str] | None = None) -> np.ndarray:
+        """Costs of candidates ``X (n, p)``."""
+        began = now()
+        costs = self._problem.costs(X, failures)
+        self.seconds += now() - began
+        self.candidates += len(X)
+        return costs
+
+
+def now() -> np.ndarray:
+    """Wall-clock and CPU time of this process [s]."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def overhead(problem: Any, action: Callable[[Timed], object]) -> np.ndarray:
+    """Wall-clock and CPU time a candidate that an action takes beside the function itself [s]."""
+    timed = Timed(problem)
+    began = now()
+    action(timed)
+    return (now() - began - timed.seconds) / timed.candidates
+
+
+def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable[[Timed], object]]:
+    """What of ours is measured."""
+    settings = CmaEsSettings(
+        population=POPULATION, options={"tolfun": 0.0, "tolfunhist": 0.0, "tolx": 0.0}
+    )
+    budget = studies.Budget(max_generations=generations)
+
+    def search() -> Any:
+        return CmaEs(problem.space, settings)
+
+    def alone(timed: Timed) -> None:
+        strategy = search()
+        for _ in range(generations):
+            failures: dict[int, str] = {}
+            X = strategy.ask()
+            strategy.tell(X, timed.costs(X, failures), failures)
+
+    def study(name: str, mirrored: bool = False, shared: bool = False) -> Callable:
+        def action(timed: Timed) -> object:
+            directory = studies.RunDirectory.create(folder / name)
+            return studies.run(
+                timed,
+                search(),
+                directory,
+                budget=budget,
+                trackers=[OptunaMirror(f"sqlite:///{folder}/mirror.db", name)] if mirrored else [],
+                evaluator=SharedStorage(directory) if shared else None,
+                verbose=False,
+            )
+
+        return action
+
+    return {
+        "trueup: search alone": alone,
+        "trueup: study": study("plain"),
+        "trueup: study, mirrored": study("mirrored", mirrored=True),
+        "trueup: study, shared": study("shared", shared=True),
+    }
+
+
+def optuna_runs(problem: Any, trials: int, folder: Path) -> dict[str, Callable[[Timed], object]]:
+    """What of Optuna is measured."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    space = problem.space
+    bounds = list(zip(space.names, space.lower.tolist(), space.upper.tolist(), strict=True))
+
+    def study(storage: str | None) -> Callable:
+        def action(timed: Timed) -> object:
+            sampler = optuna.samplers.CmaEsSampler(seed=0, popsize=POPULATION)
+
+            def objective(trial: optuna.Trial) -> float:
+                x = [trial.suggest_float(name, low, high) for name, low, high in bounds]
+                return float(timed.costs(np.array([x]))[0, 0])
+
+            study = optuna.create_study(sampler=sampler, storage=storage)
+            return study.optimize(objective, n_trials=trials)
+
+        return action
+
+    return {
+        "optuna CmaEsSampler: in memory": study(None),
+        "optuna CmaEsSampler: SQLite": study(f"sqlite:///{folder}/optuna.db"),
+    }
+
+
+def main() -> None:
+    """Measure each and print the results as JSON, in milliseconds a candidate."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dimension", type=int, default=10)
+    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--optuna-trials", type=int, default=320)
+    options = parser.parse_args()
+    problem = test_problems.rosenbrock(options.dimension).problem
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # Imports are not counted, so each kind runs once before.
+        warm = our_runs(problem, 1, folder / "warm") | optuna_runs(problem, 1, folder)
+        (folder / "warm").mkdir()
+        for action in warm.values():
+            action(Timed(problem))
+        actions = our_runs(problem, options.generations, folder)
+        actions |= optuna_runs(problem, options.optuna_trials, folder)
+        found = {what: overhead(problem, action) for what, action in actions.items()}
+    table = [{what: round(1e3 * s[i], 4) for what, s in found.items()} for i in (0, 1)]
+    bars = ("trueup: study", "trueup: study, mirrored")
+    print(
+        json.dumps(
+            {
+                "population": POPULATION,
+                "dimension": options.dimension,
+                "overhead a candidate, wall-clock time [ms]": table[0],
+                "overhead a candidate, CPU time [ms]": table[1],
+                "limit [ms]": 1e3 * LIMIT,
+                "within the limit": all(bool(found[bar][0] <= LIMIT) for bar in bars),
+            },
+            indent=2,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
