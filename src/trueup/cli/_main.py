@@ -10,13 +10,14 @@ import io
 import operator
 import re
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from trueup._version import __version__
 from trueup.cli import commands
 from trueup.cli.output import Output
-from trueup.errors import TrueupError
+from trueup.errors import TrueupError, TrueupWarning
 
 DONE, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
 
@@ -50,8 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     output = Output(json="--json" in arguments)
     try:
-        command = _parse(arguments, output)
-        return command if isinstance(command, int) else command.run(output)
+        with _plain_warnings():
+            command = _parse(arguments, output)
+            return command if isinstance(command, int) else command.run(output)
     except TrueupError as error:
         output.error(type(error).__name__, str(error))
         return WRONG_INPUT
@@ -68,6 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = str(stop) or "stopped before anything was saved"
         output.error("Interrupted", message)
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings of trueup as sentences, without the line of code that they come from."""
+    former = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, TrueupWarning):
+            print(f"trueup: {message}", file=sys.stderr, flush=True)
+        else:
+            former(message, category, *where, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = former
 
 
 def _parse(arguments: list[str], output: Output) -> Any:

@@ -21,7 +21,7 @@ RESUMING = {
     "study": "trueup.cli.study_run:resume_study",
     IDENTIFICATION: "trueup.cli.run_kinds:resume_identification",
 }
-"""Kind -> ``module:function`` that continues a run of it: ``(directory, command, output) -> code``."""
+"""Kind -> ``module:function`` that continues a run: ``(directory, command, output) -> code``."""
 
 
 def kind_of(directory: RunDirectory) -> str:

@@ -74,7 +74,7 @@ class StudyList:
     Exit codes: 0 done, 2 wrong input.
     """
 
-    folder: Annotated[Positional[Path], arg(metavar="FOLDER")] = Path(".")
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")] = Path()
     """Folder that is searched, with all folders below it."""
     json: Json = False
 

@@ -34,8 +34,7 @@ from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.fitting import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import read_study, study_report
-from trueup.studies import Budget, RunDirectory, atomic, provenance, run
-from trueup.studies import warm_start
+from trueup.studies import Budget, RunDirectory, atomic, provenance, run, warm_start
 
 DONE, NOT_CONVERGED, INTERRUPTED = 0, 3, 130
 

@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title, plotly_text
-from trueup.reports.figure import short_names
+from trueup.reports.figure import (
+    Figure,
+    Json,
+    LegendEntry,
+    Plot,
+    axis_title,
+    plotly_text,
+    short_names,
+)
 from trueup.reports.lines import line_figure
 from trueup.reports.numbers import rounded_significant, rounded_to_span
 from trueup.reports.study_statistics import (

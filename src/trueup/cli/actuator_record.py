@@ -1,0 +1,200 @@
+"""``trueup actuator record``: recordings on hardware, sweeps, and what an interruption left."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup.actuators import all_trajectories, trajectory_named
+from trueup.actuators import record as recording
+from trueup.actuators.record.control_tables import DYNAMIXEL, FEETECH, control_table
+from trueup.cli.output import Output
+from trueup.errors import RecordingError
+from trueup.studies import Progress
+from trueup.studies.progress import duration as duration_text
+
+SIMULATED = "simulated"
+"""Port that stands for a simulated servo."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a servo is reached."""
+
+    port: str
+    """Serial port, or ``simulated``."""
+    motor: str
+    """Kind of the servo: xl330, xl320, mx64, mx106 or sts3215."""
+    servo_id: int = 1
+    """Number of the servo on the bus."""
+    zero: float = 0.0
+    """Angle that the servo measures where the pendulum hangs down [rad]."""
+    reverse: bool = False
+    """The servo turns clockwise for growing angles."""
+    baud_rate: int = 1_000_000
+    """Speed of the bus [bit/s]."""
+    timeout: float = 0.02
+    """Time to wait for an answer [s]."""
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[tuple[recording.BusDriver, recording.ServoLimits]]:
+        """The servo, open, and the limits set in it."""
+        table = control_table(self.motor, {**DYNAMIXEL, **FEETECH})
+        with contextlib.ExitStack() as stack:
+            port, timeout = self.port, self.timeout
+            if port == SIMULATED:
+                port = stack.enter_context(recording.SimulatedServo(table, self.servo_id)).port
+                timeout = max(timeout, 0.2)  # it shares the processor with everything else
+            driver = recording.BusDriver(
+                table,
+                port,
+                self.servo_id,
+                zero=self.zero,
+                reverse=self.reverse,
+                baud_rate=self.baud_rate,
+                timeout=timeout,
+            )
+            limits = driver.open()
+            stack.callback(driver.close)
+            yield driver, limits
+
+
+def run_record(
+    connection: Connection,
+    kp: float,
+    trajectory: str,
+    path: Path,
+    bench: recording.Bench,
+    settings: recording.RecordSettings,
+    quiet: bool,
+    output: Output,
+) -> int:
+    """Record one trajectory; returns the exit code."""
+    wanted = trajectory_named(trajectory)
+    with connection.opened() as (driver, limits), Progress(not quiet) as progress:
+        recording.record(
+            driver,
+            wanted,
+            path,
+            bench=bench,
+            kp=kp,
+            settings=settings,
+            limits=limits,
+            on_progress=lambda share: progress.update(f"recording {wanted.name}", share),
+        )
+        retries = driver.retries
+    output.text(f"{path}: {wanted.name} at a gain of {kp:g}, {retries} packets sent again")
+    output.result({"log": str(path), "retried_packets": retries})
+    return 0
+
+
+def run_sweep(
+    connection: Connection,
+    gains: Sequence[float],
+    trajectories: Sequence[str],
+    directory: Path,
+    bench: recording.Bench,
+    settings: recording.RecordSettings,
+    dry_run: bool,
+    quiet: bool,
+    output: Output,
+) -> int:
+    """Record every trajectory at every gain, finished ones skipped; returns the exit code.
+
+    Without gains or trajectories the standard ones of the servo are recorded.
+    """
+    control_table(connection.motor, {**DYNAMIXEL, **FEETECH})
+    planned = recording.plan_sweep(
+        connection.motor,
+        directory,
+        bench=bench,
+        gains=gains or recording.STANDARD_GAINS[connection.motor],
+        trajectories=[trajectory_named(n) for n in trajectories or recording.STANDARD_TRAJECTORIES],
+        settings=settings,
+    )
+    seconds = recording.sweep_seconds(planned, settings)
+    output.table(
+        ["log", "kp", "trajectory", "seconds", ""],
+        [
+            [
+                item.path.name,
+                f"{item.kp:g}",
+                item.trajectory.name,
+                f"{item.trajectory.duration:g}",
+                "done" if item.done else "",
+            ]
+            for item in planned
+        ],
+    )
+    waiting = sum(not item.done for item in planned)
+    output.text(f"{waiting} of {len(planned)} recordings, about {duration_text(seconds)}")
+    result = {
+        "logs": [str(item.path) for item in planned],
+        "done": [item.done for item in planned],
+        "seconds": seconds,
+    }
+    if not dry_run and waiting:
+        with connection.opened() as (driver, limits), Progress(not quiet) as progress:
+
+            def show(now: recording.SweepProgress) -> None:
+                share = 1 - now.seconds_left / seconds if seconds else None
+                note = f", {now.note}" if now.note else ""
+                progress.update(f"{now.number} of {now.total}: {now.path.name}{note}", share)
+
+            recording.record_sweep(
+                driver, planned, bench=bench, settings=settings, limits=limits, on_progress=show
+            )
+        result["done"] = [True] * len(planned)
+        output.text(f"All {len(planned)} logs are in {directory}")
+    output.result(result)
+    return 0
+
+
+def run_read(connection: Connection, output: Output) -> int:
+    """Show what the servo measures now, such as its angle where the pendulum hangs down."""
+    with connection.opened() as (driver, limits):
+        reading = driver.read()
+    units = {
+        "position": "rad",
+        "speed": "rad/s",
+        "load": "of full duty",
+        "input_volts": "V",
+        "temperature": "degrees C",
+        "current": "A",
+    }
+    for name, value in dataclasses.asdict(reading).items():
+        if value is not None:
+            output.text(f"  {name:12} {value:10.4f} {units[name]}")
+    output.text(
+        f"  limits       {limits.lowest:.3f} to {limits.highest:.3f} rad, "
+        f"{limits.lowest_volts:.1f} to {limits.highest_volts:.1f} V, "
+        f"{limits.highest_temperature:.0f} degrees C"
+    )
+    output.result({"reading": dataclasses.asdict(reading), "limits": dataclasses.asdict(limits)})
+    return 0
+
+
+def run_recover(partial: Path, path: Path | None, output: Output) -> int:
+    """Turn what an interrupted recording left into a raw log; returns the exit code."""
+    if not partial.is_file():
+        raise RecordingError(f"{partial}: there is no such file")
+    recovered = recording.recover(partial, path)
+    output.text(f"Recovered: {recovered}")
+    output.result({"log": str(recovered)})
+    return 0
+
+
+def run_trajectories(output: Output) -> int:
+    """List the trajectories and what each of them identifies; returns the exit code."""
+    known = all_trajectories().values()
+    for trajectory in known:
+        output.text(f"{trajectory.name} ({trajectory.duration:g} s)", f"  {trajectory.identifies}")
+    output.result(
+        {
+            "trajectories": [
+                {"name": t.name, "duration": t.duration, "identifies": t.identifies} for t in known
+            ]
+        }
+    )
+    return 0
