@@ -29,7 +29,6 @@ _WORDS: dict[str, dict[str, str]] = {
     "AdaptSigma": {
         "CSA": "cma.sigma_adaptation:CMAAdaptSigmaCSA",
         "TPA": "cma.sigma_adaptation:CMAAdaptSigmaTPA",
-        "median": "cma.sigma_adaptation:CMAAdaptSigmaMedianImprovement",
     },
     "BoundaryHandler": {
         "BoundTransform": "cma.boundary_handler:BoundTransform",
@@ -103,11 +102,6 @@ def check_cma_options(options: Mapping[str, Any]) -> None:
                 f"the option {key!r} of CMA-ES is {value!r}; it has to be a number, true, false, "
                 "none or a list of numbers"
             )
-    if options.get("CMA_mirrormethod", 0) != 0:
-        raise FitError(
-            "selective mirroring (CMA_mirrormethod 1 and 2) evaluates candidates one after the "
-            "other and does not work on whole populations; use CMA_mirrormethod:0"
-        )
 
 
 def resolve_cma_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,8 +111,8 @@ def resolve_cma_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in options.items():
         target = _WORDS.get(key, {}).get(value, "") if isinstance(value, str) else ""
         out[key] = _load(target) if target else value
-    if "CMA_mirrors" in out:
-        out.setdefault("CMA_mirrormethod", 0)
+    if out.get("CMA_sampler") is not None:
+        out.setdefault("CMA_active", False)  # these samplers take no negative weights
     return out
 
 

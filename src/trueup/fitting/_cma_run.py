@@ -133,10 +133,7 @@ class CmaRun:
         """
         with self._quiet(2):
             self.strategy.tell(self.asked, costs.tolist())
-            sampler = self.strategy.sm
-            if hasattr(sampler, "randn"):
-                # cma forgets it when it goes over from a diagonal covariance to a full one
-                sampler.randn = self.strategy.opts["randn"]
+            _cma_state.keep_randomness(self.strategy)
             return dict(self.strategy.stop())
 
     def widen(self, factor: float) -> None:

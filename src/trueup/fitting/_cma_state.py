@@ -13,7 +13,6 @@ import numpy as np
 _FROM_CONSTRUCTOR = {
     *("inopts", "opts", "inputargs", "logger", "sp", "sp0", "const", "x0", "mean0"),
     *("N", "N_pheno", "sigma0", "sigma_vec0", "_round_integer_variables", "_es_opts"),
-    "_indices_of_selective_mirrors",
 }
 _ONLY_WITHIN_A_GENERATION = {
     *("_tell2_args", "timer", "ary", "pop", "pop_sorted", "sent_solutions", "archive"),
@@ -24,7 +23,8 @@ _DIAGNOSTIC = {"hsiglist", "more_to_write", "all_stoppings", "all_best", "callba
 _LEFT_OUT = _FROM_CONSTRUCTOR | _ONLY_WITHIN_A_GENERATION | _DIAGNOSTIC
 
 # The keys of encoded values that are no plain JSON value or array.
-_NUMPY, _FLOATS, _TUPLE, _LIST, _PART = "numpy", "floats", "tuple", "list", "part"
+_NUMPY, _FLOATS, _RANGE = "numpy", "floats", "range"
+_TUPLE, _LIST, _PART = "tuple", "list", "part"
 
 
 def capture(strategy: Any) -> dict[str, Any]:
@@ -49,8 +49,18 @@ def restore(strategy: Any, state: dict[str, Any]) -> None:
     if not strategy.gp.isidentity:
         # cma has moved an ill-conditioned covariance into a linear map
         strategy.gp.tf_pheno, strategy.gp.tf_geno = strategy._tfp, strategy._tfg
+    keep_randomness(strategy)
     strategy.timer = ElapsedWCTime()
     strategy._updateBDfromSM(strategy.sm)
+
+
+def keep_randomness(strategy: Any) -> None:
+    """Give the sampler the strategy's random numbers.
+
+    ``cma`` forgets them when it goes over from a diagonal covariance to a full one.
+    """
+    if hasattr(strategy.sm, "randn"):
+        strategy.sm.randn = strategy.opts["randn"]
 
 
 def _attributes(part: Any, left_out: set[str], where: str) -> dict[str, Any]:
@@ -76,6 +86,8 @@ def _encode(value: Any, where: str) -> Any:
         return {_NUMPY: np.array(value)}
     if type(value) is list and value and all(type(item) is float for item in value):
         return {_FLOATS: np.array(value)}
+    if isinstance(value, range):
+        return {_RANGE: [value.start, value.stop, value.step]}
     if type(value) in (list, tuple):
         kind = _TUPLE if type(value) is tuple else _LIST
         return {kind: [_encode(item, f"{where}[{i}]") for i, item in enumerate(value)]}
@@ -101,6 +113,8 @@ def _decode(value: Any, present: Any) -> Any:
         return value[_NUMPY][()]
     if _FLOATS in value:
         return value[_FLOATS].tolist()
+    if _RANGE in value:
+        return range(*value[_RANGE])
     if _TUPLE in value:
         return tuple(_decode(item, None) for item in value[_TUPLE])
     if _LIST in value:
@@ -119,11 +133,13 @@ def _take(part: Any, attributes: dict[str, Any]) -> None:
 
 def _new(name: str, value: dict[str, Any]) -> Any:
     """A part that the constructor does not make, such as the sampler after a diagonal phase."""
+    from cma.restricted_gaussian_sampler import ExponentialMovingAverage
     from cma.sampler import GaussFullSampler
     from cma.utilities.utils import BlancClass
 
     if name == "GaussFullSampler":
         return GaussFullSampler(len(value[_PART]["C"]))
-    if name == "BlancClass":
-        return BlancClass()
+    for kind in (BlancClass, ExponentialMovingAverage):
+        if name == kind.__name__:
+            return kind.__new__(kind)
     raise TypeError(f"the state of cma holds a {name}, which cannot be made again")

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-_MAX_COUNT = 100
 _PATIENCE = 10
 
 
@@ -16,16 +15,17 @@ class Contender:
 
     Args:
       x: the candidate ``(p,)``.
+      expected: cost to go by before the first fresh evaluation.
     """
 
-    def __init__(self, x: np.ndarray):
-        self.x = x.copy()
+    def __init__(self, x: np.ndarray, expected: float = np.inf):
+        self.x, self.expected = x.copy(), expected
         self.total, self.count = 0.0, 0
 
     @property
     def cost(self) -> float:
-        """Mean of the fresh evaluations; infinite before the first."""
-        return self.total / self.count if self.count else np.inf
+        """Mean of the fresh evaluations."""
+        return self.total / self.count if self.count else self.expected
 
     def take(self, costs: np.ndarray) -> None:
         """Take fresh evaluations ``(n,)``."""
@@ -34,12 +34,13 @@ class Contender:
 
     def state(self) -> dict[str, Any]:
         """Plain values to go on from."""
-        return {"x": self.x.copy(), "total": self.total, "count": self.count}
+        numbers = {"expected": self.expected, "total": self.total, "count": self.count}
+        return {"x": self.x.copy(), **numbers}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> "Contender":
         """Go on from :meth:`state`."""
-        out = cls(np.array(state["x"], float))
+        out = cls(np.array(state["x"], float), float(state["expected"]))
         out.total, out.count = float(state["total"]), int(state["count"])
         return out
 
@@ -53,32 +54,42 @@ class Contenders:
 
     def to_evaluate(self) -> list[Contender]:
         """Those that the next generation evaluates again."""
-        there = [c for c in (self.incumbent, self.challenger) if c is not None]
-        return [c for c in there if c.count < _MAX_COUNT]
+        return [c for c in (self.incumbent, self.challenger) if c is not None]
 
-    def propose(self, x: np.ndarray) -> None:
-        """Make a candidate the challenger, unless one is being judged."""
+    def propose(self, x: np.ndarray, expected: float) -> None:
+        """Make a candidate the challenger, unless one is being judged.
+
+        Args:
+          x: the candidate ``(p,)``.
+          expected: its cost so far.
+        """
         if self.incumbent is None:
-            self.incumbent = Contender(x)
+            self.incumbent = Contender(x, expected)
         elif self.challenger is None and not np.array_equal(x, self.incumbent.x):
             self.challenger = Contender(x)
 
-    def settle(self, variance: float, now: bool = False) -> None:
+    def settle(self, variance: float) -> None:
         """Replace the incumbent by a better challenger, drop a worse one, or wait.
 
         Args:
           variance: of one evaluation.
-          now: decide by what is known.
         """
         old, new = self.incumbent, self.challenger
-        if old is None or new is None or not ((new.count and old.count) or now):
+        if old is None or new is None or not (new.count and old.count):
             return
         gap = new.cost - old.cost
-        error = np.sqrt(max(variance, 0.0) * (1.0 / max(new.count, 1) + 1.0 / max(old.count, 1)))
-        if abs(gap) > error or new.count >= _PATIENCE or now:
+        error = np.sqrt(max(variance, 0.0) * (1.0 / new.count + 1.0 / old.count))
+        if abs(gap) > error or new.count >= _PATIENCE:
             if gap < 0:
-                self.incumbent = new
+                # the evaluations that made it the best count no more
+                self.incumbent = Contender(new.x, new.cost)
             self.challenger = None
+
+    def settle_finally(self) -> None:
+        """Keep the one with the lower mean."""
+        there = self.to_evaluate()
+        self.incumbent = min(there, key=lambda one: one.cost) if there else None
+        self.challenger = None
 
     def drop_invalid(self, contender: Contender) -> None:
         """Forget a contender that turned out to be invalid."""

@@ -24,6 +24,7 @@ from trueup.parameters import Space
 _STATE_VERSION = 1
 _BARREN_GENERATIONS = 30
 _SEPARABLE_ABOVE = 100
+_TRUSTED_COUNT = 5
 
 
 @dataclass
@@ -82,7 +83,7 @@ class CmaEs(CostSearch):
         self._center[: space.size] = space.to_search(space.start)
         self._scale[: space.size] = start_deviations(space, self.settings.deviation)
         self._bounds = self._run_bounds()
-        self._target = self._options.pop("ftarget", None) or self.settings.target_cost
+        self._target = self._options.pop("ftarget", self.settings.target_cost)
         self._max_evaluations = self._options.pop("maxfevals", self.settings.max_evaluations)
         self._plan = RunPlan(self._first_population())
         self._run_start = np.zeros(self._size)
@@ -160,14 +161,15 @@ class CmaEs(CostSearch):
 
     def _last_batch(self) -> _Batch:
         """The last mean and the best candidate, evaluated until their costs can be trusted."""
+        assert self._contenders.incumbent is not None
+        best = Contender(self._contenders.incumbent.x, self.cost)
         mean = Contender(self._values(self._run.mean[None])[0])
-        self._contenders.challenger = mean
+        self._contenders.incumbent, self._contenders.challenger = best, mean
         rows: list[np.ndarray] = []
         contenders = []
-        for contender in (self._contenders.incumbent, mean):
-            assert contender is not None
-            missing = max(self.settings.final_evaluations - contender.count, 1)
-            contenders.append((contender, _append(rows, contender.x[None], missing)[:, 0]))
+        for contender in (best, mean):
+            places = _append(rows, contender.x[None], self.settings.final_evaluations)
+            contenders.append((contender, places[:, 0]))
         nothing = np.zeros((1, 0), int)
         X = np.concatenate(rows)
         return _Batch(X, nothing, np.zeros((0, self._size)), nothing, contenders, True)
@@ -241,10 +243,11 @@ class CmaEs(CostSearch):
             self._run.widen(self._noise.measure(first, second[both], repeats))
         self._judge_contenders(batch, cost, valid)
         if sound.any():
-            best = batch.X[batch.population[0, int(np.argmin(np.where(sound, told, np.inf)))]]
+            place = int(np.argmin(np.where(sound, told, np.inf)))
+            best = batch.X[batch.population[0, place]]
             if self.generation % 2 and self._contenders.incumbent is not None:
                 best = self._values(self._run.mean[None])[0]
-            self._contenders.propose(best)
+            self._contenders.propose(best, float(told[place]))
 
     def _judge_contenders(
         self, batch: _Batch, cost: np.ndarray, valid: np.ndarray, final: bool = False
@@ -254,9 +257,12 @@ class CmaEs(CostSearch):
                 contender.take(cost[rows])
             else:
                 self._contenders.drop_invalid(contender)
-        self._contenders.settle(self._noise.variance, now=final)
+        if final:
+            self._contenders.settle_finally()
+        else:
+            self._contenders.settle(self._noise.variance)
         incumbent = self._contenders.incumbent
-        if incumbent is not None and incumbent.count:
+        if incumbent is not None and np.isfinite(incumbent.cost):
             self.x, self.cost = incumbent.x.copy(), incumbent.cost
 
     # --- runs ------------------------------------------------------------------------------------
@@ -299,7 +305,7 @@ class CmaEs(CostSearch):
             self._end(*self._outcome())
 
     def _limit(self) -> tuple[Status, str] | None:
-        if self._target is not None and self.cost <= self._target:
+        if self._target is not None and self.cost <= self._target and self._is_trusted:
             return Status.TARGET_REACHED, f"the cost reached the target of {self._target:.6g}"
         if self._max_evaluations is not None and self.evaluations >= self._max_evaluations:
             return Status.EVALUATION_LIMIT, f"the limit of {self._max_evaluations:g} evaluations"
@@ -307,6 +313,12 @@ class CmaEs(CostSearch):
         if generations is not None and self.generation + 1 >= generations:
             return Status.ITERATION_LIMIT, f"the limit of {generations} generations"
         return None
+
+    @property
+    def _is_trusted(self) -> bool:
+        """Whether the best cost is more than a lucky draw."""
+        incumbent = self._contenders.incumbent
+        return not self.noisy or (incumbent is not None and incumbent.count >= _TRUSTED_COUNT)
 
     def _outcome(self) -> tuple[Status, str]:
         best = min(self.finished, key=lambda run: run.cost)
