@@ -1,0 +1,77 @@
+"""What a rollout is scored by."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.errors import FitError, listing
+
+KINDS = ("mae", "rmse", "huber")
+"""Kinds of objective, in the order of their numbers in the compiled bench."""
+
+CHANNELS = ("position", "speed", "duty")
+"""What may be compared."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A mean over each log, averaged over the logs, of position and optionally speed and duty.
+
+    Each log counts alike, however long it is.
+    """
+
+    kind: str = "mae"
+    """``"mae"`` mean absolute error; ``"rmse"`` root mean squared error; ``"huber"`` mean of the
+    Huber loss, squared below a width and linear above, in its form with slope 1 of an error [unit of
+    the channel] far beyond the width."""
+    position: float = 1.0
+    """Weight of the position [1/rad]."""
+    speed: float = 0.0
+    """Weight of the speed [s/rad]."""
+    duty: float = 0.0
+    """Weight of the duty cycle; logs without it do not count there."""
+    position_width: float = 0.01
+    """Width of the Huber loss [rad]."""
+    speed_width: float = 0.1
+    """Width of the Huber loss [rad/s]."""
+    duty_width: float = 0.05
+    """Width of the Huber loss."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise FitError(f"there is no objective {self.kind!r}; there are {listing(KINDS)}")
+        if min(self.weights) < 0 or not max(self.weights) > 0:
+            raise FitError(
+                f"the weights of an objective are not negative and one is positive: got "
+                f"{dict(zip(CHANNELS, self.weights, strict=True))}"
+            )
+        if not min(self.widths) > 0:
+            raise FitError(f"the widths of a Huber loss are positive: got {self.widths}")
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """Weights of the channels."""
+        return self.position, self.speed, self.duty
+
+    @property
+    def widths(self) -> tuple[float, float, float]:
+        """Huber widths of the channels."""
+        return self.position_width, self.speed_width, self.duty_width
+
+    def row(self) -> np.ndarray:
+        """Numbers for the compiled bench ``(7,)``."""
+        return np.array([KINDS.index(self.kind), *self.widths, *self.weights], float)
+
+    def scale(self, means: np.ndarray) -> np.ndarray:
+        """Mean losses as errors: divided by the Huber width, or the root of squared ones."""
+        if self.kind == "huber":
+            return means / np.array(self.widths)
+        return np.sqrt(means) if self.kind == "rmse" else means
+
+    def slope(self, means: np.ndarray) -> np.ndarray:
+        """Derivative of :meth:`scale`; 0 at a mean of 0."""
+        if self.kind == "huber":
+            return np.broadcast_to(1.0 / np.array(self.widths), means.shape)
+        if self.kind == "rmse":
+            return np.where(means > 0, 0.5 / np.sqrt(np.where(means > 0, means, 1.0)), 0.0)
+        return np.ones(means.shape)

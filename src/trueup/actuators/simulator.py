@@ -1,0 +1,297 @@
+"""The bench simulator: candidates x logs in one compiled call, with exact derivatives on demand."""
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.actuators._bench_data import BenchData
+from trueup.actuators._parameter_layout import LAWS, SIZE, columns_of, neutral_row
+from trueup.actuators.bench import Bench, bench_of
+from trueup.actuators.objective import Objective
+from trueup.actuators.servo_log import ServoLog
+from trueup.actuators.servo_model import ServoModel
+from trueup.errors import FitError, RecordingError, listing
+from trueup.fitting.problem import LARGE_COST, Failures
+
+SCHEMES = ("semi-implicit", "bam")
+"""How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and friction
+are implicit, in steps of at most a given length; MuJoCo's integrator converges to the same motion.
+``bam``: Better Actuator Models' explicit step, one a sample, whose position leads by half a step."""
+
+MAX_STEP = 1e-3
+"""Greatest step of the semi-implicit scheme [s]."""
+
+_SERIAL_STEPS = 100_000  # below this, threads cost more than they save
+_LANES = 4  # derivatives are padded to whole vector registers
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Simulated motion of candidates in each log."""
+
+    position: list[np.ndarray]
+    """Position [rad] for each log, ``(n, T)``; NaN after a rollout has diverged."""
+    speed: list[np.ndarray]
+    """Speed [rad/s], likewise."""
+    duty: list[np.ndarray]
+    """Duty cycle of the bridge, likewise; where torque is off, what it would be."""
+    failures: Failures
+    """Candidate -> where it diverged."""
+
+
+class BenchSimulator:
+    """Simulates a servo on the bench of each log, for batches of candidates.
+
+    Args:
+      model: servo, friction model, terms, and the values of what is not free.
+      logs: evenly sampled logs, of any lengths. A rollout starts from the first sample's position
+        and speed, and the servo gets the log's goals, each held until the next.
+      free: names of the parameters that candidates give, in their order; all by default.
+      benches: load of each log; by default the pendulum that the log describes.
+      scheme: one of :data:`SCHEMES`.
+      max_step: greatest step of the semi-implicit scheme [s].
+      reset_period: take position and speed from the log again after this time [s].
+      vin: nominal bus voltage [V] in place of the logs' own.
+      threads: threads to use; all cores by default.
+
+    Raises:
+      FitError: an unknown scheme, or one that the model's terms exclude.
+      RecordingError: a log is of another servo, is not evenly sampled, describes no bench, or lacks
+        a measurement that a term reads.
+    """
+
+    def __init__(
+        self,
+        model: ServoModel,
+        logs: Sequence[ServoLog],
+        *,
+        free: Iterable[str] | None = None,
+        benches: Sequence[Bench] | None = None,
+        scheme: str = "semi-implicit",
+        max_step: float = MAX_STEP,
+        reset_period: float | None = None,
+        vin: float | None = None,
+        threads: int | None = None,
+    ):
+        if scheme not in SCHEMES:
+            raise FitError(f"there is no scheme {scheme!r}; there are {listing(SCHEMES)}")
+        if scheme == "bam" and "backlash" in model.terms:
+            raise FitError("the scheme 'bam' has one body: simulate backlash as 'semi-implicit'")
+        if not max_step > 0 or not (reset_period is None or reset_period > 0):
+            raise FitError(
+                f"max_step and reset_period are positive times [s], got {max_step} and "
+                f"{reset_period}"
+            )
+        if not logs:
+            raise RecordingError("there is no log to simulate")
+        if benches is not None and len(benches) != len(logs):
+            raise FitError(f"{len(benches)} benches for {len(logs)} logs: give one a log")
+        self.model = model
+        self.logs = tuple(logs)
+        self.names = model.names if free is None else model.check_names(free)
+        self.scheme = scheme
+        self.threads = threads
+        self.data = BenchData.of(
+            model.servo,
+            self.logs,
+            [bench_of(log) for log in logs] if benches is None else benches,
+            model.terms,
+            None if scheme == "bam" else max_step,
+            reset_period,
+            vin,
+        )
+        self._setting = np.array(
+            [
+                LAWS[model.servo.law],
+                model.friction.has_stribeck,
+                model.quadratic == "gated",
+                scheme == "bam",
+            ],
+            np.int64,
+        )
+        self._base = np.array(neutral_row())
+        for name, value in model.values.items():
+            self._base[list(columns_of(name))] = value
+
+    @property
+    def log_names(self) -> tuple[str, ...]:
+        """Names of the logs."""
+        return tuple(log.name for log in self.logs)
+
+    def costs(
+        self,
+        X: np.ndarray,
+        objective: Objective | None = None,
+        failures: Failures | None = None,
+    ) -> np.ndarray:
+        """Objective of each candidate ``(n,)``; a large finite cost for one that diverges.
+
+        Args:
+          X: candidates ``(n, p)``, columns as in :attr:`names`.
+          objective: what to score; the mean absolute position error [rad] by default.
+          failures: takes the candidates that diverged, and where.
+        """
+        objective = objective or Objective()
+        means, failed = self._means(X, objective)
+        self._note(failed, failures)
+        costs = _combined(means, objective)
+        costs[~np.isnan(failed).all(axis=1)] = LARGE_COST
+        return costs
+
+    def log_costs(self, X: np.ndarray, objective: Objective | None = None) -> np.ndarray:
+        """Objective of each candidate on each log alone ``(n, l)``."""
+        objective = objective or Objective()
+        means, failed = self._means(X, objective)
+        values = np.nansum(objective.scale(means) * np.array(objective.weights), axis=2)
+        values[~np.isnan(failed)] = LARGE_COST
+        return values
+
+    def cost_gradients(
+        self,
+        X: np.ndarray,
+        objective: Objective | None = None,
+        failures: Failures | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Objective ``(n,)`` and its exact gradient ``(n, p)``; a zero gradient where it diverges.
+
+        The gradient is that of the steps that were made: at a kink, such as a joint that just comes
+        to rest, it is that of one side.
+        """
+        objective = objective or Objective()
+        X = self._batch(X)
+        columns, width = self._columns()
+        gradient = np.zeros((len(X), len(self.logs), 3, width))
+        sums, failed = self._run(X, objective, columns=columns, gradient=gradient)
+        means = self._mean(sums)
+        self._note(failed, failures)
+        bad = ~np.isnan(failed).all(axis=1)
+        costs = _combined(means, objective)
+        counts = np.maximum(self.data.counts, 1.0)[None, :, :, None]
+        by_log = gradient / counts
+        compared = self.data.counts > 0
+        share = compared / np.maximum(compared.sum(axis=0), 1)
+        mean = np.nansum(means * share, axis=1)
+        slope = objective.slope(mean)[:, :, None]
+        out = (np.einsum("nlcp,lc->ncp", by_log, share) * slope).sum(axis=1)[:, : len(self.names)]
+        costs[bad], out[bad] = LARGE_COST, 0.0
+        return costs, out
+
+    def simulate(self, X: np.ndarray | None = None) -> Rollouts:
+        """Motion of each candidate; by default of the model's own values, as one candidate."""
+        X = self._batch(self.model.vector(self.names) if X is None else X)
+        recorded = np.full((len(X), 3, self.data.samples), np.nan)
+        _, failed = self._run(X, Objective(), recorded=recorded)
+        failures: Failures = {}
+        self._note(failed, failures)
+        parts = [self.data.log_samples(i) for i in range(len(self.logs))]
+        return Rollouts(*([recorded[:, c, part] for part in parts] for c in range(3)), failures)
+
+    def sensitivities(
+        self, X: np.ndarray, failures: Failures | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Samples of all logs, one log after the other, and their exact derivatives.
+
+        Args:
+          X: candidates ``(n, p)``.
+          failures: takes the candidates that diverged, and where.
+
+        Returns:
+          Position, speed and duty ``(n, 3, m)``, and their derivatives ``(n, 3, m, p)``.
+        """
+        X = self._batch(X)
+        columns, width = self._columns()
+        recorded = np.zeros((len(X), 3, self.data.samples))
+        jacobian = np.zeros((len(X), 3, self.data.samples, width))
+        _, failed = self._run(X, Objective(), recorded=recorded, columns=columns, jacobian=jacobian)
+        self._note(failed, failures)
+        return recorded, jacobian[..., : len(self.names)]
+
+    def _batch(self, X: np.ndarray) -> np.ndarray:
+        X = np.atleast_2d(np.asarray(X, float))
+        if X.shape[1] != len(self.names):
+            raise FitError(
+                f"candidates have {X.shape[1]} columns, there are {len(self.names)} free "
+                f"parameters: {listing(self.names, 40)}"
+            )
+        return X
+
+    def _rows(self, X: np.ndarray) -> np.ndarray:
+        rows = np.tile(self._base, (len(X), 1))
+        for k, name in enumerate(self.names):
+            rows[:, list(columns_of(name))] = X[:, k, None]
+        return rows
+
+    def _columns(self) -> tuple[np.ndarray, int]:
+        """Column of the derivatives of each quantity, and how many columns there are."""
+        width = _LANES * ((len(self.names) + _LANES) // _LANES)
+        columns = np.full(SIZE, width - 1, np.int64)
+        for k, name in enumerate(self.names):
+            columns[list(columns_of(name))] = k
+        return columns, width
+
+    def _means(self, X: np.ndarray, objective: Objective) -> tuple[np.ndarray, np.ndarray]:
+        sums, failed = self._run(self._batch(X), objective)
+        return self._mean(sums), failed
+
+    def _mean(self, sums: np.ndarray) -> np.ndarray:
+        """Mean losses ``(n, l, 3)``; NaN where a log has nothing to compare."""
+        counts = self.data.counts
+        return np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
+
+    def _note(self, failed: np.ndarray, failures: Failures | None) -> None:
+        if failures is None:
+            return
+        for row in np.flatnonzero(~np.isnan(failed).all(axis=1)):
+            number = int(np.flatnonzero(~np.isnan(failed[row]))[0])
+            failures[int(row)] = (
+                f"the simulation of {self.logs[number].name!r} diverged after "
+                f"{failed[row, number]:.3g} s"
+            )
+
+    def _run(
+        self,
+        X: np.ndarray,
+        objective: Objective,
+        *,
+        recorded: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        gradient: np.ndarray | None = None,
+        jacobian: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
+        from trueup.actuators._bench_kernel import rollouts
+
+        data = self.data
+        pairs = len(X) * len(self.logs)
+        sums = np.zeros((len(X), len(self.logs), 3))
+        failed = np.full((len(X), len(self.logs)), np.nan)
+        empty = np.zeros((0, 0, 0, 1))
+        arguments = (
+            self._rows(X), self._setting, data.log_rows, data.offsets, data.table, data.inputs,
+            data.measured, objective.row(), sums, failed,
+            np.zeros((0, 0, 0)) if recorded is None else recorded, columns,
+            empty if gradient is None else gradient, empty if jacobian is None else jacobian,
+        )  # fmt: skip
+        threads = self.threads or len(os.sched_getaffinity(0))
+        if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
+            rollouts(0, pairs, *arguments)
+            return sums, failed
+        bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            tasks = [
+                pool.submit(rollouts, a, b, *arguments)
+                for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+            ]
+            for task in tasks:
+                task.result()
+        return sums, failed
+
+
+def _combined(means: np.ndarray, objective: Objective) -> np.ndarray:
+    """Cost of mean losses ``(n, l, 3)``: each log alike, those without a channel left out there."""
+    compared = ~np.isnan(means)
+    mean = np.nansum(means, axis=1) / np.maximum(compared.sum(axis=1), 1)
+    return objective.scale(mean) @ np.array(objective.weights)
