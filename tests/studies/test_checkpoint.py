@@ -1,5 +1,7 @@
 """Checkpoints follow each generation where they are cheap, and are shared where they are not."""
 
+import json
+
 import pytest
 
 from trueup.studies import EventLog, RunDirectory, Store, _checkpoint
@@ -67,3 +69,22 @@ def test_nothing_new_is_not_saved_again(tmp_path, monkeypatch):
     world.store.close()
     log = EventLog(world.checkpoints._directory.log).read()
     assert [event["generation"] for event in log] == [0]
+
+
+def test_parameters_do_not_wait_for_a_slow_disk(tmp_path, monkeypatch):
+    world = _World(tmp_path, monkeypatch, checkpoint_seconds=5.0)
+    parameters = world.checkpoints._directory.parameters
+    world.store.record(0, [[0.0]], [1.0])
+    world.checkpoints.save({}, 0, 1.0, lambda: {"cost": 1.0})
+    lag, written = 0.0, 1.0
+    for generation in range(1, 200):
+        world.now += 0.05
+        cost = 1.0 / (generation + 1)
+        assert not world.checkpoints.is_due
+        world.checkpoints.keep_parameters_fresh(cost, lambda cost=cost: {"cost": cost})
+        if json.loads(parameters.read_text())["cost"] == cost:
+            written = world.now
+        elif generation > 1:
+            lag = max(lag, world.now - written) if written > 1.0 else lag
+    assert 1.9 < lag < 2.1
+    world.store.close()

@@ -12,6 +12,7 @@ from trueup.studies.store import Store
 SHARE_OF_TIME = 0.02
 """Largest part of the run time that checkpoints may take."""
 
+_PARAMETERS_WAIT = 2.0  # [s] after which better parameters are written between two checkpoints
 _LONGEST_WAIT = 10.0  # [s] where even that share would let checkpoints wait for longer
 _FIRST_GUESS = 0.01  # [s] that a checkpoint takes, before one was made
 
@@ -30,6 +31,7 @@ class Checkpoints:
         self._last = time.monotonic()
         self._seconds = _FIRST_GUESS
         self._written_cost: float | None = None
+        self._written = self._last
 
     @property
     def is_due(self) -> bool:
@@ -52,9 +54,7 @@ class Checkpoints:
         started = time.monotonic()
         is_new = self._store.has_pending
         self._store.flush(state)
-        if parameters is not None and cost != self._written_cost:
-            write_json(self._directory.parameters, parameters())
-            self._written_cost = cost
+        self._write_parameters(cost, parameters)
         if is_new:
             self._log.write(
                 "checkpoint", generation=generation, evaluations=self._store.evaluations, cost=cost
@@ -62,3 +62,17 @@ class Checkpoints:
         self._last = time.monotonic()
         # Half the weight on the newest: one slow write on a busy disk does not rule for long.
         self._seconds += 0.5 * (self._last - started - self._seconds)
+
+    def keep_parameters_fresh(self, cost: float, parameters: Callable[[], Any] | None) -> None:
+        """Write better parameters between two checkpoints, where those are far apart.
+
+        Raises:
+            RunDirectoryError: the file cannot be written; the former one is whole.
+        """
+        if time.monotonic() - self._written >= _PARAMETERS_WAIT:
+            self._write_parameters(cost, parameters)
+
+    def _write_parameters(self, cost: float, parameters: Callable[[], Any] | None) -> None:
+        if parameters is not None and cost != self._written_cost:
+            write_json(self._directory.parameters, parameters())
+            self._written_cost, self._written = cost, time.monotonic()

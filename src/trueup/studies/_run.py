@@ -214,6 +214,8 @@ class _Loop:
             self._record(X, answer, failures, improved and math.isfinite(self.search.cost))
             if self.checkpoints.is_due:
                 self._save()
+            else:
+                self.checkpoints.keep_parameters_fresh(float(self.search.cost), self._found)
             progress.update(
                 f"generation {self.generation}, {self.store.evaluations} evaluations, "
                 f"cost {self.search.cost:.6g}",
@@ -272,13 +274,14 @@ class _Loop:
         self.generation += 1
 
     def _save(self) -> None:
-        cost = float(self.search.cost)
         self.checkpoints.save(
-            self.search.state(),
-            self.generation - 1,
-            cost,
-            self._parameters if math.isfinite(cost) else None,
+            self.search.state(), self.generation - 1, float(self.search.cost), self._found
         )
+
+    @property
+    def _found(self) -> Callable[[], Any] | None:
+        """What gives the content of ``parameters.json``; None before the first valid candidate."""
+        return self._parameters if math.isfinite(self.search.cost) else None
 
     def _parameters(self) -> Any:
         x = np.array(self.search.x, float)
