@@ -126,7 +126,7 @@ class WandbTracker:
 
 @contextlib.contextmanager
 def _without_questions() -> Iterator[None]:
-    """Keep wandb from asking for an account below the status line; it says how to log in instead."""
+    """Keep wandb from asking for an account below the status line: it says how to log in."""
     former = sys.stdin
     sys.stdin = io.StringIO()
     try:
