@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.actuators import record
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators._process import ProcessedLog, process, resample_log
     from trueup.actuators.designed_trajectories import (
@@ -41,6 +42,7 @@ _EXPORTS = {
     "process": "trueup.actuators._process",
     "read_log": "trueup.actuators.log_files",
     "read_logs": "trueup.actuators.log_files",
+    "record": "trueup.actuators.record",
     "releases": "trueup.actuators.designed_trajectories",
     "resample_log": "trueup.actuators._process",
     "slow_ramp": "trueup.actuators.designed_trajectories",
@@ -66,6 +68,7 @@ __all__ = [
     "process",
     "read_log",
     "read_logs",
+    "record",
     "releases",
     "resample_log",
     "slow_ramp",

@@ -34,6 +34,7 @@ def read_logs(
     *,
     uniform: bool = False,
     motor: str | None = None,
+    check_motion: bool = True,
     skip_bad: bool = False,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[ServoLog]:
@@ -43,6 +44,7 @@ def read_logs(
         source: folder, file, or files.
         uniform: refuse raw logs, whose samples are not evenly spaced.
         motor: servo that the logs must be of; None: any, but all of the same.
+        check_motion: refuse angles that jump.
         skip_bad: leave logs out that cannot be used, rather than refusing them all. Of logs of
             several servos the most frequent one is kept.
         on_skip: told why a log was left out; a :class:`~trueup.errors.TrueupWarning` otherwise.
@@ -56,7 +58,7 @@ def read_logs(
     logs: list[ServoLog] = []
     for path in files:
         try:
-            log = read_log(path)
+            log = read_log(path, check_motion=check_motion)
             if uniform and log.dt is None:
                 raise RecordingError(
                     f"{path}: a raw log, its samples are not evenly spaced. Resample it first: "
@@ -75,15 +77,20 @@ def read_logs(
     return _of_one_servo(logs, skip_bad, tell)
 
 
-def read_log(path: str | os.PathLike[str]) -> ServoLog:
+def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> ServoLog:
     """Read one servo log, raw or evenly resampled.
+
+    Args:
+        path: the file.
+        check_motion: refuse angles that jump.
 
     Raises:
         RecordingError: the file cannot be read or used; the message names it and says why.
     """
     content, data = read_log_object(path)
     log = parse_log(data, Path(path).stem, str(path), hashlib.sha256(content).hexdigest())
-    log_checks.check_jumps(log.times, log.position, str(path))
+    if check_motion:
+        log_checks.check_jumps(log.times, log.position, str(path))
     return log
 
 

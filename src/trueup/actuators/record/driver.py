@@ -49,8 +49,11 @@ class ServoDriver(Protocol):
 
     motor: str
     """Name of the servo, as logs say it."""
-    retries: int
-    """Packets that were lost or corrupt and sent again, since the servo was opened."""
+
+    @property
+    def retries(self) -> int:
+        """Packets that were lost or corrupt and sent again, since the servo was opened."""
+        ...
 
     def open(self) -> ServoLimits:
         """Connect, check that the servo is the one expected, and read its limits."""
