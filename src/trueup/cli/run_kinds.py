@@ -6,8 +6,9 @@ what to do and not what it is, has none.
 
 import importlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
@@ -15,13 +16,30 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.yaml_file import read_mapping
 
+if TYPE_CHECKING:
+    from trueup.reports import Page
+
 IDENTIFICATION = "identification"
 
-RESUMING = {
-    "study": "trueup.cli.study_run:resume_study",
-    IDENTIFICATION: "trueup.cli.run_kinds:resume_identification",
+
+@dataclass(frozen=True)
+class RunKind:
+    """What to do with a run of a kind; functions as ``module:function``, imported when called."""
+
+    resume: str
+    """``(directory, command, output) -> exit code``: continues the run."""
+    report: str
+    """``(directory) -> Page``: builds its report again."""
+
+
+KINDS = {
+    "study": RunKind("trueup.cli.study_run:resume_study", "trueup.cli.run_kinds:report_of_study"),
+    IDENTIFICATION: RunKind(
+        "trueup.cli.run_kinds:resume_identification",
+        "trueup.cli.run_kinds:report_of_identification",
+    ),
 }
-"""Kind -> ``module:function`` that continues a run: ``(directory, command, output) -> code``."""
+"""Kind -> what to do with a run of it."""
 
 
 def kind_of(directory: RunDirectory) -> str:
@@ -30,6 +48,11 @@ def kind_of(directory: RunDirectory) -> str:
     Raises:
       RunDirectoryError: ``experiment.yaml`` is missing or damaged, or tells no kind.
     """
+    if not directory.experiment.is_file():
+        raise RunDirectoryError(
+            f"{directory.path} has no experiment.yaml: the run did not finish even its first step; "
+            "start it again"
+        )
     content = read_mapping(directory.experiment)
     kind = content.get("kind")
     if kind is None and "model" in content and "recordings" in content:
@@ -42,15 +65,41 @@ def kind_of(directory: RunDirectory) -> str:
 def resume_run(command: StudyResume, output: Output) -> int:
     """Continue a run of any kind; returns the exit code."""
     directory = RunDirectory.open(command.directory)
+    return _function(_known_kind(directory).resume)(directory, command, output)
+
+
+def report_of(directory: RunDirectory) -> "Page":
+    """The report of a run of any kind."""
+    return _function(_known_kind(directory).report)(directory)
+
+
+def report_of_study(directory: RunDirectory) -> "Page":
+    """The report of a study, which may be in progress."""
+    from trueup.reports import read_study, study_report
+
+    return study_report(read_study(directory))
+
+
+def report_of_identification(directory: RunDirectory) -> "Page":
+    """The report of a finished identification."""
+    from trueup.sysid.outputs import read_signals, read_summary
+    from trueup.sysid.report import identification_report
+
+    return identification_report(read_summary(directory), read_signals(directory))
+
+
+def _known_kind(directory: RunDirectory) -> RunKind:
     kind = kind_of(directory)
-    if kind not in RESUMING:
+    if kind not in KINDS:
         raise RunDirectoryError(
-            f"{directory.path} is a run of the kind {kind!r}; this trueup continues "
-            f"{listing(RESUMING)}"
+            f"{directory.path} is a run of the kind {kind!r}; this trueup knows {listing(KINDS)}"
         )
-    module, function = RESUMING[kind].split(":")
-    resume: Callable[..., int] = getattr(importlib.import_module(module), function)
-    return resume(directory, command, output)
+    return KINDS[kind]
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, name = place.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def resume_identification(directory: RunDirectory, command: StudyResume, output: Output) -> int:

@@ -10,7 +10,7 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.fitting import ParetoFront, Solution
+from trueup.fitting import ParetoFront, Solution, Status
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.run_directory import check_format_version
@@ -78,7 +78,7 @@ def solution_content(
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
-        "advice": solution.status.advice,
+        "advice": advice(solution),
         "cost": solution.cost,
         "parameters": [
             {"name": n, "value": float(solution.x[i]), **r, "at_bound": bool(at_bound[i])}
@@ -89,6 +89,16 @@ def solution_content(
         "stats": solution.stats,
         "provenance": solution.provenance,
     }
+
+
+def advice(solution: Solution) -> str:
+    """What to do next after a search over costs, which says nothing about confidence."""
+    if solution.status is Status.CONVERGED and solution.covariance is None:
+        return (
+            "Run it with another --seed: a minimum that several seeds find is hardly a local one. "
+            "Look at parameters on a bound."
+        )
+    return solution.status.advice
 
 
 def write_front(directory: RunDirectory, names: tuple[str, ...], front: ParetoFront) -> Path:

@@ -27,8 +27,7 @@ from trueup.reports.study_statistics import (
 )
 from trueup.reports.traces import Trace
 
-_BEST_SHARE = 0.05
-_LINES = 40  # candidates of the best share that parallel coordinates show
+_LINES = 40  # good candidates that parallel coordinates show
 _OTHERS = 120  # and of all others
 
 
@@ -204,33 +203,38 @@ def population_figure(costs: np.ndarray, groups: Groups, label: str = "cost") ->
 
 
 def parallel_figure(
-    X: np.ndarray, costs: np.ndarray, rows: Sequence[dict[str, Any]], seed: int = 0
+    X: np.ndarray, good: np.ndarray, others: np.ndarray, rows: Sequence[dict[str, Any]], label: str
 ) -> Figure:
-    """Parallel coordinates: a line a candidate across all parameters, the best share on top.
+    """Parallel coordinates: a line a candidate across all parameters, the good ones on top.
 
     The parameters lie below each other, from the lower to the upper bound (or of the values that
     occur, where there is no bound), so that many of them and long names have room.
 
     Args:
         X: candidates ``(n, p)``.
-        costs: their costs ``(n,)``, NaN where invalid.
-        rows: ``name``, and where known ``lower``, ``upper``, ``scale``.
-        seed: of the choice of candidates that are drawn.
+        good: rows that stand out, the best first; at least one.
+        others: rows of other valid candidates.
+        rows: ``name``, ``value`` (drawn as the best), and where known ``lower``, ``upper``,
+            ``scale``.
+        label: what the good ones are.
     """
-    order = np.argsort(costs, kind="stable")[: int(np.isfinite(costs).sum())]
-    cut = max(1, round(_BEST_SHARE * len(order)))
-    best = order[:cut][evenly(cut, _LINES)][::-1]
-    others = order[cut:][evenly(len(order) - cut, _OTHERS)]
-    U = np.stack([_between(X[:, i], row, order) for i, row in enumerate(rows)], axis=1)
+    every = np.concatenate([good, others])
+    drawn_good, drawn_others = good[evenly(len(good), _LINES)], others[evenly(len(others), _OTHERS)]
+    best = np.array([[row["value"] for row in rows]], float)
     y = np.arange(len(rows))
-    data = [
-        _polylines(U[others], y, "others", "track", 0.9),
-        _polylines(U[best], y, "best", "fitted", 1.0),
-        _polylines(U[order[:1]], y, "the best", "series-2", 2.4),
+    lines = [
+        (X[drawn_others], "others", "track", 0.9),
+        (X[drawn_good], label, "fitted", 1.0),
+        (best, "the best", "series-2", 2.4),
     ]
+    data = []
+    for values, name, token, width in lines:
+        places = [_between(values[:, i], row, X[every, i]) for i, row in enumerate(rows)]
+        data.append(_polylines(np.stack(places, axis=1), y, name, token, width))
     names = [str(row["name"]) for row in rows]
     layout: Json = {
         "hovermode": False,
+        "margin": {"r": 46},
         "xaxis": {
             "range": [-0.02, 1.02],
             "tickvals": [0, 0.5, 1],
@@ -239,20 +243,24 @@ def parallel_figure(
         "yaxis": {
             "tickvals": y.tolist(),
             "ticktext": [plotly_text(name) for name in short_names(names, 30)],
-            "range": [len(rows) - 0.6, -0.4],
+            "range": [len(rows) - 0.4, -0.6],
         },
     }
     legend = (
         LegendEntry("the best", "series-2", "line", "the best"),
-        LegendEntry(f"best {100 * _BEST_SHARE:.0f} %", "fitted", "line", "best"),
+        LegendEntry(label, "fitted", "line", label),
         LegendEntry("others", "track", "line", "others"),
     )
-    narrow = {"yaxis.ticktext": [plotly_text(name) for name in short_names(names, 13)]}
-    height = int(np.clip(90 + 34 * len(rows), 180, 1600))
+    narrow = {
+        "yaxis.ticktext": [plotly_text(name) for name in short_names(names, 13)],
+        "xaxis.ticktext": ["lower", "middle", "upper"],
+        "margin.r": 20,
+    }
+    height = int(np.clip(100 + 30 * len(rows), 190, 1600))
     description = f"candidates across {', '.join(names[:12])}"
     plot = Plot(data, layout, "", height, narrow, description=description)
-    drawn = len(best) + len(others)
-    caption = f"{drawn} of {len(order)} valid candidates are drawn." if drawn < len(order) else ""
+    drawn = len(drawn_good) + len(drawn_others)
+    caption = f"{drawn} of {len(every)} valid candidates are drawn." if drawn < len(every) else ""
     return Figure((plot,), legend, "", caption)
 
 
@@ -344,14 +352,11 @@ def _polylines(U: np.ndarray, y: np.ndarray, name: str, token: str, width: float
     }
 
 
-def _between(values: np.ndarray, row: dict[str, Any], order: np.ndarray) -> np.ndarray:
-    """Place of values between the bounds, 0 to 1."""
+def _between(values: np.ndarray, row: dict[str, Any], every: np.ndarray) -> np.ndarray:
+    """Place of values between the bounds, 0 to 1; without bounds, between all that occur."""
     low, high = (float(row.get(key, np.nan)) for key in ("lower", "upper"))
-    drawn = values[order]
-    if not np.isfinite(low):
-        low = float(drawn.min()) if len(drawn) else 0.0
-    if not np.isfinite(high):
-        high = float(drawn.max()) if len(drawn) else 1.0
+    low = low if np.isfinite(low) else float(every.min())
+    high = high if np.isfinite(high) else float(every.max())
     if row.get("scale") == "log" and low > 0:
         values, low, high = np.log(np.maximum(values, low)), np.log(low), np.log(high)
     return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)

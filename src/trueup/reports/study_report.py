@@ -25,6 +25,7 @@ from trueup.reports.study_statistics import groups_of
 from trueup.reports.table import Column, Highlight, Table
 
 _SHOWN_AT_ONCE = 12  # parameters whose course is unfolded
+_BEST_SHARE = 0.05  # of the candidates, which parallel coordinates bring out
 
 
 def study_report(record: StudyRecord) -> Page:
@@ -149,11 +150,27 @@ def _parameters(record: StudyRecord) -> Section:
     ]
     by_name = {row["name"]: row for row in rows}
     if all(name in by_name for name in record.history.names) and record.valid().any():
-        figure = parallel_figure(
-            record.history.X, _costs(record), [by_name[n] for n in record.history.names]
-        )
+        good, others, label = _good_candidates(record)
+        ordered = [by_name[name] for name in record.history.names]
+        figure = parallel_figure(record.history.X, good, others, ordered, label)
         content.append(figure.with_text(title="Where the good candidates lie"))
     return Section("Parameters", "parameters", content=content)
+
+
+def _good_candidates(record: StudyRecord) -> tuple[np.ndarray, np.ndarray, str]:
+    """Rows of the front, or of the best share; rows of the other valid candidates; a name."""
+    costs = record.history.costs
+    if record.front is not None and len(record.front):
+        on_front = {row.tobytes() for row in record.front}
+        is_good = np.array([row.tobytes() in on_front for row in np.ascontiguousarray(costs)])
+        is_good &= record.valid()
+        if is_good.any():
+            others = record.valid() & ~is_good
+            return np.flatnonzero(is_good), np.flatnonzero(others), "Pareto front"
+    first = _costs(record)
+    order = np.argsort(first, kind="stable")[: int(np.isfinite(first).sum())]
+    cut = max(1, round(_BEST_SHARE * len(order)))
+    return order[:cut], order[cut:], f"best {100 * _BEST_SHARE:.0f} %"
 
 
 def _course(record: StudyRecord) -> Section:
