@@ -114,10 +114,9 @@ def _rollouts(
     kind = int(objective[0])
     goal, enable, voltages, warmth = inputs[0], inputs[1], inputs[2], inputs[3]
     size = max(gradient.shape[3], jacobian.shape[3]) if columns is not None else 1
-    store = np.zeros((8, size))
-    s_q, s_v, s_m, s_gap, s_target, s_duty, direct, s_load = (
-        store[0], store[1], store[2], store[3], store[4], store[5], store[6], store[7],
-    )  # fmt: skip
+    store = np.zeros((7, size))
+    s_q, s_v, s_m, s_gap = store[0], store[1], store[2], store[3]
+    s_target, s_duty, direct = store[4], store[5], store[6]
     no_gradient = np.zeros((0, 1))
     for pair in range(start, stop):
         i, j = pair // logs, pair % logs
@@ -315,18 +314,11 @@ def _rollouts(
                             direct[columns[DELAY]] += on_e * goal_slope
                     on_v = d_v + d_loss * f_v + w_m * (on * t_v - (1.0 - on) * c[BRAKING] * short)
                     if is_open:
+                        fall = h / j_load * (e_q - tau_e * j_slope / j_load)
                         for k in range(size):
-                            s_load[k] = (
-                                h
-                                / j_load
-                                * ((e_q - tau_e * j_slope / j_load) * s_q[k] + e_v * s_v[k])
-                            )
                             s_m[k] = on_v * s_m[k] - on_e * s_q[k] + direct[k]
-                        s_load[columns[Q_OFFSET]] += h / j_load * (e_q - tau_e * j_slope / j_load)
-                        for k in range(size):
-                            s_v[k] += s_load[k]
-                            s_gap[k] += h * (s_m[k] - s_v[k])
-                            s_q[k] += h * s_v[k]
+                            s_v[k] += fall * s_q[k] + h / j_load * e_v * s_v[k]
+                        s_v[columns[Q_OFFSET]] += fall
                     else:
                         on_q = w_e * load_slope + d_j * j_slope - on_e
                         on_v += w_e * e_v
@@ -345,21 +337,40 @@ def _rollouts(
                 if is_open:
                     v += h * tau_e / j_load
                     v_motor = new
-                    gap += h * (v_motor - v)
-                    q += h * v
-                    if abs(gap) >= play:
-                        # inelastic contact: both sides go on together
-                        together = (j_load * v + armature * v_motor) / inertia
+                    closing = v_motor - v
+                    reach = gap + h * closing
+                    if abs(reach) < play:
                         if columns is not None:
                             for k in range(size):
-                                s_v[k] = (j_load * s_v[k] + armature * s_m[k]) / inertia
-                                s_v[k] += (v - together) * j_slope * s_q[k] / inertia
+                                s_gap[k] += h * (s_m[k] - s_v[k])
+                                s_q[k] += h * s_v[k]
+                        gap = reach
+                        q += h * v
+                    else:
+                        # inelastic contact within the step: both sides go on together
+                        edge = math.copysign(play, reach)
+                        share = (edge - gap) / (h * closing) if closing != 0.0 else 0.0
+                        together = (j_load * v + armature * v_motor) / inertia
+                        if columns is not None:
+                            s_gap[columns[BACKLASH]] -= math.copysign(0.5, reach)
+                            by_share = (v - together) / closing if closing != 0.0 else 0.0
+                            by_inertia = (v - together) * j_slope / inertia
+                            for k in range(size):
+                                later = (j_load * s_v[k] + armature * s_m[k]) / inertia
+                                later += by_inertia * s_q[k]
+                                s_q[k] += h * (share * s_v[k] + (1.0 - share) * later)
+                                s_q[k] -= by_share * (s_gap[k] + share * h * (s_m[k] - s_v[k]))
+                                s_v[k] = later
                                 s_gap[k] = 0.0
-                            s_v[columns[Q_OFFSET]] += (v - together) * j_slope / inertia
-                            s_v[columns[ARMATURE]] += (v_motor - together) / inertia
-                            s_gap[columns[BACKLASH]] = math.copysign(0.5, gap)
-                        gap = math.copysign(play, gap)
-                        v, is_open = together, False
+                            rest = h * (1.0 - share)
+                            by_armature = (v_motor - together) / inertia
+                            s_v[columns[Q_OFFSET]] += by_inertia
+                            s_q[columns[Q_OFFSET]] += rest * by_inertia
+                            s_v[columns[ARMATURE]] += by_armature
+                            s_q[columns[ARMATURE]] += rest * by_armature
+                            s_gap[columns[BACKLASH]] = math.copysign(0.5, reach)
+                        q += h * (share * v + (1.0 - share) * together)
+                        gap, v, is_open = edge, together, False
                 elif bam:
                     q += new * h + 0.5 * h * (free - v)
                     v = new
