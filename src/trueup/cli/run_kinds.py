@@ -50,8 +50,8 @@ def kind_of(directory: RunDirectory) -> str:
     """
     if not directory.experiment.is_file():
         raise RunDirectoryError(
-            f"{directory.path} has no experiment.yaml: the run did not finish even its first step; "
-            "start it again"
+            f"{directory.path} has no experiment.yaml: the run did not finish even its first step. "
+            "Give the command that started it again, with --resume"
         )
     content = read_mapping(directory.experiment)
     kind = content.get("kind")

@@ -50,8 +50,8 @@ class StudyOptions(ExecutionOptions, BudgetOptions):
     """All options of a search; a command that runs one inherits them."""
 
     method: Method = "auto"
-    """Search; auto: least squares from several starts where there are residuals, NSGA-II where
-    there are several objectives, else CMA-ES."""
+    """Search; auto: Sobol points, CMA-ES from the best and least squares where there are residuals;
+    NSGA-II where there are several objectives."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of everything random."""
     population: Annotated[int | None, arg(metavar="INT")] = None
@@ -62,6 +62,8 @@ class StudyOptions(ExecutionOptions, BudgetOptions):
     """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
     """Restarts of CMA-ES: with a doubled population, or with large and small ones in turn."""
+    polish: bool = False
+    """Hand the result to least squares, where the problem has residuals."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
     """Start from an earlier result: a parameter file, a run directory or a plain vector."""
     load_study: Annotated[str | None, arg(metavar="NAME")] = None

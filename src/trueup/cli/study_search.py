@@ -1,34 +1,25 @@
 """What the options of a study ask for: search, budget, evaluator, trackers."""
 
 import os
-from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
-from trueup.fitting import LeastSquares, MultiStart, Problem
+from trueup.fitting import Problem, parse_cma_options
+from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.parameters import Space
 from trueup.studies import Budget
 
 WITHOUT_END = ("nsgaii", "random", "sobol")
 """Methods that never converge: a budget that is used up is their end."""
 
-SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts")
+SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 
 
 def resolved_method(method: str, problem: Problem) -> str:
-    """The method that ``auto`` means for a problem."""
-    if method != "auto":
-        return method
-    if len(problem.objectives) > 1:
-        return "nsgaii"
-    if not problem.has_residuals:
-        return "cmaes"
-    bounds = np.concatenate([problem.space.lower, problem.space.upper])
-    return "multi-start" if np.isfinite(bounds).all() else "least-squares"
+    """The method that ``auto`` means for a problem with several objectives."""
+    return "nsgaii" if method == "auto" and len(problem.objectives) > 1 else method
 
 
 def budget_of(options: BudgetOptions, former: dict[str, Any] | None = None) -> Budget:
@@ -79,74 +70,35 @@ def search_of(settings: dict[str, Any], problem: Problem, space: Space, budget: 
     Raises:
       FitError: an option that does not fit the method or the problem.
     """
-    method, seed, population = settings["method"], settings["seed"], settings["population"]
+    method = settings["method"]
     for_cma = {"sigma": None, "cma_options": "", "restarts": "none"}
     foreign = [key for key, default in for_cma.items() if settings[key] != default]
-    if method != "cmaes" and foreign:
+    if method not in ("cmaes", "auto") and foreign:
         options = listing(f"--{key.replace('_', '-')}" for key in foreign)
-        raise FitError(f"{options} is for --method cmaes; the method is {method}")
-    if method in ("multi-start", "least-squares") and population is not None:
-        raise FitError(f"--population means nothing to --method {method}")
+        raise FitError(f"{options} is for CMA-ES; --method is {method}")
     if method in ("random", "sobol") and budget == Budget():
         raise FitError(
             f"--method {method} has no end of its own: give --max-evaluations, "
             "--max-generations, --max-seconds or --target-cost"
         )
-    if method in ("multi-start", "least-squares") and not problem.has_residuals:
+    if SEARCH_METHODS[method].needs_residuals and not problem.has_residuals:
+        others = [name for name, m in SEARCH_METHODS.items() if not m.needs_residuals]
         raise FitError(
-            f"--method {method} needs residuals and this problem has costs only: use cmaes, "
-            "nsgaii, random or sobol"
+            f"--method {method} needs residuals and this problem has costs only: use one of "
+            f"{listing(others)}"
         )
-    return _SEARCHES[method](space, seed, population, settings)
-
-
-def _cmaes(space: Space, seed: int, population: int | None, settings: dict[str, Any]) -> Any:
-    from trueup.fitting._cma_options import parse_cma_options
-    from trueup.fitting.cma_es import CmaEs
-    from trueup.fitting.cma_es_settings import CmaEsSettings
-
-    chosen = CmaEsSettings(
-        population=population,
-        restarts=settings["restarts"],
-        options=parse_cma_options(settings["cma_options"]),
-        **({} if settings["sigma"] is None else {"deviation": settings["sigma"]}),
+    own: dict[str, Any] = {}
+    if method in ("cmaes", "auto"):
+        own["restarts"] = settings["restarts"]
+        own["options"] = parse_cma_options(settings["cma_options"])
+        if settings["sigma"] is not None:
+            own["deviation"] = settings["sigma"]
+    return make_search(
+        method,
+        space,
+        seed=settings["seed"],
+        population=settings["population"],
+        settings=own,
+        polish=settings["polish"] and problem.has_residuals,
+        objectives=len(problem.objectives),
     )
-    return CmaEs(space, chosen, seed)
-
-
-def _nsgaii(space: Space, seed: int, population: int | None, settings: dict[str, Any]) -> Any:
-    from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
-
-    return NSGA2(space, NSGA2Settings(population or NSGA2Settings.population), seed)
-
-
-def _random(space: Space, seed: int, population: int | None, settings: dict[str, Any]) -> Any:
-    from trueup.fitting.random_search import RandomSearch
-
-    return RandomSearch(space, population or 32, seed=seed)
-
-
-def _sobol(space: Space, seed: int, population: int | None, settings: dict[str, Any]) -> Any:
-    from trueup.fitting.random_search import SobolSearch
-
-    return SobolSearch(space, population or 32, seed=seed)
-
-
-def _multi_start(space: Space, seed: int, population: int | None, settings: dict[str, Any]) -> Any:
-    return MultiStart(space, seed=seed)
-
-
-def _least_squares(
-    space: Space, seed: int, population: int | None, settings: dict[str, Any]
-) -> Any:
-    return LeastSquares(space)
-
-
-_SEARCHES: dict[str, Callable[..., Any]] = {
-    "cmaes": _cmaes,
-    "nsgaii": _nsgaii,
-    "random": _random,
-    "sobol": _sobol,
-    "multi-start": _multi_start,
-    "least-squares": _least_squares,
-}
