@@ -48,9 +48,9 @@ class Jitter:
     total: IntervalStatistics
     """All intervals together."""
     counts: np.ndarray
-    """Histogram of all intervals, (100,)."""
+    """Histogram of all intervals, (100,); one bin where they are all the same."""
     edges: Array
-    """Edges of its bins [s], (101,)."""
+    """Edges of its bins [s], one more than bins."""
     intervals: Array
     """All intervals [s], log after log."""
 
@@ -68,7 +68,7 @@ def jitter(logs: Sequence[ServoLog]) -> Jitter:
         raise RecordingError("no log is given whose intervals could be measured")
     each = [np.diff(log.times) for log in logs]
     intervals = np.concatenate(each)
-    counts, edges = np.histogram(intervals, bins=_BINS)
+    counts, edges = np.histogram(intervals, bins=_bins(intervals))
     return Jitter(
         logs=tuple(_statistics(log.name, part) for log, part in zip(logs, each, strict=True)),
         total=_statistics("all logs", intervals),
@@ -85,13 +85,18 @@ def jitter_figure(measured: Jitter) -> Figure:
         measured.intervals * 1e3,
         label="time between samples",
         unit="ms",
-        bins=_BINS,
+        bins=_bins(measured.intervals),
         normal=False,
         title="Time between samples",
         caption=f"{total.intervals} intervals of {len(measured.logs)} logs: mean "
         f"{total.mean * 1e3:.3f} ms, standard deviation {total.std * 1e3:.3f} ms, longest "
         f"{total.longest * 1e3:.3f} ms",
     )
+
+
+def _bins(intervals: Array) -> int:
+    spread = float(np.ptp(intervals))
+    return _BINS if spread > 1e-9 * float(intervals.max()) else 1
 
 
 def _statistics(name: str, intervals: Array) -> IntervalStatistics:

@@ -12,10 +12,15 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.actuators import log_checks
-from trueup.actuators.log_files import log_files, log_object, parse_log, read_log_object
+from trueup.actuators.log_files import (
+    log_files,
+    log_object,
+    parse_log,
+    read_log_object,
+    write_log_object,
+)
 from trueup.actuators.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
-from trueup.studies import atomic
 
 COMPATIBLE = ("bam",)
 """Other tools whose resampling can be reproduced."""
@@ -94,7 +99,7 @@ def process(
     logdir.mkdir(parents=True, exist_ok=True)
     done = []
     for log, (path, content, failed) in zip(logs, resampled, strict=True):
-        target = atomic.write_json(logdir / path.name, content, indent=None)
+        target = write_log_object(content, logdir / path.name)
         done.append(ProcessedLog(path, target, len(log), log.duration, failed))
     return done
 

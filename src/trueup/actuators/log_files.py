@@ -183,7 +183,14 @@ def write_log(log: ServoLog, path: str | os.PathLike[str]) -> Path:
     Raises:
         RunDirectoryError: the folder does not exist or cannot be written, or the disk is full.
     """
-    return atomic.write_json(path, log_object(log), indent=None)
+    return write_log_object(log_object(log), path)
+
+
+def write_log_object(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write the JSON object of a log in one step; its entries hold plain Python values."""
+    header = {key: value for key, value in content.items() if key != "entries"}
+    plain = {**atomic.to_plain(header), "entries": content["entries"]}
+    return atomic.write_text(path, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def log_files(source: LogSource) -> list[Path]:
