@@ -34,7 +34,7 @@ class MultiStart:
       seed: seed of the scrambled Sobol sequence.
 
     Raises:
-      FitError: an infinite bound, or fewer than one start.
+      FitError: no free element, an infinite bound, fewer than one start, or settings out of range.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MultiStart:
         if starts < 1 or polished < 1:
             raise FitError(f"{starts} starts and {polished} polished: both have to be at least 1")
         self.space = space
-        self.settings = settings or LeastSquaresSettings()
+        self.settings = LeastSquares(space, settings).settings
         self.starts, self.polished, self.seed = starts, polished, seed
         self.x, self.cost = space.start.copy(), np.inf
         self.message = ""

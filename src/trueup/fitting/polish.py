@@ -80,7 +80,11 @@ class Polished:
     def history(self) -> list[dict[str, Any]]:
         """Records of the first search, then those of the least squares."""
         descent = self._descent.history if self._descent else []
-        return [*self.first.history, *({**record, "polish": 1} for record in descent)]
+        before = self.first.evaluations
+        return [
+            *self.first.history,
+            *({**r, "evaluations": before + r["evaluations"], "polish": 1} for r in descent),
+        ]
 
     @property
     def front(self) -> ParetoFront | None:
@@ -208,6 +212,8 @@ class Polished:
 
     def _first_ended(self) -> tuple[Status, str]:
         status = self.first.done() or Status.EVALUATION_LIMIT
+        if not np.isfinite(self.first.cost):
+            status = Status.START_FAILED
         words = self.first.message or f"{self.first.evaluations} evaluations"
         return status, words
 
