@@ -9,6 +9,7 @@ import pytest
 import yaml
 from mujoco.rollout import rollout
 
+from trueup.errors import FitError
 from trueup.parameters import ParameterDict
 from trueup.sysid.experiment_file import load_experiment, parse_experiment
 from trueup.sysid.identification import identify
@@ -160,6 +161,33 @@ def test_several_starts_and_a_profile(recorded):
     # nearly linear in its parameters: the two kinds of interval agree
     assert row["profile_low"] == pytest.approx(row["low"], abs=0.2 * (row["high"] - row["low"]))
     assert row["profile_high"] == pytest.approx(row["high"], abs=0.2 * (row["high"] - row["low"]))
+
+
+def test_cma_es_looks_through_the_box_and_is_polished(tmp_path):
+    record(tmp_path / "run_0.csv", seed=5, samples=200)
+    local = run(tmp_path, experiment(tmp_path, 1, name="local"))
+    search = {"method": "cmaes", "population": 20, "max_evaluations": 300}
+    content = experiment(tmp_path, 1, name="global", search=search)
+    content["parameters"]["stiffness"]["start"] = 990.0
+    found = run(tmp_path, content)
+    assert found.solution.success
+    assert found.solution.cost == pytest.approx(local.solution.cost, rel=1e-6)
+    generations = [r for r in found.summary["history"] if "generation" in r]
+    assert len(generations) == 15
+    assert found.summary["history"][-1]["cost"] < generations[-1]["cost"]
+    evaluations = [r["evaluations"] for r in found.summary["history"]]
+    assert evaluations == sorted(evaluations)
+
+
+def test_settings_of_another_search_are_refused(recorded):
+    for search, words in (
+        ({"restarts": "bipop"}, "search.restarts is for the method cmaes"),
+        ({"method": "scipy", "population": 8}, "search.population is for the method cmaes"),
+        ({"method": "cmaes", "starts": 4}, "search.starts is for least squares"),
+    ):
+        with pytest.raises(FitError, match=words):
+            run(recorded, experiment(recorded, 1, name="wrong", search=search))
+    assert not (recorded / "runs" / "wrong").exists()
 
 
 def test_backends_agree(recorded):

@@ -209,12 +209,19 @@ class MeasurementPart(_Part):
 class SearchPart(_Part):
     """How the fit searches."""
 
-    method: Literal["mujoco", "scipy", "scipy_parallel_fd"] = "mujoco"
-    """Backend: ours, with a batched Jacobian and line search, or scipy's."""
+    method: Literal["mujoco", "scipy", "scipy_parallel_fd", "cmaes"] = "mujoco"
+    """Backend: ours, with a batched Jacobian and line search, or scipy's; ``cmaes`` looks through
+    the whole box by CMA-ES and hands its best to ours, for costs with many valleys."""
     max_iters: int = Field(default=100, ge=0)
     """Iterations."""
     starts: int = Field(default=1, ge=1)
     """Start points: the given one, then scrambled Sobol points; the best are polished."""
+    population: int | None = Field(default=None, ge=4)
+    """Candidates in a generation of CMA-ES; absent: 4 + 3 ln(number of unknowns)."""
+    restarts: Literal["none", "ipop", "bipop"] = "none"
+    """Restarts of CMA-ES: with a doubled population, or with larger and smaller ones in turn."""
+    max_evaluations: int | None = Field(default=None, ge=1)
+    """Simulated candidates of CMA-ES, before its best is polished."""
     loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = "linear"
     """Robust loss."""
     loss_scale: float | Literal["auto"] = "auto"

@@ -8,9 +8,12 @@ import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
 from trueup.fitting._minimise import minimise
+from trueup.fitting.cma_es import CmaEs
+from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.multi_start import MultiStart
+from trueup.fitting.polish import Polished
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run
 from trueup.studies.progress import Progress
@@ -22,6 +25,8 @@ from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem, default_threads
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
+
+_NEAR = 1e-6  # share of the reduction so far below which CMA-ES hands over
 
 
 class IdentificationInterrupted(KeyboardInterrupt):
@@ -181,8 +186,12 @@ def check_start(problem: GrayBoxProblem) -> None:
 
 def make_search(
     experiment: Experiment, problem: GrayBoxProblem
-) -> tuple[LeastSquares | MultiStart, dict[str, Any]]:
-    """The search of an experiment and the settings that its history depends on."""
+) -> tuple[LeastSquares | MultiStart | Polished, dict[str, Any]]:
+    """The search of an experiment and the settings that its history depends on.
+
+    Raises:
+      FitError: settings of another method than the one that was chosen.
+    """
     part = experiment.search
     scale = 1.0
     if part.loss != "linear":
@@ -195,6 +204,25 @@ def make_search(
         loss_scale=scale,
     )
     plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
+    if part.method == "cmaes":
+        if part.starts > 1:
+            raise FitError("search.starts is for least squares; CMA-ES has search.restarts")
+        chosen = {
+            "population": part.population,
+            "restarts": part.restarts,
+            "max_evaluations": part.max_evaluations,
+        }
+        # where the best valley is found, least squares is quicker to its bottom
+        near = CmaEsSettings(**chosen, options={"tolfunrel": _NEAR})
+        first = CmaEs(problem.space, near, experiment.seed)
+        return Polished(first, problem.space, settings), {**plain, **chosen}
+    given = [n for n in ("population", "max_evaluations") if getattr(part, n) is not None]
+    given += ["restarts"] if part.restarts != "none" else []
+    if given:
+        raise FitError(
+            f"search.{given[0]} is for the method cmaes; the method is {part.method!r}, which "
+            f"scans the box with search.starts"
+        )
     if part.starts > 1:
         return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
     return LeastSquares(problem.space, settings), plain
@@ -210,7 +238,7 @@ def _loss_scale(problem: GrayBoxProblem) -> float:
 
 def _fit(
     problem: GrayBoxProblem,
-    search: LeastSquares | MultiStart,
+    search: LeastSquares | MultiStart | Polished,
     directory: RunDirectory,
     settings: dict[str, Any],
     resume: bool,
@@ -218,7 +246,7 @@ def _fit(
     verbose: bool,
 ) -> Solution:
     budget = Budget(max_seconds=time_limit)
-    if settings["method"] == "mujoco":
+    if settings["method"] in ("mujoco", "cmaes"):
         solution = run(
             problem,
             search,

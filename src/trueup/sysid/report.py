@@ -406,6 +406,7 @@ def _course(summary: dict[str, Any]) -> reports.Section:
         body = [
             [h["iteration"], h["evaluations"], h["cost"], h["mu"], h["step"], *h["x"]]
             for h in history
+            if "mu" in h  # an iteration of least squares; generations have no single candidate
         ]
         content.append(
             reports.Table(

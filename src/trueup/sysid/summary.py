@@ -72,6 +72,8 @@ def summarise(
 
 
 def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
+    if "x" not in record:  # of a search that keeps its candidates in the store
+        return dict(record)
     return {**record, "x": [record["x"][i] for i in asked]}
 
 
