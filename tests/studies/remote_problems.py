@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -79,11 +80,12 @@ class Deadly(Sphere):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class TwoArguments(Exception):
-    """Cannot be unpickled: its message is not what it is made from."""
+class StationaryError(Exception):
+    """Cannot travel: it holds a lock."""
 
-    def __init__(self, one, two):
-        super().__init__(f"{one} and {two}")
+    def __init__(self, message):
+        super().__init__(message)
+        self.lock = threading.Lock()
 
 
 class Faulty(Sphere):
@@ -97,7 +99,7 @@ class Faulty(Sphere):
         if self.error == "own":
             raise FitError("the key 'mass' is not known")
         if self.error == "untravelled":
-            raise TwoArguments("this", "that")
+            raise StationaryError("this and that")
         if self.error == "exit":
             raise SystemExit(7)
         raise KeyError("mass")

@@ -3,7 +3,8 @@
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from multiprocessing import resource_tracker
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -28,14 +29,21 @@ def default_threads(workers: int) -> int:
 @contextlib.contextmanager
 def environment(variables: dict[str, str]) -> Iterator[None]:
     """Environment variables that a process started meanwhile inherits."""
-    former = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    with restored_environment(variables):
+        os.environ.update(variables)
+        yield
+
+
+@contextlib.contextmanager
+def restored_environment(names: Iterable[str]) -> Iterator[None]:
+    """Environment variables of these names are afterwards as before."""
+    former = {name: os.environ.get(name) for name in names}
     try:
         yield
     finally:
         for name, value in former.items():
             if value is None:
-                del os.environ[name]
+                os.environ.pop(name, None)
             else:
                 os.environ[name] = value
 
@@ -47,6 +55,8 @@ def interrupts_blocked() -> Iterator[None]:
     A terminal sends Ctrl-C to every process of its foreground group; what happens to workers is for
     the study to decide. A Ctrl-C that comes meanwhile takes effect afterwards.
     """
+    # started with the first process, this one would end the blocking
+    resource_tracker.ensure_running()
     former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

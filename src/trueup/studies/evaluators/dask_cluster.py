@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from trueup.errors import EvaluationError, FitError, MissingExtraError
+from trueup.errors import EvaluationError, FitError, MissingExtraError, listing
+from trueup.studies.evaluators._event_loop import event_loop
 from trueup.studies.evaluators.child_processes import (
     default_threads,
+    environment,
     interrupts_blocked,
+    restored_environment,
     thread_limits,
 )
 from trueup.studies.evaluators.remote_problem import RemoteProblem
@@ -111,17 +114,19 @@ class DaskCluster:
 
         workers = self.workers or os.cpu_count() or 1
         threads = self.threads or default_threads(workers)
+        limits = thread_limits(threads)
         settings = {
-            "distributed.nanny.pre-spawn-environ": thread_limits(threads),
+            "distributed.nanny.pre-spawn-environ": limits,
             # after one more try the halving of chunks finds out who is at fault
             "distributed.scheduler.allowed-failures": 1,
             # Its nanny restarts a worker that died; a cluster that finds it missing after this time
             # would close the nanny, though the restart may be under way.
             "distributed.deploy.lost-worker-timeout": "1000 days",
         }
-        with config.set(settings):
+        # Dask sets variables in this process when it starts a worker, again when one has died
+        with restored_environment([*limits, "PYTHONHASHSEED"]), config.set(settings):
             # the threads that start workers, and the workers, inherit that
-            with interrupts_blocked():
+            with environment(limits), interrupts_blocked():
                 cluster = LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
@@ -139,16 +144,29 @@ class DaskCluster:
 def _connected(address: str) -> Iterator[Any]:
     from distributed import Client
 
-    try:
-        client = Client(address, timeout=_CONNECT, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise EvaluationError(
-            f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
-            "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), or "
-            "leave --scheduler out"
-        ) from error
-    with client:
-        yield client
+    with contextlib.ExitStack() as stack:
+        try:
+            _check_address(address)
+            loop = stack.enter_context(event_loop())
+            client = Client(address, timeout=_CONNECT, set_as_default=False, loop=loop)
+        except (OSError, ValueError) as error:
+            raise EvaluationError(
+                f"the Dask scheduler at {address!r} cannot be reached: {error}. Start one with  "
+                "dask scheduler --host 127.0.0.1  and use the address that it prints (tcp://...), "
+                "or leave --scheduler out"
+            ) from error
+        yield stack.enter_context(client)
+
+
+def _check_address(address: str) -> None:
+    """Raise ValueError unless an address is one of a scheduler."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+    from distributed.comm.registry import backends
+
+    scheme, rest = parse_address(address)
+    if scheme not in backends:
+        raise ValueError(f"{scheme!r} is none of {listing(backends)}")
+    parse_host_port(rest)
 
 
 @contextlib.contextmanager

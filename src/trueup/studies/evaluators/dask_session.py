@@ -20,7 +20,7 @@ from trueup.studies.evaluators.worker_task import Mistake, raise_mistake
 
 _LATENCY = 0.01  # s, from the end of a chunk to the start of the next on the same worker
 _POLL = 1.0  # s, after which the cluster is looked at again
-_FRUITLESS = 10  # chunks that ended their workers before the first answer; then it gives up
+_FRUITLESS = 6  # chunks that ended their workers before the first answer; then it gives up
 _UNREACHABLE = (OSError, TimeoutError, CancelledError, ClosedClientError)
 
 
@@ -189,9 +189,10 @@ class DaskSession:
         try:
             yield
         except _UNREACHABLE as error:
+            what = "the connection broke" if isinstance(error, CancelledError) else str(error)
             raise EvaluationError(
-                f"the Dask scheduler at {self._address} is lost: {error}. What was computed is "
-                "saved; go on with another scheduler, or without --scheduler in this process"
+                f"the Dask scheduler at {self._address} is lost: {what}. Go on with another "
+                "--scheduler, or without it in this process"
             ) from error
 
     @property

@@ -19,7 +19,6 @@ from trueup.studies.evaluators.worker_task import Mistake, pack, raise_mistake
 
 _LATENCY = 1e-3  # s, from the end of a chunk to the start of the next on the same worker
 _TRIES = 3  # workers that a single candidate may end before it is taken to be at fault
-_FRUITLESS = 10  # deaths before the first answer, after which the pool gives up
 
 
 class ProcessPool:
@@ -143,7 +142,7 @@ class _Pool:
         cause = worker.cause_of_death()
         self._remove(worker)
         self._deaths += 1
-        if not self._answered and self._deaths >= _FRUITLESS:
+        if not self._answered and self._deaths >= 2 * self.count + 2:
             raise EvaluationError(
                 f"{self._deaths} workers died, the last one {cause}, and none has evaluated a "
                 "candidate: evaluate in this process (no --workers) to see why. A lack of memory "
