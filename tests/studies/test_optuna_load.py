@@ -20,10 +20,10 @@ def _space(*names, log=False):
     )
 
 
-def _make(url, name, objective, **options):
+def _make(url, name, objective, *, trials=2, **options):
     sampler = optuna.samplers.RandomSampler(seed=1)
     study = optuna.create_study(storage=url, study_name=name, sampler=sampler, **options)
-    study.optimize(objective, n_trials=20)
+    study.optimize(objective, n_trials=trials)
     return study
 
 
@@ -41,7 +41,7 @@ def url(tmp_path):
 
 
 def test_the_best_trials_of_another_sampler_come_first(url):
-    made = _make(url, "arm", _objective)
+    made = _make(url, "arm", _objective, trials=20)
     found = load_study(url, "arm", _space("damping", "armature", "mass"))
     assert found.trials == 20
     assert found.costs[0, 0] == made.best_value

@@ -1,7 +1,6 @@
-"""As a script, a process that works on a shared study, or runs one, and that a test can kill.
+"""As a script, a process that works on a shared study, and that a test can kill.
 
-Usage: toy_sharing.py work URL STUDY PAUSE
-       toy_sharing.py run URL STUDY PAUSE DIRECTORY GENERATIONS
+Usage: toy_sharing.py URL STUDY PAUSE
 
 PAUSE: seconds that a candidate takes. It says that it is ready, and starts when it is sent a line.
 Each candidate is printed before it is evaluated.
@@ -12,50 +11,33 @@ import sys
 import time
 
 import numpy as np
-from toy_study import Evolution, Sphere
+from toy_study import Sphere
 
-from trueup.studies import Budget, RunDirectory, run
-from trueup.studies.optuna_storage import SharedStorage, work
-
-LEASE = 1.0
+from trueup.studies.optuna_storage import work
 
 
 class SlowSphere(Sphere):
-    """Prints what it evaluates; one cost in three is a negative zero, which SQLite forgets."""
+    """Notes what it evaluates; half of the costs are negative zeros, which SQLite forgets."""
+
+    def __init__(self, pause=0.0, note=lambda candidate: None):
+        super().__init__()
+        self.pause_of_one = pause
+        self.note = note
 
     def costs(self, X, failures):
         for x in X:
-            print("evaluate", x.tobytes().hex(), flush=True)
-        time.sleep(self.pause * len(X))
-        self.pause, pause = 0.0, self.pause
-        costs = super().costs(X, failures)
-        self.pause = pause
-        return np.where(X[:, :1] < 0.0, -0.0, costs)
+            self.note(x.tobytes().hex())
+        time.sleep(self.pause_of_one * len(X))
+        return np.where(X[:, :1] < 0.0, -0.0, super().costs(X, failures))
 
 
 def main():
-    what, url, name, pause = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
-    problem = SlowSphere(pause)
+    url, name, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    problem = SlowSphere(pause, note=lambda candidate: print(candidate, flush=True))
     importlib.import_module("optuna.storages")  # takes longer than the study
     print("ready", flush=True)
     sys.stdin.readline()
-    if what == "work":
-        work(problem, url, name, patience=30.0)
-        return
-    path, generations = sys.argv[5], int(sys.argv[6])
-    try:
-        directory = RunDirectory.open(path)
-    except Exception:
-        directory = RunDirectory.create(path)
-    run(
-        problem,
-        Evolution(problem.space),
-        directory,
-        resume=True,
-        budget=Budget(max_generations=generations),
-        evaluator=SharedStorage(directory, url, name, lease=LEASE, patience=30.0),
-        verbose=False,
-    )
+    work(problem, url, name, patience=30.0)
 
 
 if __name__ == "__main__":

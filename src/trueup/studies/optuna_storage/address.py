@@ -64,8 +64,7 @@ def parse_address(url: str) -> Address:
     database = parsed.database or ""
     if backend == "sqlite" and database in ("", ":memory:"):
         raise StorageError(
-            f"{shown} lives in the memory of one process: name a file, "
-            "such as sqlite:///study.db"
+            f"{shown} lives in the memory of one process: name a file, such as sqlite:///study.db"
         )
     return Address(
         url=parsed.render_as_string(hide_password=False),

@@ -294,6 +294,16 @@ class SharedTrials:
 
         return self._do(work)
 
+    def forget_losses(self, posting: Posting) -> None:
+        """Count the claims on the waiting candidates of a batch from nothing again."""
+
+        def work(connection: "Connection") -> None:
+            self.database.lock(connection, self.study)
+            waiting = connection.execute(self._in_batch(posting, "WAITING")).all()
+            self._set_claims(connection, {row.trial_id: ("", 0) for row in waiting})
+
+        self._do(work)
+
     def workers(self) -> dict[str, int]:
         """The count of each worker, by its name."""
         return self._do(lambda c: self.database.attributes(c, self.study, WORKER))

@@ -151,6 +151,7 @@ class _Coordinator:
             )
         self.trials.set_posting(self.posting)
         self.trials.release("run-", self.posting, lost=False)
+        self.trials.forget_losses(self.posting)
 
     def end(self) -> None:
         """Tell the workers that nothing follows."""
@@ -227,7 +228,6 @@ class _Coordinator:
             losses = self.trials.release(f"{worker}:", self.posting, lost=True)
             self.trials.set_worker(worker, None)
             if losses >= _MOST_LOSSES:
-                self.trials.release("", self.posting, lost=False)
                 raise EvaluationError(
                     f"a candidate was lost with {losses} processes one after the other, the last "
                     f"being {worker}: see what ends them, and continue"

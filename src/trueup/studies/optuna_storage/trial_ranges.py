@@ -59,10 +59,11 @@ class TrialRanges:
             trials: ``trial_id`` of each trial.
             X: their values ``(n, p)``.
         """
-        inside = ((self._low <= X) & (self._high >= X)).all(axis=1).tolist()
+        inside = (self._low <= X) & (self._high >= X)
+        outliers = set(np.flatnonzero(~np.all(inside, axis=1)).tolist())
         rows = []
-        for trial, values, is_inside in zip(trials, X.tolist(), inside, strict=True):
-            documents = self._documents if is_inside else self._documents_for(values)
+        for i, (trial, values) in enumerate(zip(trials, X.tolist(), strict=True)):
+            documents = self._documents_for(values) if i in outliers else self._documents
             rows += [
                 (trial, name, value, document)
                 for name, value, document in zip(self.names, values, documents, strict=True)
