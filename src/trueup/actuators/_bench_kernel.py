@@ -69,20 +69,7 @@ def held(values, first, step, substeps):
     return values[first + max(step, 0) // substeps]
 
 
-@compiled
-def add_loss(slot, kind, width, weight, error, sensitivity, size, gradient, sums):
-    """Add a sample's loss to the sums, and its gradient where there is one."""
-    if error != error:
-        return
-    loss, slope = loss_of(kind, width, error)
-    sums[slot] += loss
-    if gradient.shape[0] > 0:
-        slope *= weight
-        for k in range(size):
-            gradient[slot, k] += slope * sensitivity[k]
-
-
-@compiled
+@numba.njit(error_model="numpy", fastmath=False)
 def _rollouts(
     start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective, sums, failed,
     recorded, columns, gradient, jacobian,
@@ -117,7 +104,6 @@ def _rollouts(
     store = np.zeros((7, size))
     s_q, s_v, s_m, s_gap = store[0], store[1], store[2], store[3]
     s_target, s_duty, direct = store[4], store[5], store[6]
-    no_gradient = np.zeros((0, 1))
     for pair in range(start, stop):
         i, j = pair // logs, pair % logs
         c, row = rows[i], log_rows[j]
@@ -131,7 +117,7 @@ def _rollouts(
         fraction = c[DELAY] / h - lag
         slewed = c[V_MAX] < np.inf
         slew = c[V_MAX] * h
-        clock = 0.0
+        clock, sum_q, sum_v, sum_duty = 0.0, 0.0, 0.0, 0.0
         q, v, target = measured[0, first], measured[1, first], 0.0
         if not bam:
             target = q
@@ -142,9 +128,6 @@ def _rollouts(
             store[:] = 0.0
             delayed = delayed or columns[DELAY] < size - 1
             s_gap[columns[BACKLASH]] = math.copysign(0.5, gap)
-            sample_gradient = gradient[i, j] if gradient.shape[0] > 0 else no_gradient
-        else:
-            sample_gradient = no_gradient
         for sample in range(first, last):
             clock += dt
             if clock > period:
@@ -153,15 +136,19 @@ def _rollouts(
                 v_motor, is_open = v, False
                 if columns is not None:
                     s_q[:], s_v[:], s_m[:] = 0.0, 0.0, 0.0
-            add_loss(
-                0, kind, objective[1], objective[4], q - measured[0, sample], s_q, size,
-                sample_gradient, sums[i, j],
-            )  # fmt: skip
+            loss, slope = loss_of(kind, objective[1], q - measured[0, sample])
+            sum_q += loss
+            if columns is not None and gradient.shape[0] > 0:
+                slope *= objective[4]
+                for k in range(size):
+                    gradient[i, j, 0, k] += slope * s_q[k]
             if objective[5] != 0.0:
-                add_loss(
-                    1, kind, objective[2], objective[5], v - measured[1, sample], s_v, size,
-                    sample_gradient, sums[i, j],
-                )  # fmt: skip
+                loss, slope = loss_of(kind, objective[2], v - measured[1, sample])
+                sum_v += loss
+                if columns is not None and gradient.shape[0] > 0:
+                    slope *= objective[5]
+                    for k in range(size):
+                        gradient[i, j, 1, k] += slope * s_v[k]
             if recorded.shape[0] > 0:
                 recorded[i, 0, sample], recorded[i, 1, sample] = q, v
             if columns is not None and jacobian.shape[0] > 0:
@@ -228,11 +215,13 @@ def _rollouts(
                         if jacobian.shape[0] > 0:
                             for k in range(size):
                                 jacobian[i, 2, sample, k] = s_duty[k]
-                    if objective[6] != 0.0:
-                        add_loss(
-                            2, kind, objective[3], objective[6], duty - measured[2, sample], s_duty,
-                            size, sample_gradient, sums[i, j],
-                        )  # fmt: skip
+                    if objective[6] != 0.0 and not math.isnan(measured[2, sample]):
+                        loss, slope = loss_of(kind, objective[3], duty - measured[2, sample])
+                        sum_duty += loss
+                        if columns is not None and gradient.shape[0] > 0:
+                            slope *= objective[6]
+                            for k in range(size):
+                                gradient[i, j, 2, k] += slope * s_duty[k]
                     if recorded.shape[0] > 0:
                         recorded[i, 2, sample] = duty
                 # torque off: the winding is open, or shorted as far as it brakes
@@ -381,6 +370,7 @@ def _rollouts(
             if not abs(v) < DIVERGED_SPEED or not abs(q) < 1e300:
                 failed[i, j] = (sample - first) * dt
                 break
+        sums[i, j, 0], sums[i, j, 1], sums[i, j, 2] = sum_q, sum_v, sum_duty
 
 
 def _cached_entry(sources: str) -> Callable[..., None]:

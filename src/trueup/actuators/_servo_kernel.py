@@ -24,8 +24,8 @@ MAX_SPEED_BAM = 100.0
 
 
 def compiled(function: Any) -> Any:
-    """The function under numba, to be called from other compiled functions."""
-    return numba.njit(error_model="numpy", fastmath=False)(function)
+    """The function under numba, to be copied into compiled functions that call it."""
+    return numba.njit(error_model="numpy", fastmath=False, forceinline=True)(function)
 
 
 @compiled
@@ -115,19 +115,20 @@ def motor_torque(law, c, gain, damping_gain, max_pwm, max_amps, vin, r, e, v):
         k = gain * c[RATIO]
         duty = k * e
         u_e, u_v, u_kt, u_r, u_limit, u_vin = k, 0.0, 0.0, 0.0, 0.0, 0.0
-        span = r * min(c[LIMIT], max_amps) / vin
-        center = emf / vin
-        side = 0.0
-        if duty > center + span:
-            side = 1.0
-        elif duty < center - span:
-            side = -1.0
-        if side != 0.0:
-            duty = center + side * span
-            u_e, u_v, u_kt, u_vin = 0.0, kt / vin, v / vin, -duty / vin
-            u_r = side * span / r
-            if c[LIMIT] < max_amps:
-                u_limit = side * r / vin
+        limit = min(c[LIMIT], max_amps)
+        if limit < math.inf:
+            # the firmware holds the current by its duty cycle: |duty vin - kt v| <= R limit
+            side = 0.0
+            if duty * vin - emf > r * limit:
+                side = 1.0
+            elif duty * vin - emf < -r * limit:
+                side = -1.0
+            if side != 0.0:
+                duty = (emf + side * r * limit) / vin
+                u_e, u_v, u_kt, u_vin = 0.0, kt / vin, v / vin, -duty / vin
+                u_r = side * limit / vin
+                if c[LIMIT] < max_amps:
+                    u_limit = side * r / vin
         if abs(duty) > max_pwm:
             duty = math.copysign(max_pwm, duty)
             u_e, u_v, u_kt, u_r, u_limit, u_vin = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -325,22 +326,22 @@ def next_speed(bam, h, inertia, v, net, implicit, loss, viscous):
       New speed [rad/s]; the speed before clipping; its derivatives with respect to net torque,
       budget, viscous friction, old speed, inertia and implicit damping.
     """
+    momentum = inertia / h
     if bam:
-        stopping = inertia / h * v + net
+        stopping = momentum * v + net
         budget = loss + viscous * abs(v)
-        free = v + (net - math.copysign(min(abs(stopping), budget), stopping)) / inertia * h
+        free = v + (net - math.copysign(min(abs(stopping), budget), stopping)) / momentum
         # as the reference, whose sign of zero is zero
         if stopping == 0.0:
-            free = v + net / inertia * h
+            free = v + net / momentum
         fast = min(max(free, -MAX_SPEED_BAM), MAX_SPEED_BAM)
         if abs(stopping) <= budget:
             return fast, free, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         side = math.copysign(1.0, stopping)
-        d_net = h / inertia
+        d_net = 1.0 / momentum
         d_v = 1.0 - d_net * side * viscous * math.copysign(1.0, v)
         d_viscous = -d_net * side * abs(v)
         return fast, free, d_net, -d_net * side, d_viscous, d_v, -(free - v) / inertia, 0.0
-    momentum = inertia / h
     push = momentum * v + net + implicit * v
     if abs(push) <= loss:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
