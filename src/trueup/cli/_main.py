@@ -93,7 +93,7 @@ def _plain_warnings() -> Iterator[None]:
 def _parse(arguments: list[str], output: Output) -> Any:
     """The command that the arguments ask for, or the exit code where they ask for help."""
     words = [word for word in arguments if word != "--json"]
-    names = {command.__name__.lower(): command for command in commands.COMMANDS}
+    names: dict[str, Any] = {command.__name__.lower(): command for command in commands.COMMANDS}
     group = names.get(words[0]) if words else None
     if group is not None and hasattr(group, "COMMANDS"):
         program = f"trueup {words[0]}"

@@ -38,8 +38,8 @@ class Connection:
     """Time to wait for an answer [s]."""
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[tuple[recording.BusDriver, recording.ServoLimits]]:
-        """The servo, open, and the limits set in it."""
+    def opened(self) -> Iterator[recording.BusDriver]:
+        """The servo, open."""
         table = control_table(self.motor, {**DYNAMIXEL, **FEETECH})
         with contextlib.ExitStack() as stack:
             port, timeout = self.port, self.timeout
@@ -55,9 +55,7 @@ class Connection:
                 baud_rate=self.baud_rate,
                 timeout=timeout,
             )
-            limits = driver.open()
-            stack.callback(driver.close)
-            yield driver, limits
+            yield stack.enter_context(driver)
 
 
 def run_record(
@@ -72,7 +70,7 @@ def run_record(
 ) -> int:
     """Record one trajectory; returns the exit code."""
     wanted = trajectory_named(trajectory)
-    with connection.opened() as (driver, limits), Progress(not quiet) as progress:
+    with connection.opened() as driver, Progress(not quiet) as progress:
         recording.record(
             driver,
             wanted,
@@ -80,7 +78,6 @@ def run_record(
             bench=bench,
             kp=kp,
             settings=settings,
-            limits=limits,
             on_progress=lambda share: progress.update(f"recording {wanted.name}", share),
         )
         retries = driver.retries
@@ -135,7 +132,7 @@ def run_sweep(
         "seconds": seconds,
     }
     if not dry_run and waiting:
-        with connection.opened() as (driver, limits), Progress(not quiet) as progress:
+        with connection.opened() as driver, Progress(not quiet) as progress:
 
             def show(now: recording.SweepProgress) -> None:
                 share = 1 - now.seconds_left / seconds if seconds else None
@@ -143,7 +140,7 @@ def run_sweep(
                 progress.update(f"{now.number} of {now.total}: {now.path.name}{note}", share)
 
             recording.record_sweep(
-                driver, planned, bench=bench, settings=settings, limits=limits, on_progress=show
+                driver, planned, bench=bench, settings=settings, on_progress=show
             )
         result["done"] = [True] * len(planned)
         output.text(f"All {len(planned)} logs are in {directory}")
@@ -153,8 +150,8 @@ def run_sweep(
 
 def run_read(connection: Connection, output: Output) -> int:
     """Show what the servo measures now, such as its angle where the pendulum hangs down."""
-    with connection.opened() as (driver, limits):
-        reading = driver.read()
+    with connection.opened() as driver:
+        reading, limits = driver.read(), driver.limits
     units = {
         "position": "rad",
         "speed": "rad/s",

@@ -36,6 +36,9 @@ class ExecutionOptions:
     """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
+    load_study: Annotated[str | None, arg(metavar="NAME")] = None
+    """Continue the Optuna study of this name in --storage: its best is the start, its numbering
+    goes on."""
     wandb: bool = False
     """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
     tensorboard: bool = False
@@ -66,8 +69,6 @@ class StudyOptions(ExecutionOptions, BudgetOptions):
     """Hand the result to least squares, where the problem has residuals."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
     """Start from an earlier result: a parameter file, a run directory or a plain vector."""
-    load_study: Annotated[str | None, arg(metavar="NAME")] = None
-    """Continue the Optuna study of this name in --storage."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Run directory; runs/NAME where absent."""
     resume: bool = False

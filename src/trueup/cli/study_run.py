@@ -25,9 +25,11 @@ from trueup.cli.study_search import (
     WITHOUT_END,
     budget_of,
     evaluator_of,
+    execution_record,
     resolved_method,
     search_of,
     trackers_of,
+    with_former_execution,
 )
 from trueup.cli.study_show import show_summary
 from trueup.errors import ExperimentError, RunDirectoryError, listing
@@ -99,6 +101,7 @@ def resume_study(directory: RunDirectory, command: StudyResume | StudyRun, outpu
             f"the problem of {directory.path} has other parameters by now: it had "
             f"{listing(record['parameters'])}, it has {listing(named.problem.space.names)}"
         )
+    command = with_former_execution(command, record.get("execution") or {})
     setup = _Setup(
         named=named,
         space=dataclasses.replace(named.problem.space, start=start),
@@ -120,12 +123,13 @@ def _go(
 ) -> int:
     """Run the search and write everything that a run directory holds."""
     verbose = not (options.quiet or output.json)
-    origin = provenance.collect(setup.settings["seed"], setup.inputs, _experiment(setup, directory))
+    experiment = {**_experiment(setup, directory), "execution": execution_record(options)}
+    origin = provenance.collect(setup.settings["seed"], setup.inputs, experiment)
     evaluator = evaluator_of(options)
-    trackers = trackers_of(options, setup.name, getattr(options, "load_study", None))
+    trackers = trackers_of(options, setup.name)
     search = _search(setup)
     with directory.lock():
-        write_experiment(directory, _experiment(setup, directory))
+        write_experiment(directory, experiment)
         atomic.write_json(directory.provenance, origin)
         solution = run(
             setup.named.problem,

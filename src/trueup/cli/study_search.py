@@ -1,7 +1,9 @@
 """What the options of a study ask for: search, budget, evaluator, trackers."""
 
+import dataclasses
 import os
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
@@ -16,6 +18,10 @@ WITHOUT_END = ("nsgaii", "random", "sobol")
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 
+_EXECUTION = ("workers", "scheduler", "storage", "load_study", "wandb", "tensorboard")
+
+Options = TypeVar("Options", bound=ExecutionOptions)
+
 
 def resolved_method(method: str, problem: Problem) -> str:
     """The method that ``auto`` means for a problem with several objectives."""
@@ -29,6 +35,23 @@ def budget_of(options: BudgetOptions, former: dict[str, Any] | None = None) -> B
     return Budget(**{k: (former or {}).get(k) if v is None else v for k, v in given.items()})
 
 
+def execution_record(options: ExecutionOptions) -> dict[str, Any]:
+    """What a resumed study takes over of how it was run; no password is kept."""
+    record = {key: getattr(options, key, None) for key in _EXECUTION}
+    if record["storage"] and urlsplit(record["storage"]).password:
+        record["storage"] = None
+    return record
+
+
+def with_former_execution(options: Options, former: dict[str, Any]) -> Options:
+    """Options with what they leave out as it was in the former sitting."""
+    known = {key for key in _EXECUTION if hasattr(options, key)}
+    if options.workers is not None or options.scheduler is not None:
+        known -= {"workers", "scheduler"}
+    changes = {k: former.get(k) for k in known if not getattr(options, k) and former.get(k)}
+    return dataclasses.replace(options, **changes)
+
+
 def evaluator_of(options: ExecutionOptions) -> Any:
     """Where candidates are evaluated."""
     from trueup.studies.evaluators._make import make_evaluator
@@ -36,9 +59,10 @@ def evaluator_of(options: ExecutionOptions) -> Any:
     return make_evaluator(1 if options.workers is None else options.workers, options.scheduler)
 
 
-def trackers_of(options: ExecutionOptions, name: str, load_study: str | None = None) -> list[Any]:
+def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
     """Who is told."""
     trackers: list[Any] = []
+    load_study = options.load_study
     if options.storage:
         from trueup.studies.optuna_storage import OptunaMirror
 

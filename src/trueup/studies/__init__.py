@@ -12,6 +12,7 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.studies import atomic, provenance
     from trueup.studies._run import ResumableSearch, run
+    from trueup.studies._warm_start import WarmStart, warm_start
     from trueup.studies.budget import Budget
     from trueup.studies.evaluators import Evaluator, LocalEvaluator
     from trueup.studies.event_log import EventLog
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from trueup.studies.progress import Progress
     from trueup.studies.run_directory import RunDirectory
     from trueup.studies.store import Store
-    from trueup.studies.trackers import Study, Tracker, Trackers
-    from trueup.studies._warm_start import WarmStart, warm_start
+    from trueup.studies.trackers import (
+        Study,
+        TensorBoardTracker,
+        Tracker,
+        Trackers,
+        WandbTracker,
+    )
 
 _EXPORTS = {
     "Budget": "trueup.studies.budget",
@@ -35,8 +41,10 @@ _EXPORTS = {
     "RunDirectory": "trueup.studies.run_directory",
     "Store": "trueup.studies.store",
     "Study": "trueup.studies.trackers.tracker",
+    "TensorBoardTracker": "trueup.studies.trackers.tensorboard_tracker",
     "Tracker": "trueup.studies.trackers.tracker",
     "Trackers": "trueup.studies.trackers.tracker",
+    "WandbTracker": "trueup.studies.trackers.wandb_tracker",
     "WarmStart": "trueup.studies._warm_start",
     "atomic": "trueup.studies.atomic",
     "provenance": "trueup.studies.provenance",
@@ -56,8 +64,10 @@ __all__ = [
     "RunDirectory",
     "Store",
     "Study",
+    "TensorBoardTracker",
     "Tracker",
     "Trackers",
+    "WandbTracker",
     "WarmStart",
     "atomic",
     "provenance",

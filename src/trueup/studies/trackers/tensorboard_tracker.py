@@ -36,16 +36,14 @@ class TensorBoardTracker:
 
     def start(self, study: Study) -> None:
         """Open an event file."""
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         self._study = study
         self._writer = EventFileWriter(str(study.directory.inside(FOLDER)), flush_secs=10)
         if study.generations:
-            started = SessionLog(status=SessionLog.START)
-            self._writer.add_event(
-                Event(wall_time=time.time(), step=study.generations, session_log=started)
-            )
+            messages = _messages()
+            started = messages.SessionLog(status=messages.SessionLog.START)
+            self._add(study.generations, session_log=started)
 
     def generation(self, generation: Generation) -> None:
         """Write the scalars of a generation."""
@@ -59,16 +57,20 @@ class TensorBoardTracker:
         self._writer.close()
 
     def _write(self, generation: Generation) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-
         assert self._study is not None
-        values = [
-            Summary.Value(tag=tag, simple_value=value)
-            for tag, value in scalars(self._study, generation).items()
-            if tag != "generation"  # it is the step
-        ]
-        self._writer.add_event(
-            Event(wall_time=time.time(), step=generation.number, summary=Summary(value=values))
-        )
+        summary = _messages().Event().summary
+        for tag, value in scalars(self._study, generation).items():
+            if tag != "generation":  # it is the step
+                summary.value.add(tag=tag, simple_value=value)
+        self._add(generation.number, summary=summary)
         self._pace.sent()
+
+    def _add(self, step: int, **content: Any) -> None:
+        self._writer.add_event(_messages().Event(wall_time=time.time(), step=step, **content))
+
+
+def _messages() -> Any:
+    """The kinds of messages in an event file; made when their module is loaded."""
+    from tensorboard.compat.proto import event_pb2
+
+    return event_pb2

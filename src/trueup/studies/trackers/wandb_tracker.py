@@ -55,11 +55,13 @@ class WandbTracker:
 
         self._study = study
         self._is_alone = wandb.run is None
+        project, identity = self._identity(study)
         with _without_questions():
             self._run = wandb.init(
                 dir=str(study.directory.path),
                 name=self._run_name or study.directory.path.name,
-                **self._identity(study),
+                project=project,
+                id=identity,
                 resume="allow",
                 reinit="create_new",
                 config={
@@ -112,16 +114,15 @@ class WandbTracker:
         self._run.log(scalars(self._study, generation))
         self._pace.sent()
 
-    def _identity(self, study: Study) -> dict[str, str]:
+    def _identity(self, study: Study) -> tuple[str, str]:
         """Project and id of the W&B run: those of the former sitting, or new ones."""
         path = study.directory.inside(IDENTITY_FILE)
         if study.generations and path.is_file():
             former = read_json(path)
-            return {"project": str(former["project"]), "id": str(former["id"])}
+            return str(former["project"]), str(former["id"])
         chosen = os.environ.get("WANDB_RUN_ID") or secrets.token_hex(4)
-        identity = {"project": self._project, "id": chosen}
-        write_json(path, identity)
-        return identity
+        write_json(path, {"project": self._project, "id": chosen})
+        return self._project, chosen
 
 
 @contextlib.contextmanager
