@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._version import __version__
-from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
+from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
@@ -30,7 +30,6 @@ def record(
     bench: Bench,
     kp: float,
     settings: RecordSettings | None = None,
-    limits: ServoLimits | None = None,
     on_progress: Tell | None = None,
 ) -> Path:
     """Record one trajectory on a servo that is open, and write the raw log.
@@ -48,7 +47,6 @@ def record(
         bench: what hangs on the servo.
         kp: proportional gain in the unit of the firmware.
         settings: timing and limits.
-        limits: what ``driver.open()`` returned.
         on_progress: told the share of the trajectory that is done, about ten times a second.
 
     Returns:
@@ -60,7 +58,7 @@ def record(
         KeyboardInterrupt: Ctrl-C or SIGTERM; the servo is safe then.
     """
     settings = settings or RecordSettings()
-    safety = Safety(limits or _unlimited(), settings)
+    safety = Safety(driver.limits, settings)
     path = Path(path)
     if path.suffix != ".json":
         raise RecordingError(f"{path}: a raw log is a JSON file; let its name end with .json")
@@ -278,8 +276,3 @@ def _retried(command: Callable[[], None]) -> None:
                 raise
             time.sleep(0.02)
     return None
-
-
-def _unlimited() -> ServoLimits:
-    infinite = float("inf")
-    return ServoLimits(-infinite, infinite, 0.0, infinite, infinite)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trueup.actuators.log_files import read_log
 from trueup.actuators.record._record import record
-from trueup.actuators.record.driver import ServoDriver, ServoLimits
+from trueup.actuators.record.driver import ServoDriver
 from trueup.actuators.record.settings import Bench, RecordSettings
 from trueup.actuators.trajectories import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
@@ -121,7 +121,6 @@ def record_sweep(
     *,
     bench: Bench,
     settings: RecordSettings | None = None,
-    limits: ServoLimits | None = None,
     on_progress: Callable[[SweepProgress], None] | None = None,
 ) -> list[Path]:
     """Record what :func:`plan_sweep` planned and is not done yet, on a servo that is open.
@@ -134,7 +133,6 @@ def record_sweep(
         planned: the recordings.
         bench: what hangs on the servo, as it was planned.
         settings: timing and limits.
-        limits: what ``driver.open()`` returned.
         on_progress: told how far the sweep is.
 
     Returns:
@@ -173,7 +171,6 @@ def record_sweep(
             bench=bench,
             kp=item.kp,
             settings=settings,
-            limits=limits,
             on_progress=tell,
         )
     return [item.path for item in planned]

@@ -54,13 +54,25 @@ class BusDriver:
             attempts=attempts,
         )
         self._start, self._size = table.block
+        self._limits: ServoLimits | None = None
 
     @property
     def retries(self) -> int:
         """Packets that were lost or corrupt and sent again, since the servo was opened."""
         return self._bus.retries
 
-    def open(self) -> ServoLimits:
+    @property
+    def limits(self) -> ServoLimits:
+        """Limits set in the servo, read when it was opened.
+
+        Raises:
+            HardwareError: the servo is not open.
+        """
+        if self._limits is None:
+            raise HardwareError(f"the {self.motor} is not open: use it in a with statement")
+        return self._limits
+
+    def open(self) -> None:
         """Connect, check that the servo is the one expected, and read its limits.
 
         Raises:
@@ -77,7 +89,7 @@ class BusDriver:
                     f"a {self.motor} has {listing(str(number) for number in known)}"
                 )
             self._check_fault()
-            return self._limits()
+            self._limits = self._read_limits()
         except BaseException:
             self._bus.close()
             raise
@@ -136,7 +148,7 @@ class BusDriver:
     ) -> None:
         self.close()
 
-    def _limits(self) -> ServoLimits:
+    def _read_limits(self) -> ServoLimits:
         table = self._table
         ends = [self._to_bench(self._value(r)) for r in (table.lowest_angle, table.highest_angle)]
         if ends[0] == ends[1]:  # the maker's way of saying: no limit

@@ -55,7 +55,12 @@ class ServoDriver(Protocol):
         """Packets that were lost or corrupt and sent again, since the servo was opened."""
         ...
 
-    def open(self) -> ServoLimits:
+    @property
+    def limits(self) -> ServoLimits:
+        """Limits set in the servo, read when it was opened."""
+        ...
+
+    def open(self) -> None:
         """Connect, check that the servo is the one expected, and read its limits."""
         ...
 

@@ -1,5 +1,6 @@
 """Reads and writes of registers over a serial bus, with lost packets sent again and counted."""
 
+import termios
 import time
 from typing import Any, Literal
 
@@ -76,7 +77,7 @@ class ServoBus:
         self.retries = 0
         try:
             opened = self._handler.setBaudRate(self._baud_rate)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, termios.error) as error:
             raise HardwareError(
                 f"{self.port}: cannot be opened: {error}. Check the cable, the name of the port "
                 "and that you may use it (group dialout)"
@@ -137,7 +138,7 @@ class ServoBus:
             self._handler.is_using = False
             try:
                 value, result, error = exchange()
-            except OSError as lost:  # serial.SerialException is one
+            except (OSError, termios.error) as lost:  # SerialException is an OSError
                 raise HardwareError(
                     f"{self._name}: the port is gone ({lost}). Check cable and power"
                 ) from lost
