@@ -23,8 +23,10 @@ from trueup.fitting._whiteness import (
     ljung_box,
     whiteness,
 )
+from trueup.fitting.auto_search import AutoSearch
 from trueup.fitting.cma_es import CmaEs
 from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.identifiability import (
     CollinearPair,
     Identifiability,
@@ -35,6 +37,15 @@ from trueup.fitting.identifiability import (
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
+from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
+from trueup.fitting.pareto import (
+    compromise,
+    crowding_distances,
+    domination_ranks,
+    hypervolume,
+    pareto_front,
+)
+from trueup.fitting.polish import Polished
 from trueup.fitting.problem import (
     LARGE_COST,
     LARGE_RESIDUAL,
@@ -45,6 +56,7 @@ from trueup.fitting.problem import (
     Vectorised,
     VectorisedCosts,
 )
+from trueup.fitting.random_search import RandomSearch, SobolSearch
 from trueup.fitting.scores import (
     ChannelScore,
     ScoredSequence,
@@ -53,6 +65,7 @@ from trueup.fitting.scores import (
     channel_scores,
     compare_predictors,
 )
+from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod, make_search
 from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.fitting.uncertainty import (
     METHODS,
@@ -69,11 +82,15 @@ __all__ = [
     "LARGE_RESIDUAL",
     "LOSSES",
     "METHODS",
+    "NSGA2",
+    "SEARCH_METHODS",
+    "AutoSearch",
     "ChannelNoise",
     "ChannelScore",
     "CmaEs",
     "CmaEsSettings",
     "CollinearPair",
+    "CostSearch",
     "CovarianceEstimate",
     "Failures",
     "HeteroscedasticityTest",
@@ -82,16 +99,21 @@ __all__ = [
     "LeastSquaresSettings",
     "Loss",
     "MultiStart",
+    "NSGA2Settings",
     "ParetoFront",
     "PerCandidate",
+    "Polished",
     "Problem",
     "ProfileInterval",
+    "RandomSearch",
     "ResidualGroup",
     "ScoreRow",
     "ScoreTable",
     "ScoredSequence",
     "Search",
+    "SearchMethod",
     "SequenceFit",
+    "SobolSearch",
     "Solution",
     "Status",
     "UnidentifiableDirection",
@@ -102,11 +124,17 @@ __all__ = [
     "analyse",
     "channel_scores",
     "compare_predictors",
+    "compromise",
+    "crowding_distances",
+    "domination_ranks",
     "estimate_covariance",
     "final_jacobian",
     "heteroscedasticity",
+    "hypervolume",
     "ljung_box",
+    "make_search",
     "minimise",
+    "pareto_front",
     "parse_cma_options",
     "profile_likelihood",
     "whiteness",
