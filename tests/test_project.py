@@ -33,6 +33,7 @@ LAYERS = (
     "studies",
     "reports",
     "sysid",
+    "actuators",
     "cli",
 )
 FREE = ("_version", "_lazy")
