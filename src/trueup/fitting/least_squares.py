@@ -17,6 +17,7 @@ from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import (
     Linearisation,
     difference_points,
+    exact_linearisation,
     linearise,
     typical_size,
 )
@@ -59,6 +60,9 @@ class LeastSquaresSettings:
     """Stop when the cosine between the residual and each column of the Jacobian is smaller."""
     difference: float = 1e-6
     """Finite-difference step, relative to the parameter or to a tenth of its range."""
+    jacobian: str = "differences"
+    """``"exact"`` takes the derivatives that the problem gives, and differences only where no step
+    along those lowers the cost, as at a kink; ``"differences"`` always takes differences."""
     trials: int = 2
     """Step lengths in one call of the line search; the number of cores is a good choice."""
     mu_max: float = 1e8
@@ -89,6 +93,10 @@ class LeastSquares:
             raise FitError("there is no free parameter to fit: all are frozen or tied")
         if settings.max_iters < 0 or settings.trials < 1 or settings.difference <= 0:
             raise FitError("max_iters has to be >= 0, trials >= 1 and difference > 0")
+        if settings.jacobian not in ("differences", "exact"):
+            raise FitError(
+                f"the Jacobian is taken by 'differences' or is 'exact', not {settings.jacobian!r}"
+            )
         self.space = space
         self.settings = settings
         self.loss = Loss(settings.loss, settings.loss_scale)
@@ -115,21 +123,13 @@ class LeastSquares:
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
         if self._linear is None:
-            self._points, self._steps = difference_points(
-                self.space, self.x, self._difference, self._central, self._flipped
-            )
+            self._points = self._neighbourhood(self.x)
         elif self._is_last:
             z = self.space.to_search(self.x) + self._step(self._linear, self.mu)
             self._points = self.space.from_search(z[None, :])
         elif self._looks_ahead:
             z = self.space.to_search(self.x) + self._step(self._linear, self.mu)
-            self._points, self._steps = difference_points(
-                self.space,
-                self.space.from_search(z),
-                self._difference,
-                self._central,
-                self._flipped,
-            )
+            self._points = self._neighbourhood(self.space.from_search(z))
         else:
             self._points = self._trial_points(self._linear)
         return self._points
@@ -148,6 +148,8 @@ class LeastSquares:
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
         """What :meth:`tell` needs of a batch: a linearisation, or the costs of trial steps."""
         if self._linear is None or self._looks_ahead:
+            if self._is_exact_jacobian:
+                return exact_linearisation(problem, X[0], self.loss, failures)
             return linearise(problem, X, self._steps, self._central, self.loss, failures)
         return self.evaluate_costs(problem, X, failures)
 
@@ -238,6 +240,19 @@ class LeastSquares:
     @property
     def _difference(self) -> float:
         return self.settings.difference * (_COARSER if self._stage == _LAST_STAGE else 1.0)
+
+    @property
+    def _is_exact_jacobian(self) -> bool:
+        return self.settings.jacobian == "exact" and self._stage == 0
+
+    def _neighbourhood(self, x: np.ndarray) -> np.ndarray:
+        """A point and what its Jacobian needs beside it."""
+        if self._is_exact_jacobian:
+            return x[None, :]
+        points, self._steps = difference_points(
+            self.space, x, self._difference, self._central, self._flipped
+        )
+        return points
 
     # --- linearisation -----------------------------------------------------------------------
 

@@ -170,3 +170,22 @@ def linearise(
     gram[failed, :] = 0.0
     gram[:, failed] = 0.0
     return Linearisation(costs, gradient, gram, failed)
+
+
+def exact_linearisation(
+    problem: Problem, x: np.ndarray, loss: Loss, failures: Failures
+) -> Linearisation:
+    """Gradient and Gauss-Newton Hessian from the problem's own derivatives at ``x`` (p,)."""
+    p = x.size
+    cost = 0.0
+    gradient, gram = np.zeros(p), np.zeros((p, p))
+    slope = problem.space.slope(x)[:, None]
+    for rows, values, derivatives in problem.jacobian_blocks(x, failures):
+        block_loss = Loss() if rows.start >= problem.data_rows else loss
+        cost += float(block_loss.costs(values[None, :])[0])
+        jacobian = derivatives * slope
+        first, second = block_loss.weights(values)
+        gradient += jacobian @ (first * values)
+        gram += (jacobian * second) @ jacobian.T
+    costs = np.array([np.inf if failures else cost])
+    return Linearisation(costs, gradient, gram, np.zeros(p, bool))

@@ -87,6 +87,25 @@ class Problem:
             "only, such as CMA-ES"
         )
 
+    @property
+    def has_jacobian(self) -> bool:
+        """Whether the problem gives exact derivatives of its residuals."""
+        return type(self).jacobian_blocks is not Problem.jacobian_blocks
+
+    def jacobian_blocks(
+        self, x: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Residuals of one candidate ``x (p,)`` and their exact derivatives, block by block.
+
+        Yields:
+          Rows, their values ``(rows,)`` and derivatives ``(p, rows)`` with respect to ``x``. A
+          candidate that turns out to be invalid is entered in ``failures`` as row 0.
+
+        Raises:
+          FitError: the problem gives no derivatives.
+        """
+        raise FitError("this problem gives no derivatives: take finite differences")
+
     def residuals(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Residuals ``(n, m)`` of candidates ``X (n, p)``."""
         X = np.atleast_2d(np.asarray(X, float))
