@@ -6,6 +6,7 @@ import numpy as np
 
 _THETA = 0.5  # share of a random rank change that is tolerated
 _SMOOTHING = 0.3
+_VARIANCE_SMOOTHING = 0.1
 _REEVALUATED = 2
 _REEVALUATED_SHARE = 0.1
 
@@ -57,7 +58,7 @@ class NoiseTreatment:
         variance = 0.5 * repeats * float(np.mean((second - first[:count]) ** 2))
         if np.isnan(self.variance):
             self.variance = variance
-        self.variance += _SMOOTHING * (variance - self.variance)
+        self.variance += _VARIANCE_SMOOTHING * (variance - self.variance)
         change = rank_change(first, second)
         self.level += _SMOOTHING * (change - self.level)
         if self.level <= 0.0:

@@ -83,9 +83,8 @@ class CmaRun:
                     },
                 )
             except Exception as error:  # cma raises whatever its code happens to raise
-                names = ", ".join(sorted(options)) or "none"
                 raise FitError(
-                    f"cma refuses to start (options given: {names}): {error or repr(error)}"
+                    f"cma refuses to start with the given settings: {error or repr(error)}"
                 ) from error
 
     @property

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-_PATIENCE = 10
+_FEWEST, _PATIENCE = 3, 10  # evaluations before a challenger is judged
+_CLEAR = 3.0  # standard errors by which it is judged at once
 
 
 class Contender:
@@ -79,10 +80,10 @@ class Contenders:
             return
         gap = new.cost - old.cost
         error = np.sqrt(max(variance, 0.0) * (1.0 / new.count + 1.0 / old.count))
-        if abs(gap) > error or new.count >= _PATIENCE:
+        enough = new.count >= _FEWEST or abs(gap) > _CLEAR * error
+        if enough and (abs(gap) > error or new.count >= _PATIENCE):
             if gap < 0:
-                # the evaluations that made it the best count no more
-                self.incumbent = Contender(new.x, new.cost)
+                self.incumbent = new
             self.challenger = None
 
     def settle_finally(self) -> None:

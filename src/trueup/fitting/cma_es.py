@@ -22,7 +22,7 @@ from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 _STATE_VERSION = 1
-_BARREN_GENERATIONS = 30
+_BARREN_GENERATIONS = 50
 _SEPARABLE_ABOVE = 100
 _TRUSTED_COUNT = 5
 
@@ -87,6 +87,7 @@ class CmaEs(CostSearch):
         self._max_evaluations = self._options.pop("maxfevals", self.settings.max_evaluations)
         self._plan = RunPlan(self._first_population())
         self._run_start = np.zeros(self._size)
+        self._anchor = self._run_start
         self._run = self._start_run()
         self._run_cost, self._run_evaluations = np.inf, 0
         self._worst, self._spread, self._barren = 0.0, 1.0, 0
@@ -198,19 +199,19 @@ class CmaEs(CostSearch):
         self._barren = 0 if sound.any() else self._barren + 1
         self._run_evaluations += len(X)
         if sound.any():
-            self._run_cost = min(self._run_cost, float(told[sound].min()))
-        mean = self._run.mean
-        reasons = self._run.tell(self._penalised(told, sound, batch.places, mean))
+            place = int(np.argmin(np.where(sound, told, np.inf)))
+            if told[place] < self._run_cost:
+                self._run_cost, self._anchor = float(told[place]), batch.places[place].copy()
+        reasons = self._run.tell(self._penalised(told, sound, batch.places))
         if batch.noisy:
             self._learn_noise(batch, cost, valid, told, sound)
         self._decide(reasons)
 
-    def _penalised(
-        self, told: np.ndarray, sound: np.ndarray, places: np.ndarray, mean: np.ndarray
-    ) -> np.ndarray:
-        """Costs with invalid ones above all others, the more so the farther from the mean.
+    def _penalised(self, told: np.ndarray, sound: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Costs with invalid ones above all others, the more so the farther from the best one.
 
-        So a generation without any valid candidate moves back to where the last valid ones were.
+        So a generation without any valid candidate moves back to where the last valid ones were,
+        or to where the run started.
         """
         if sound.any():
             self._worst = float(told[sound].max())
@@ -218,7 +219,7 @@ class CmaEs(CostSearch):
             self._spread = spread if spread > 0 else self._spread
         if sound.all():
             return told
-        distance = np.sqrt(np.sum((places - mean) ** 2, axis=1))
+        distance = np.sqrt(np.sum((places - self._anchor) ** 2, axis=1))
         share = distance / max(float(distance.max()), np.finfo(float).tiny)
         return np.where(sound, told, self._worst + self._spread * (1.0 + share))
 
@@ -271,7 +272,7 @@ class CmaEs(CostSearch):
         """End the search, go on with another run, or with this one."""
         limit = self._limit()
         if limit is not None:
-            self._end(*limit)
+            self._close(*limit)
             return
         if self._barren >= _BARREN_GENERATIONS:
             reasons = {"invalid": self._barren}
@@ -299,18 +300,26 @@ class CmaEs(CostSearch):
         )
         if plan is not None:
             self._restart(plan)
-        elif self.noisy and self._contenders.incumbent is not None:
-            self._closing = self._outcome()
         else:
-            self._end(*self._outcome())
+            self._close(*self._outcome())
+
+    def _close(self, status: Status, why: str) -> None:
+        """End the search, where costs are noisy after a last look at the best candidates."""
+        if self.noisy and self._contenders.incumbent is not None:
+            self._closing = status, why
+        else:
+            self._end(status, why)
 
     def _limit(self) -> tuple[Status, str] | None:
         if self._target is not None and self.cost <= self._target and self._is_trusted:
             return Status.TARGET_REACHED, f"the cost reached the target of {self._target:.6g}"
-        if self._max_evaluations is not None and self.evaluations >= self._max_evaluations:
-            return Status.EVALUATION_LIMIT, f"the limit of {self._max_evaluations:g} evaluations"
+        reserve = 2 * self.settings.final_evaluations if self.noisy else 0
+        limit = self._max_evaluations
+        if limit is not None and self.evaluations + reserve >= limit:
+            return Status.EVALUATION_LIMIT, f"the limit of {limit:g} evaluations"
         generations = self.settings.max_generations
-        if generations is not None and self.generation + 1 >= generations:
+        done = self.generation + 1 + bool(self.noisy)
+        if generations is not None and done >= generations:
             return Status.ITERATION_LIMIT, f"the limit of {generations} generations"
         return None
 
@@ -340,6 +349,7 @@ class CmaEs(CostSearch):
         inside = np.where(boxed, lower, 0.0) + uniform * np.where(boxed, upper - lower, 0.0)
         self._plan = plan
         self._run_start = np.where(boxed, inside, np.clip(3.0 * normal, lower, upper))
+        self._anchor = self._run_start
         self._run = self._start_run()
         self._run_cost, self._run_evaluations = np.inf, 0
         self._barren = 0
@@ -438,6 +448,7 @@ class CmaEs(CostSearch):
         search.finished = [FinishedRun(**run) for run in state["finished"]]
         search._plan = RunPlan(**state["plan"])
         search._run_start = np.array(state["run_start"], float)
+        search._anchor = np.array(state["anchor"], float)
         search._run = search._start_run()
         search._run.restore(state["run"])
         search._rng.bit_generator.state = state["generator"]
@@ -459,6 +470,7 @@ class CmaEs(CostSearch):
             "finished": [asdict(run) for run in self.finished],
             "plan": asdict(self._plan),
             "run_start": self._run_start.copy(),
+            "anchor": self._anchor.copy(),
             "run": self._run.state(),
             "run_cost": self._run_cost,
             "run_evaluations": self._run_evaluations,
