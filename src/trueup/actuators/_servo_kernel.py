@@ -190,9 +190,9 @@ def motor_torque(law, c, gain, damping_gain, max_pwm, max_amps, vin, r, e, v):
                 i_limit = side
         duty = (r * amps + emf) / vin
         return (
-            kt * amps, kt * i_e, kt * i_v, amps + kt * i_kt, kt * i_r, kt * i_limit, kt * i_vin, 0.0,
-            duty, r * i_e / vin, (r * i_v + kt) / vin, (r * i_kt + v) / vin, (r * i_r + amps) / vin,
-            r * i_limit / vin, (r * i_vin - duty) / vin,
+            kt * amps, kt * i_e, kt * i_v, amps + kt * i_kt, kt * i_r, kt * i_limit, kt * i_vin,
+            0.0, duty, r * i_e / vin, (r * i_v + kt) / vin, (r * i_kt + v) / vin,
+            (r * i_r + amps) / vin, r * i_limit / vin, (r * i_vin - duty) / vin,
             b, b_kt, b_r,
         )  # fmt: skip
     if law == BUS_CURRENT:
@@ -289,7 +289,7 @@ def load_of(row, table, angle, v):
         return row[7], 0.0, -row[8] * math.sin(angle), -row[8] * math.cos(angle), 0.0
     step = row[12]
     position = (angle - row[11]) / step
-    cell = min(max(int(math.floor(position)), 0), size - 2)
+    cell = min(max(math.floor(position), 0), size - 2)
     t = position - cell
     inside = 0.0 <= t <= 1.0
     t = min(max(t, 0.0), 1.0)

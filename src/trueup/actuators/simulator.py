@@ -17,9 +17,9 @@ from trueup.errors import FitError, RecordingError, listing
 from trueup.fitting.problem import LARGE_COST, Failures
 
 SCHEMES = ("semi-implicit", "bam")
-"""How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and friction
-are implicit, in steps of at most a given length; MuJoCo's integrator converges to the same motion.
-``bam``: Better Actuator Models' explicit step, one a sample, whose position leads by half a step."""
+"""How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and
+friction are implicit, in steps of at most a given length; MuJoCo's integrator converges to the same
+motion. ``bam``: Better Actuator Models' explicit step, one a sample, whose position runs ahead."""
 
 MAX_STEP = 1e-3
 """Greatest step of the semi-implicit scheme [s]."""
@@ -275,7 +275,7 @@ class BenchSimulator:
             np.zeros((0, 0, 0)) if recorded is None else recorded, columns,
             empty if gradient is None else gradient, empty if jacobian is None else jacobian,
         )  # fmt: skip
-        threads = self.threads or len(os.sched_getaffinity(0))
+        threads = self.threads or _usable_cores()
         if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
             rollouts(0, pairs, *arguments)
             return sums, failed
@@ -295,3 +295,9 @@ def _combined(means: np.ndarray, objective: Objective) -> np.ndarray:
     compared = ~np.isnan(means)
     mean = np.nansum(means, axis=1) / np.maximum(compared.sum(axis=1), 1)
     return objective.scale(mean) @ np.array(objective.weights)
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

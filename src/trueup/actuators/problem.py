@@ -1,0 +1,103 @@
+"""Servo identification as a problem that any search solves."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trueup.actuators.objective import CHANNELS, Objective
+from trueup.actuators.servo_model import ServoModel
+from trueup.actuators.simulator import BenchSimulator
+from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
+
+_CHUNK_BYTES = 200_000_000
+"""Memory of the motions that are held at once."""
+
+
+class ServoProblem(Problem):
+    """Parameters of a servo model from logs.
+
+    The cost is the objective. The residuals, for least squares, are simulated minus measured
+    position, speed and duty of each sample, times the objective's weights: least squares minimises
+    squares, whatever the kind of the objective; a robust loss brings it near absolute errors.
+
+    Args:
+      simulator: model, logs, and the names of the free parameters.
+      objective: what to minimise; the mean absolute position error by default.
+    """
+
+    def __init__(self, simulator: BenchSimulator, objective: Objective | None = None):
+        self.simulator = simulator
+        self.objective = objective or Objective()
+        self.objectives = (self.objective.kind,)
+        self.space = simulator.model.space(simulator.names)
+        self._weights = np.array(self.objective.weights)
+        self.groups = tuple(self._residual_groups())
+        self.data_rows = self.groups[-1].rows.stop
+
+    def model_at(self, x: np.ndarray) -> ServoModel:
+        """The servo model with the values ``x (p,)``."""
+        return self.simulator.model.with_values(**dict(zip(self.space.names, x, strict=True)))
+
+    def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Objective ``(n, 1)`` of candidates ``X (n, p)``."""
+        return self.simulator.costs(X, self.objective, failures)[:, None]
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Residuals ``(n, rows)``, a block a log."""
+        channels = self._channels
+        step = max(1, _CHUNK_BYTES // (24 * self.simulator.data.samples))
+        out = np.empty((len(X), self.data_rows))
+        for first in range(0, len(X), step):
+            part = X[first : first + step]
+            motion = self.simulator.simulate(part)
+            simulated = (motion.position, motion.speed, motion.duty)
+            failures.update((first + row, why) for row, why in motion.failures.items())
+            for number, group in enumerate(self.groups):
+                values = np.stack([simulated[c][number] for c in channels], axis=-1)
+                error = self._weighted(values, number)
+                out[first : first + step, group.rows] = error.reshape(len(part), -1)
+        out[list(failures)] = LARGE_RESIDUAL
+        for group in self.groups:
+            yield group.rows, out[:, group.rows]
+
+    def jacobian_blocks(
+        self, x: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Residuals ``(rows,)`` and their exact derivatives ``(p, rows)``, a block a log."""
+        channels = self._channels
+        simulated, derivatives = self.simulator.sensitivities(x[None, :], failures)
+        for number, group in enumerate(self.groups):
+            samples = self.simulator.data.log_samples(number)
+            values = simulated[0, channels, samples].T
+            error = self._weighted(values, number)
+            slopes = derivatives[0][channels, samples] * self._weights[channels][:, None, None]
+            slopes[np.isnan(self._measured(number)).T] = 0.0
+            jacobian = slopes.transpose(2, 1, 0).reshape(self.space.size, -1)
+            if failures:
+                yield group.rows, np.full(error.size, LARGE_RESIDUAL), np.zeros(jacobian.shape)
+            else:
+                yield group.rows, error.reshape(-1), jacobian
+
+    @property
+    def _channels(self) -> list[int]:
+        """Channels with a weight."""
+        return np.flatnonzero(self._weights > 0).tolist()
+
+    def _measured(self, number: int) -> np.ndarray:
+        data = self.simulator.data
+        return data.measured[self._channels, data.log_samples(number)].T
+
+    def _weighted(self, values: np.ndarray, number: int) -> np.ndarray:
+        """Weighted errors ``(..., T, channels)``; 0 where nothing was measured."""
+        error = (values - self._measured(number)) * self._weights[self._channels]
+        return np.where(np.isnan(self._measured(number)), 0.0, error)
+
+    def _residual_groups(self) -> Iterator[ResidualGroup]:
+        channels = tuple(CHANNELS[c] for c in self._channels)
+        first = 0
+        for log in self.simulator.logs:
+            group = ResidualGroup(log.name, channels, log.times, first)
+            first = group.rows.stop
+            yield group
