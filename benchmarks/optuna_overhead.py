@@ -25,9 +25,7 @@ from typing import Any
 import numpy as np
 
 from trueup import studies
-from trueup.fitting import test_problems
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting import CmaEs, CmaEsSettings, test_problems
 from trueup.studies.optuna_storage import OptunaMirror, SharedStorage
 
 POPULATION = 32

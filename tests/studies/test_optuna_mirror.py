@@ -1,5 +1,6 @@
 """A study appears in an Optuna storage: every candidate once, also after a kill or an outage."""
 
+import contextlib
 import signal
 import sqlite3
 import subprocess
@@ -16,7 +17,7 @@ from trueup.errors import StorageError, TrueupWarning
 from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory, Store, run
-from trueup.studies.optuna_storage import OptunaMirror, mirror
+from trueup.studies.optuna_storage import OptunaMirror, database, mirror
 
 _SCRIPT = Path(__file__).with_name("toy_mirror.py")
 
@@ -108,7 +109,7 @@ def test_the_mirror_writes_while_the_study_runs(tmp_path, monkeypatch):
     seen = []
 
     def look(generation):
-        with sqlite3.connect(tmp_path / "study.db", timeout=60) as connection:
+        with contextlib.closing(sqlite3.connect(tmp_path / "study.db", timeout=60)) as connection:
             seen.append(connection.execute("SELECT count(*) FROM trials").fetchone()[0])
 
     _run(tmp_path / "run", OptunaMirror(url), problem=Sphere(0.02), on_generation=look)
@@ -120,12 +121,13 @@ def test_the_mirror_writes_while_the_study_runs(tmp_path, monkeypatch):
 def test_a_storage_that_goes_away_does_not_stop_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(mirror, "_SHORTEST_PAUSE", 0.01)
     monkeypatch.setattr(mirror, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(database, "_LOCK_SECONDS", 0.02)
     url = f"sqlite:///{tmp_path}/study.db"
+    blocker = sqlite3.connect(tmp_path / "study.db", isolation_level=None, timeout=30.0)
 
     def lose(generation):
         if generation.number == 8:
-            (tmp_path / "study.db").rename(tmp_path / "away.db")
-            (tmp_path / "study.db").mkdir()
+            blocker.execute("BEGIN EXCLUSIVE")
 
     tracker = OptunaMirror(url, patience=0.2)
     problem = Sphere(0.01)
@@ -137,8 +139,8 @@ def test_a_storage_that_goes_away_does_not_stop_the_run(tmp_path, monkeypatch):
     assert "The run goes on" in messages[0]
     assert "resume the run to add them" in messages[1]
 
-    (tmp_path / "study.db").rmdir()
-    (tmp_path / "away.db").rename(tmp_path / "study.db")
+    blocker.execute("ROLLBACK")
+    blocker.close()
     _run(tmp_path / "run", OptunaMirror(url), resume=True)
     _assert_mirrors(_trials(url, "run"), tmp_path / "run")
 

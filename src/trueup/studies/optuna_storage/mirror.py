@@ -88,25 +88,15 @@ class OptunaMirror:
         """
         self._directory = study.directory
         self._run = run_identity(study.directory)
-        self._objectives = study.objectives
         url = self._storage or default_storage(study.directory)
         self._database = Database.open(url, create=not self._load)
-        self._ranges = TrialRanges(study.space)
-        self._study = adopt_study(
-            self._database,
-            self._study_name or study.directory.path.name,
-            self._run,
-            study.space,
-            study.objectives,
-            load=self._load,
-        )
-        shared = self._database.transact(lambda c: self._database.attribute(c, self._study, SHARED))
-        if shared is not None:
-            raise StorageError(
-                f"the study in {self._database.address.shown} is shared by several workers, so "
-                "every candidate is a trial of it already: leave the mirror out"
-            )
-        self._describe(study)
+        try:
+            self._ranges = TrialRanges(study.space)
+            self._study = self._adopt(study)
+            self._describe(study)
+        except BaseException:
+            self._database.close()
+            raise
         self._next = 0.0
 
     def generation(self, generation: Generation) -> None:
@@ -139,6 +129,20 @@ class OptunaMirror:
             ) from error
         finally:
             self._database.close()
+
+    def _adopt(self, study: Study) -> int:
+        """Number of the study that is written to."""
+        name = self._study_name or study.directory.path.name
+        number = adopt_study(
+            self._database, name, self._run, study.space, study.objectives, load=self._load
+        )
+        shared = self._database.transact(lambda c: self._database.attribute(c, number, SHARED))
+        if shared is not None:
+            raise StorageError(
+                f"the study {name!r} in {self._database.address.shown} is shared by several "
+                "workers, so every candidate is a trial of it already: leave the mirror out"
+            )
+        return number
 
     @property
     def _is_writing(self) -> bool:
