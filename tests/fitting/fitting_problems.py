@@ -2,143 +2,36 @@
 
 import numpy as np
 
+from trueup.fitting import test_problems
 from trueup.fitting.problem import Vectorised
+from trueup.fitting.test_problems.nist import (
+    MGH09,
+    MISRA1A,
+    THURBER,
+    mgh09_residual,
+    misra1a_residual,
+    thurber_residual,
+)
+from trueup.fitting.test_problems.test_problem import box
 from trueup.parameters import Space
+
+__all__ = ["MGH09", "MISRA1A", "THURBER"]
 
 
 def space(start, lower=-np.inf, upper=np.inf, log=False) -> Space:
     """A space of unnamed elements."""
-    start = np.asarray(start, float)
-    shape = start.shape
-    return Space(
-        tuple(f"b{i + 1}" for i in range(start.size)),
-        np.broadcast_to(np.asarray(lower, float), shape).copy(),
-        np.broadcast_to(np.asarray(upper, float), shape).copy(),
-        start,
-        np.broadcast_to(np.asarray(log, bool), shape).copy(),
-    )
+    return box(start, lower, upper, log)
 
 
-def rosenbrock(x):
-    """Minimum 0 at (1, 1)."""
-    return np.stack([10 * (x[:, 1] - x[:, 0] ** 2), 1 - x[:, 0]], axis=1)
+def _residual_of(toy):
+    return toy.problem.function
 
 
-def powell_singular(x):
-    """Minimum 0 at the origin, where the Jacobian loses its rank."""
-    a, b, c, d = x.T
-    return np.stack(
-        [a + 10 * b, np.sqrt(5) * (c - d), (b - 2 * c) ** 2, np.sqrt(10) * (a - d) ** 2], axis=1
-    )
-
-
-_BARD_U = np.arange(1.0, 16)
-_BARD_V = 16 - _BARD_U
-_BARD_Y = np.array(
-    [0.14, 0.18, 0.22, 0.25, 0.29, 0.32, 0.35, 0.39, 0.37, 0.58, 0.73, 0.96, 1.34, 2.1, 4.39]
-)
-
-
-def bard(x):
-    """Sum of squares 8.21487e-3 at the minimum (Moré, Garbow and Hillstrom 1981, problem 8)."""
-    w = np.minimum(_BARD_U, _BARD_V)
-    return _BARD_Y - (x[:, :1] + _BARD_U / (_BARD_V * x[:, 1:2] + w * x[:, 2:3]))
-
-
-def _numbers(text):
-    return [float(number) for number in text.split()]
-
-
-# Data and certified values: NIST Statistical Reference Datasets, nonlinear regression.
-MISRA1A = {
-    "x": _numbers(
-        """
-        77.6 114.9 141.1 190.8 239.9 289 332.8 378.4 434.8 477.3 536.8 593.1 689.1 760
-        """
-    ),
-    "y": _numbers(
-        """
-        10.07 14.73 17.94 23.93 29.61 35.18 40.02 44.82 50.76 55.05 61.01 66.4 75.47
-        81.78
-        """
-    ),
-    "starts": [[500, 1e-4], [250, 5e-4]],
-    "certified": _numbers(
-        """
-        2.3894212918e2 5.5015643181e-4
-        """
-    ),
-    "sum_of_squares": 1.2455138894e-1,
-}
-MGH09 = {
-    "x": _numbers(
-        """
-        4 2 1 0.5 0.25 0.167 0.125 0.1 0.0833 0.0714 0.0625
-        """
-    ),
-    "y": _numbers(
-        """
-        0.1957 0.1947 0.1735 0.16 0.0844 0.0627 0.0456 0.0342 0.0323 0.0235 0.0246
-        """
-    ),
-    "starts": [[25, 39, 41.5, 39], [0.25, 0.39, 0.415, 0.39]],
-    "certified": _numbers(
-        """
-        1.9280693458e-1 1.9128232873e-1 1.2305650693e-1 1.3606233068e-1
-        """
-    ),
-    "sum_of_squares": 3.0750560385e-4,
-}
-THURBER = {
-    "x": _numbers(
-        """
-        -3.067 -2.981 -2.921 -2.912 -2.84 -2.797 -2.702 -2.699 -2.633 -2.481 -2.363
-        -2.322 -1.501 -1.46 -1.274 -1.212 -1.1 -1.046 -0.915 -0.714 -0.566 -0.545 -0.4
-        -0.309 -0.109 -0.103 0.01 0.119 0.377 0.79 0.963 1.006 1.115 1.572 1.841 2.047
-        2.2
-        """
-    ),
-    "y": _numbers(
-        """
-        80.574 84.248 87.264 87.195 89.076 89.608 89.868 90.101 92.405 95.854 100.696
-        101.06 401.672 390.724 567.534 635.316 733.054 759.087 894.206 990.785 1090.109
-        1080.914 1122.643 1178.351 1260.531 1273.514 1288.339 1327.543 1353.863 1414.509
-        1425.208 1421.384 1442.962 1464.35 1468.705 1447.894 1457.628
-        """
-    ),
-    "starts": [[1000, 1000, 400, 40, 0.7, 0.3, 0.03], [1300, 1500, 500, 75, 1, 0.4, 0.05]],
-    "certified": _numbers(
-        """
-        1.2881396800e3 1.4910792535e3 5.8323836877e2 7.5416644291e1 9.6629502864e-1
-        3.9797285797e-1 4.9727297349e-2
-        """
-    ),
-    "sum_of_squares": 5.6427082397e3,
-}
-
-
-def misra1a(x):
-    """Exponential approach to a plateau."""
-    t, y = np.array(MISRA1A["x"]), np.array(MISRA1A["y"])
-    with np.errstate(over="ignore"):
-        return y - x[:, :1] * (1 - np.exp(-x[:, 1:2] * t))
-
-
-def mgh09(x):
-    """Rational function with two quadratics."""
-    t, y = np.array(MGH09["x"]), np.array(MGH09["y"])
-    a, b, c, d = (column[:, None] for column in x.T)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return y - a * (t**2 + t * b) / (t**2 + t * c + d)
-
-
-def thurber(x):
-    """Rational function with two cubics."""
-    t, y = np.array(THURBER["x"]), np.array(THURBER["y"])
-    b = [column[:, None] for column in x.T]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        top = b[0] + b[1] * t + b[2] * t**2 + b[3] * t**3
-        return y - top / (1 + b[4] * t + b[5] * t**2 + b[6] * t**3)
+# residuals (n, p) -> (n, m), to start and to bound as a test wants
+rosenbrock = _residual_of(test_problems.rosenbrock_residual())
+powell_singular = _residual_of(test_problems.powell_singular())
+bard = _residual_of(test_problems.bard())
+misra1a, mgh09, thurber = misra1a_residual, mgh09_residual, thurber_residual
 
 
 def problem(function, start, **bounds) -> Vectorised:

@@ -41,6 +41,7 @@ from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
 from trueup.fitting.pareto import (
     compromise,
     crowding_distances,
+    dominates,
     domination_ranks,
     hypervolume,
     pareto_front,
@@ -126,6 +127,7 @@ __all__ = [
     "compare_predictors",
     "compromise",
     "crowding_distances",
+    "dominates",
     "domination_ranks",
     "estimate_covariance",
     "final_jacobian",

@@ -21,6 +21,7 @@ from trueup.fitting.test_problems.least_squares import (
     sine,
 )
 from trueup.fitting.test_problems.many_minima import rastrigin, rotated_rastrigin
+from trueup.fitting.test_problems.nist import mgh09, misra1a, thurber
 from trueup.fitting.test_problems.test_problem import TestProblem
 from trueup.fitting.test_problems.valleys import (
     ellipsoid,
@@ -40,6 +41,8 @@ __all__ = [
     "failing_decay",
     "failing_sphere",
     "linear",
+    "mgh09",
+    "misra1a",
     "noisy_sphere",
     "powell_singular",
     "rastrigin",
@@ -50,6 +53,7 @@ __all__ = [
     "rough_sphere",
     "sine",
     "sphere",
+    "thurber",
     "zdt1",
     "zdt2",
     "zdt3",

@@ -11,11 +11,11 @@ from trueup.fitting.test_problems.test_problem import TestProblem, box
 # The five pieces of the front of T3, as intervals of the first objective: where its second one
 # falls below all that came before.
 _PIECES = (
-    (0.0, 0.0830015349),
-    (0.1822287280, 0.2577623634),
-    (0.4093136748, 0.4538821041),
-    (0.6183967944, 0.6525117038),
-    (0.8233317983, 0.8518328654),
+    (0.0, 0.083001534926),
+    (0.182228728030, 0.257762363387),
+    (0.409313674809, 0.453882104088),
+    (0.618396794440, 0.652511703804),
+    (0.823331798327, 0.851832865436),
 )
 
 
