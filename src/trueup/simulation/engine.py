@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -83,6 +84,17 @@ class BatchEngine:
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
         self._expanded: set[str] = set()
+
+    def limit_threads(self, threads: int) -> None:
+        """Simulate in so many threads from now on, 0 for all cores."""
+        self.n_threads = threads
+        self._batch, self._model_batches, self._expanded = None, {}, set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: batches are made anew there."""
+        state = {**self.__dict__, "_batch": None, "_model_batches": {}, "_expanded": set()}
+        state.pop("_template", None)
+        return state
 
     def _batch_of(self, nsim: int) -> Batch:
         if self._batch is None or self._batch.nsim < nsim:

@@ -1,6 +1,6 @@
 """Everything that a set of parameters writes into one model, found once and used for batches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
@@ -63,6 +63,16 @@ class ModelWrites:
                 if any(f.field in ("body_ipos", "body_inertia") for f in target.fields):
                     bodies |= set(target.bodies)
         return sorted(bodies)
+
+    def without_spec(self) -> "ModelWrites":
+        """The same writes into a compiled model, and none into its spec: these cannot travel."""
+        light = object.__new__(type(self))
+        light.model, light.parameters = self.model, self.parameters
+        light.writes = [
+            replace(write, targets=tuple(replace(t, spec=()) for t in write.targets))
+            for write in self.writes
+        ]
+        return light
 
     def fields(self, table: dict[str, np.ndarray]) -> list[tuple[FieldWrite, np.ndarray]]:
         """Field writes of a batch of candidates.

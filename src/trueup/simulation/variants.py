@@ -101,6 +101,19 @@ class ModelVariants:
         else:
             verify(self.spec, model, self.parameters, writes)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: the compiled model, with every digit, but no spec.
+
+        Raises:
+          ModelError: candidates have to be compiled, which needs the spec.
+        """
+        if self.compiles:
+            raise ModelError(
+                f"the candidates of {self.name} are compiled (a modifier or build_model is given), "
+                "and an MjSpec cannot be sent to another process: use targets, or this process"
+            )
+        return {**self.__dict__, "spec": None, "writes": self.writes.without_spec()}
+
     def _use_layout_of_start(self) -> None:
         """Take the model at the start values: a modifier may add bodies, as a payload."""
         self._state_writes = self.writes

@@ -135,6 +135,12 @@ class GrayBoxProblem(Problem):
         window = windows[int(np.searchsorted(first_rows, rows.start, side="right")) - 1]
         return (self._labels == "") | (self._labels == window.segment.sequence)
 
+    def limit_threads(self, threads: int) -> None:
+        """Simulate in so many threads from now on, 0 for all cores; a worker among others does."""
+        self.n_threads = threads
+        for group in self._groups:
+            group.engine.limit_threads(threads)
+
     @property
     def sequences(self) -> list[ObservedSequence]:
         """All sequences, in the order of the residual."""

@@ -19,6 +19,7 @@ from trueup.studies.evaluators.dask_worker import HoldProblem, evaluate_chunk
 from trueup.studies.evaluators.worker_task import Mistake, raise_mistake
 
 _LATENCY = 0.01  # s, from the end of a chunk to the start of the next on the same worker
+_COUNT_AGAIN = 5.0  # s, after which the workers are counted again
 _POLL = 1.0  # s, after which the cluster is looked at again
 _FRUITLESS = 6  # chunks that ended their workers before the first answer; then it gives up
 _UNREACHABLE = (OSError, TimeoutError, CancelledError, ClosedClientError)
@@ -38,20 +39,24 @@ class DaskSession:
         self._patience = patience
         self._token = uuid.uuid4().hex
         self._batches = 0
+        self._count, self._counted = 0, 0.0
         self._answered = False
 
     @property
     def count(self) -> int:
-        """Number of workers at the moment, after waiting for the first of them.
+        """Number of workers lately, after waiting for the first of them.
 
         Raises:
           EvaluationError: there is none, or the scheduler is lost.
         """
-        deadline = time.monotonic() + self._patience
+        now = time.monotonic()
+        if self._count and now < self._counted + _COUNT_AGAIN:
+            return self._count
         while (count := self._worker_count()) == 0:
-            if time.monotonic() > deadline:
+            if time.monotonic() > now + self._patience:
                 raise self._no_workers()
             time.sleep(0.1)
+        self._count, self._counted = count, time.monotonic()
         return count
 
     @contextlib.contextmanager
@@ -130,10 +135,11 @@ class DaskSession:
                     raise_mistake(answer)
                 else:
                     outcomes.append(Outcome(part_of[str(future.key)], answer))
-        finally:
+        except BaseException:
             if self._is_connected:
                 with contextlib.suppress(*_UNREACHABLE):
                     self._client.cancel(futures)
+            raise
         return outcomes, killers
 
     def _completed(self, futures: list[Future]) -> Iterator[Future]:
