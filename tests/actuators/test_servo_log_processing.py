@@ -172,7 +172,7 @@ def test_a_folder_that_cannot_be_written_leaves_nothing(tmp_path):
 
 def test_the_compatible_resampling_is_that_of_its_description(tmp_path):
     """Entry by entry, from the words: linear everywhere, a grid from 0 s, torque above one half."""
-    content = raw_log(np.array([0.004, 0.010, 0.015, 0.022]))
+    content = raw_log(np.array([0.004, 0.0075, 0.012, 0.022]))
     save(tmp_path / "raw", "a.json", content)
     process(tmp_path / "raw", tmp_path / "even", 0.005, compat="bam")
     entries = json.loads((tmp_path / "even" / "a.json").read_text())["entries"]

@@ -27,7 +27,7 @@ from trueup.actuators.record import (
     recover,
     sweep_seconds,
 )
-from trueup.actuators.record.control_tables import FEETECH, MX64, STS3215, XL320, Register
+from trueup.actuators.record.control_tables import FEETECH, MX64, STS3215, XL320, XL330, Register
 from trueup.actuators.trajectories import MotionLimits
 from trueup.errors import HardwareError, RecordingError
 
@@ -304,9 +304,13 @@ def test_the_servo_comes_to_the_start_at_limited_speed(servo, driver, tmp_path):
     goals = []
     write_goal = driver.write_goal
     driver.write_goal = lambda angle: (goals.append((time.monotonic(), angle)), write_goal(angle))
+    torques = []
+    write_torque = driver.write_torque
+    driver.write_torque = lambda on: (torques.append((on, servo.goal)), write_torque(on))
     settings = RecordSettings(settle=0.0, start_speed=2.0, most_retries=0.5)
     record(driver, swing(0.1), tmp_path / "a.json", bench=BENCH, kp=400, settings=settings)
     assert goals[0][1] == pytest.approx(0.6, abs=0.01)  # where it stands, before the torque is on
+    assert torques[1] == (True, pytest.approx(0.6, abs=0.01))
     ramp = [(t, a) for t, a in goals if t < goals[0][0] + 0.28]
     assert len(ramp) > 3
     for (t0, a0), (t1, a1) in itertools.pairwise(ramp):
@@ -445,6 +449,20 @@ def test_the_wrong_servo_port_and_number_are_named(servo):
         DynamixelDriver(servo.port, baud_rate=12345).open()
     with pytest.raises(HardwareError, match="There are 'xl330'"):
         DynamixelDriver(servo.port, "xl333")
+
+
+def test_the_limits_in_the_servo_hold(servo, tmp_path):
+    servo._store_raw(XL330.lowest_angle, 2048 - 512)
+    servo._store_raw(XL330.highest_angle, 2048 + 256)
+    with DynamixelDriver(servo.port, zero=0.1, **PATIENT) as driver:
+        limits = driver.limits
+        assert (limits.lowest, limits.highest) == pytest.approx((-np.pi / 4 - 0.1, np.pi / 8 - 0.1))
+        assert (limits.lowest_volts, limits.highest_volts) == pytest.approx((3.5, 9.0))
+        assert limits.highest_temperature == 70
+        with pytest.raises(RecordingError, match=r"goes up to 0\.4 rad"):
+            record(driver, swing(), tmp_path / "a.json", bench=BENCH, kp=400)
+    with pytest.raises(HardwareError, match="is not open"):
+        _ = DynamixelDriver(servo.port).limits
 
 
 def test_values_that_do_not_fit_are_refused(driver):
