@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from trueup.actuators import record
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators._process import ProcessedLog, process, resample_log
+    from trueup.actuators.bench import Bench, Pendulum, TabulatedBench, bench_of
+    from trueup.actuators.catalogue import find_servo, load_catalogue, register, servos
     from trueup.actuators.designed_trajectories import (
         chirp,
         multisine,
@@ -15,9 +17,30 @@ if TYPE_CHECKING:
         slow_ramp,
         staircase,
     )
+    from trueup.actuators.extended_terms import EXTENDED_TERMS
+    from trueup.actuators.friction_models import (
+        FRICTION_MODELS,
+        QUADRATIC_FORMS,
+        FrictionModel,
+        friction_model,
+    )
     from trueup.actuators.log_files import read_log, read_logs, write_log
     from trueup.actuators.log_splits import split_logs
+    from trueup.actuators.model_parameter import ModelParameter
+    from trueup.actuators.objective import Objective
+    from trueup.actuators.parameter_file import (
+        load_model,
+        model_from_dict,
+        model_to_dict,
+        published_models,
+        save_model,
+    )
+    from trueup.actuators.problem import ServoProblem
+    from trueup.actuators.servo import Servo
+    from trueup.actuators.servo_laws import SERVO_LAWS, motor_torque
     from trueup.actuators.servo_log import ServoLog
+    from trueup.actuators.servo_model import ServoModel
+    from trueup.actuators.simulator import SCHEMES, BenchSimulator, Rollouts
     from trueup.actuators.trajectories import (
         MotionLimits,
         Trajectory,
@@ -27,24 +50,52 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "Bench": "trueup.actuators.bench",
+    "BenchSimulator": "trueup.actuators.simulator",
+    "EXTENDED_TERMS": "trueup.actuators.extended_terms",
+    "FRICTION_MODELS": "trueup.actuators.friction_models",
+    "FrictionModel": "trueup.actuators.friction_models",
     "IntervalStatistics": "trueup.actuators._jitter",
     "Jitter": "trueup.actuators._jitter",
+    "ModelParameter": "trueup.actuators.model_parameter",
     "MotionLimits": "trueup.actuators.trajectories",
+    "Objective": "trueup.actuators.objective",
+    "Pendulum": "trueup.actuators.bench",
     "ProcessedLog": "trueup.actuators._process",
+    "QUADRATIC_FORMS": "trueup.actuators.friction_models",
+    "Rollouts": "trueup.actuators.simulator",
+    "SCHEMES": "trueup.actuators.simulator",
+    "SERVO_LAWS": "trueup.actuators.servo_laws",
+    "Servo": "trueup.actuators.servo",
     "ServoLog": "trueup.actuators.servo_log",
+    "ServoModel": "trueup.actuators.servo_model",
+    "ServoProblem": "trueup.actuators.problem",
+    "TabulatedBench": "trueup.actuators.bench",
     "Trajectory": "trueup.actuators.trajectories",
     "all_trajectories": "trueup.actuators.trajectories",
+    "bench_of": "trueup.actuators.bench",
     "check_trajectory": "trueup.actuators.trajectories",
     "chirp": "trueup.actuators.designed_trajectories",
+    "find_servo": "trueup.actuators.catalogue",
+    "friction_model": "trueup.actuators.friction_models",
     "jitter": "trueup.actuators._jitter",
     "jitter_figure": "trueup.actuators._jitter",
+    "load_catalogue": "trueup.actuators.catalogue",
+    "load_model": "trueup.actuators.parameter_file",
+    "model_from_dict": "trueup.actuators.parameter_file",
+    "model_to_dict": "trueup.actuators.parameter_file",
+    "motor_torque": "trueup.actuators.servo_laws",
     "multisine": "trueup.actuators.designed_trajectories",
     "process": "trueup.actuators._process",
+    "published_models": "trueup.actuators.parameter_file",
     "read_log": "trueup.actuators.log_files",
     "read_logs": "trueup.actuators.log_files",
     "record": "trueup.actuators.record",
+    "register": "trueup.actuators.catalogue",
     "releases": "trueup.actuators.designed_trajectories",
     "resample_log": "trueup.actuators._process",
+    "save_model": "trueup.actuators.parameter_file",
+    "servos": "trueup.actuators.catalogue",
     "slow_ramp": "trueup.actuators.designed_trajectories",
     "split_logs": "trueup.actuators.log_splits",
     "staircase": "trueup.actuators.designed_trajectories",
@@ -53,24 +104,52 @@ _EXPORTS = {
 }
 
 __all__ = [
+    "EXTENDED_TERMS",
+    "FRICTION_MODELS",
+    "QUADRATIC_FORMS",
+    "SCHEMES",
+    "SERVO_LAWS",
+    "Bench",
+    "BenchSimulator",
+    "FrictionModel",
     "IntervalStatistics",
     "Jitter",
+    "ModelParameter",
     "MotionLimits",
+    "Objective",
+    "Pendulum",
     "ProcessedLog",
+    "Rollouts",
+    "Servo",
     "ServoLog",
+    "ServoModel",
+    "ServoProblem",
+    "TabulatedBench",
     "Trajectory",
     "all_trajectories",
+    "bench_of",
     "check_trajectory",
     "chirp",
+    "find_servo",
+    "friction_model",
     "jitter",
     "jitter_figure",
+    "load_catalogue",
+    "load_model",
+    "model_from_dict",
+    "model_to_dict",
+    "motor_torque",
     "multisine",
     "process",
+    "published_models",
     "read_log",
     "read_logs",
     "record",
+    "register",
     "releases",
     "resample_log",
+    "save_model",
+    "servos",
     "slow_ramp",
     "split_logs",
     "staircase",

@@ -232,18 +232,21 @@ def _rollouts(
                 damping = on * damping + (1.0 - on) * c[BRAKING] * short
                 j_load, j_slope, tau_e, e_q, e_v = load_of(row, table, q + c[Q_OFFSET], v)
                 inertia = j_load + armature
-                if not is_open:
-                    (
-                        loss, f_m, f_e, f_v, s, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
-                    ) = friction_loss(c, stribeck, gated, tau, tau_e, v)  # fmt: skip
-                    new, free, d_net, d_loss, d_visc, d_v, d_j, d_b = next_speed(
-                        bam, h, inertia, v, tau + tau_e, damping, loss, c[VISCOUS]
-                    )
-                    if play > 0.0 and gap * (j_load * (new - v) / h - tau_e) < 0.0:
-                        is_open = True
-                        if columns is not None:
-                            s_m[:] = s_v
+                body, load_e, load_slope = inertia, tau_e, e_q
                 if is_open:
+                    body, load_e, load_slope = armature, 0.0, 0.0
+                (
+                    loss, f_m, f_e, f_v, s, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
+                ) = friction_loss(c, stribeck, gated, tau, load_e, v_motor)  # fmt: skip
+                new, free, d_net, d_loss, d_visc, d_v, d_j, d_b = next_speed(
+                    bam, h, body, v_motor, tau + load_e, damping, loss, c[VISCOUS]
+                )
+                if play > 0.0 and not is_open and gap * (j_load * (new - v) / h - tau_e) < 0.0:
+                    # the contact would have to pull: motor and load part
+                    is_open = True
+                    load_e, load_slope = 0.0, 0.0
+                    if columns is not None:
+                        s_m[:] = s_v
                     (
                         loss, f_m, f_e, f_v, s, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
                     ) = friction_loss(c, stribeck, gated, tau, 0.0, v_motor)  # fmt: skip
@@ -251,9 +254,6 @@ def _rollouts(
                         bam, h, armature, v_motor, tau, damping, loss, c[VISCOUS]
                     )
                 if columns is not None:
-                    load_e, load_slope = tau_e, e_q
-                    if is_open:
-                        load_e, load_slope = 0.0, 0.0
                     w_m, w_e = d_net + d_loss * f_m, d_net + d_loss * f_e
                     on_e = w_m * on * t_e
                     stuck = d_net == 0.0

@@ -177,7 +177,7 @@ class TabulatedBench:
 def bench_of(log: ServoLog) -> Pendulum:
     """The pendulum that a log describes.
 
-    A header with ``total_inertia`` [kg m2] and ``total_g_bias`` [N m] goes before masses and length.
+    A header with ``total_inertia`` [kg m2] and ``total_g_bias`` [N m] goes before the masses.
 
     Raises:
       RecordingError: the log describes no pendulum.

@@ -15,8 +15,8 @@ from trueup.errors import FitError, did_you_mean, listing
 
 QUADRATIC_FORMS = ("gated", "ungated")
 """Forms of the quadratic term of M6. ``gated``: it acts only where motor and external torque
-oppose each other. ``ungated``: always. The published parameters were identified with the gated form,
-which is therefore the default; the publication writes the other one."""
+oppose each other. ``ungated``: always. The published parameters were identified with the gated
+form, which is therefore the default; the documentation of that project writes the other one."""
 
 FRICTION_PARAMETERS = {
     p.name: p

@@ -22,8 +22,8 @@ class Objective:
 
     kind: str = "mae"
     """``"mae"`` mean absolute error; ``"rmse"`` root mean squared error; ``"huber"`` mean of the
-    Huber loss, squared below a width and linear above, in its form with slope 1 of an error [unit of
-    the channel] far beyond the width."""
+    Huber loss over its width: squared below the width, the absolute error less half the width
+    far above it."""
     position: float = 1.0
     """Weight of the position [1/rad]."""
     speed: float = 0.0

@@ -1,8 +1,9 @@
 """Files of identified servo models: the flat JSON of Better Actuator Models, with a provenance.
 
-The file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number for
-each parameter, in SI units. Files of this package add ``terms`` and ``quadratic`` where a model has
-them, ``units``, and a block ``provenance``; files without any of these load too.
+The file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
+for each parameter, in SI units. Files of this package add a number for each extended term, the form
+of the quadratic term where it is not the default, ``units`` and ``provenance``; files without them
+load too.
 """
 
 import importlib.util
@@ -22,7 +23,7 @@ from trueup.errors import FitError, ParameterError, did_you_mean, listing
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable with folders of parameter files, each ``<motor>/<model>.json``."""
 
-_NOT_VALUES = ("model", "actuator", "terms", "quadratic", "units", "provenance")
+_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance")
 
 
 def load_model(

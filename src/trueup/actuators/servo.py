@@ -69,8 +69,8 @@ class Servo:
         others = {*FRICTION_PARAMETERS, *EXTENDED_TERMS}
         if unknown := [name for name in self.bounds if name not in others]:
             raise ParameterError(
-                f"{label}: bounds of {listing(unknown)}, which is no friction parameter or extended "
-                f"term; there are {listing(sorted(others), 40)}"
+                f"{label}: bounds of {listing(unknown)}, which is no friction parameter or "
+                f"extended term; there are {listing(sorted(others), 40)}"
             )
         if self.law != "torque_pd" and not self.vin > 0:
             raise ParameterError(f"{label}: the law {self.law!r} needs a positive vin [V]")

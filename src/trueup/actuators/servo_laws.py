@@ -1,8 +1,8 @@
 """Servo laws: how firmware and motor turn a position error into torque.
 
-``voltage``: the firmware sets the bridge's duty cycle in proportion to the error, limits the motor's
-current by the duty cycle, and limits the duty cycle last. ``current``: it sets the motor's current
-within what the bus voltage allows. ``bus_current``: it sets the current drawn from the bus.
+``voltage``: the firmware sets the bridge's duty cycle in proportion to the error, limits the
+motor's current by the duty cycle, and limits the duty cycle last. ``current``: it sets the motor's
+current within what the bus voltage allows. ``bus_current``: it sets the current drawn from the bus.
 ``current_pd``: a current from error and speed, as far as the bus voltage allows. ``torque_pd``: a
 torque from error and speed. Torque constant, resistance and armature are those of the output shaft,
 the gear ratio folded in.

@@ -1,4 +1,4 @@
-"""A servo with a friction model and the numbers of both: what a fit determines and a user deploys."""
+"""A servo with a friction model and the numbers of both: what a fit determines, a user deploys."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,9 +31,9 @@ class ServoModel:
     quadratic: str = "gated"
     """Form of the quadratic term of M6, see :data:`QUADRATIC_FORMS`."""
     notes: tuple[str, ...] = ()
-    """What a reader of its file should know: values beyond the present bounds, values not given."""
+    """What a reader of its file should know: values beyond the bounds, values not given."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Where the numbers come from: data, cost, uncertainty, version; empty where a file is silent."""
+    """Where the numbers come from: data, cost, uncertainty; empty where nothing is said."""
 
     def __post_init__(self) -> None:
         check_quadratic_form(self.quadratic)

@@ -187,7 +187,8 @@ class BenchSimulator:
         failures: Failures = {}
         self._note(failed, failures)
         parts = [self.data.log_samples(i) for i in range(len(self.logs))]
-        return Rollouts(*([recorded[:, c, part] for part in parts] for c in range(3)), failures)
+        position, speed, duty = ([recorded[:, c, part] for part in parts] for c in range(3))
+        return Rollouts(position, speed, duty, failures)
 
     def sensitivities(
         self, X: np.ndarray, failures: Failures | None = None
