@@ -60,12 +60,18 @@ def evaluator_of(options: ExecutionOptions) -> Any:
 
 
 def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
-    """Who is told."""
+    """Who is told.
+
+    Raises:
+      StorageError: the storage cannot be reached.
+    """
     trackers: list[Any] = []
     load_study = options.load_study
     if options.storage:
         from trueup.studies.optuna_storage import OptunaMirror
+        from trueup.studies.optuna_storage.database import Database
 
+        Database.open(options.storage, create=True).close()
         trackers.append(
             OptunaMirror(options.storage, load_study or name, load=load_study is not None)
         )

@@ -144,7 +144,7 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
         raise ParameterError(str(error)) from error
     except OSError as error:
         raise ParameterError(f"cannot read {source}: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, RecursionError) as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(f"{source} cannot be read: {error}") from error
