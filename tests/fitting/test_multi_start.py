@@ -96,3 +96,49 @@ def test_infinite_bounds_and_no_starts_are_refused():
         MultiStart(zoo.space([1.0]))
     with pytest.raises(FitError, match="at least 1"):
         MultiStart(_problem().space, LeastSquaresSettings(), starts=0)
+
+
+def test_a_large_scan_is_asked_for_and_evaluated_in_parts(monkeypatch):
+    problem = _problem()
+    seen = []
+    blocks = problem.residual_blocks
+
+    def watched(X, failures):
+        seen.append(len(X))
+        return blocks(X, failures)
+
+    monkeypatch.setattr(problem, "residual_blocks", watched)
+    monkeypatch.setattr("trueup.fitting.multi_start._VALUES_AT_ONCE", 120 * 50)
+    search = MultiStart(problem.space, starts=600, polished=3)
+    batches = []
+    while search.evaluations < 600:
+        X = search.ask()
+        batches.append(X)
+        failures: dict[int, str] = {}
+        search.tell(X, search.evaluate(problem, X, failures), failures)
+    assert [len(X) for X in batches] == [256, 256, 88]
+    assert max(seen) == 50 and sum(seen) == 600
+    points = np.vstack(batches)
+    assert len(np.unique(points, axis=0)) == 600
+    costs = problem.costs(points)[:, 0]
+    assert search.cost == costs.min()
+    # what is polished: the given start, then the best two
+    starts = [search.ask()[0], *search._queue]
+    np.testing.assert_array_equal(starts, points[[0, *np.argsort(costs)[:2]]])
+
+
+def test_failures_of_a_scan_in_parts_keep_their_rows(monkeypatch):
+    monkeypatch.setattr("trueup.fitting.multi_start._VALUES_AT_ONCE", 3)
+    problem = Vectorised(lambda x: np.where(x > 0.5, np.nan, x), zoo.space([0.1], 0.0, 1.0))
+    search = MultiStart(problem.space, starts=20)
+    X, failures = search.ask(), {}
+    costs = search.evaluate(problem, X, failures)
+    np.testing.assert_array_equal(sorted(failures), np.flatnonzero(X[:, 0] > 0.5))
+    np.testing.assert_array_equal(np.isinf(costs), X[:, 0] > 0.5)
+
+
+def test_one_descent_begins_at_the_best_of_all():
+    problem = _problem()
+    search = MultiStart(problem.space, starts=64, polished=1)
+    solution = minimise(problem, search)
+    np.testing.assert_allclose(solution.x, [7.3, 1.5], rtol=1e-6)

@@ -1,0 +1,134 @@
+"""Random and Sobol search: how points are spread, how many there are, fronts, bad input."""
+
+import numpy as np
+import pytest
+
+from trueup import fitting
+from trueup.errors import FitError
+from trueup.fitting import RandomSearch, SobolSearch, Status, VectorisedCosts, test_problems
+from trueup.fitting._unit_box import SobolPoints, to_unit
+from trueup.fitting.test_problems.test_problem import box
+
+BOTH = pytest.mark.parametrize("kind", [RandomSearch, SobolSearch])
+
+
+def _asked(search, batches):
+    out = []
+    for _ in range(batches):
+        X = search.ask()
+        search.tell(X, np.zeros(len(X)), {})
+        out.append(X)
+    return np.vstack(out)
+
+
+@BOTH
+def test_points_fill_the_box_evenly_over_decades(kind):
+    space = box([0.0, 1e-2], [-3.0, 1e-6], [5.0, 1e2], [False, True])
+    unit = to_unit(space, _asked(kind(space, batch=50), 41)[1:])
+    counts = np.histogramdd(unit, bins=4, range=[(0, 1), (0, 1)])[0]
+    expected = len(unit) / 16
+    limit = 4 * np.sqrt(expected) if kind is RandomSearch else 3
+    assert np.abs(counts - expected).max() < limit
+
+
+def test_sobol_points_are_more_even_than_random_ones():
+    from scipy.stats import qmc
+
+    space = box(np.full(4, 0.5), 0.0, 1.0)
+    even, random = (
+        qmc.discrepancy(_asked(kind(space, batch=257), 1)[1:])
+        for kind in (SobolSearch, RandomSearch)
+    )
+    assert even < 0.2 * random
+
+
+@BOTH
+def test_the_first_candidate_is_the_given_start(kind):
+    toy = test_problems.sphere(3)
+    np.testing.assert_array_equal(kind(toy.space).ask()[0], toy.space.start)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 64, 100])
+def test_the_size_of_a_batch_does_not_change_the_sobol_points(batch):
+    space = test_problems.sphere(3).space
+    whole = SobolSearch(space, batch=101, seed=4).ask()
+    parts = _asked(SobolSearch(space, batch=batch, candidates=101, seed=4), -(-101 // batch))
+    np.testing.assert_array_equal(parts, whole)
+
+
+def test_any_stretch_of_the_sobol_sequence_can_be_taken():
+    points = SobolPoints(3, seed=1)
+    whole = points.take(0, 40)
+    np.testing.assert_array_equal(points.take(17, 9), whole[17:26])
+    np.testing.assert_array_equal(points.take(3, 2), whole[3:5])
+    assert points.take(5, 0).shape == (0, 3)
+    with pytest.raises(FitError, match="up to 21201 parameters, there are 30000"):
+        SobolPoints(30_000, seed=1)
+
+
+@BOTH
+@pytest.mark.parametrize("candidates", [1, 2, 33, 64])
+def test_there_are_as_many_candidates_as_asked_for(kind, candidates):
+    toy = test_problems.sphere(2)
+    solution = fitting.minimise(toy.problem, kind(toy.space, candidates=candidates))
+    assert solution.status is Status.EVALUATION_LIMIT
+    assert solution.stats["evaluations"] == candidates
+    assert solution.message.startswith(f"{candidates} candidates")
+
+
+@BOTH
+def test_without_a_number_it_goes_on(kind):
+    toy = test_problems.sphere(2)
+    solution = fitting.minimise(toy.problem, kind(toy.space), time_limit=0.05)
+    assert solution.status is Status.TIME_LIMIT
+
+
+@BOTH
+def test_several_objectives_have_a_front_of_all_candidates(kind):
+    toy = test_problems.zdt2(3)
+    search = kind(toy.space, candidates=200)
+    X, costs = [], []
+    while search.done() is None:
+        X.append(search.ask())
+        costs.append(search.evaluate(toy.problem, X[-1], {}))
+        search.tell(X[-1], costs[-1], {})
+    whole = fitting.pareto_front(np.vstack(X), np.vstack(costs), ("f1", "f2"))
+    np.testing.assert_array_equal(search.front.x, whole.x)
+    np.testing.assert_array_equal(search.front.costs, whole.costs)
+    best = fitting.compromise(whole.costs)
+    np.testing.assert_array_equal(search.x, whole.x[best])
+    assert search.cost == whole.costs[best, 0]
+
+
+@BOTH
+def test_invalid_candidates_are_not_in_the_front(kind):
+    space = box([1.0], -2.0, 2.0)
+
+    def costs(X):
+        values = np.hstack([X, -X])
+        values[X[:, 0] > 1.5] = np.inf
+        return values
+
+    problem = VectorisedCosts(costs, space, ("a", "b"))
+    solution = fitting.minimise(problem, kind(space, candidates=64))
+    assert solution.front.x.max() <= 1.5
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"batch": 0}, "batch of 0"),
+        ({"candidates": 0}, "0 candidates"),
+        ({"seed": -3}, "seed is -3"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(kind, settings, words):
+    with pytest.raises(FitError, match=words):
+        kind(box([0.0], -1.0, 1.0), **settings)
+
+
+@BOTH
+def test_a_log_scale_from_zero_has_no_finite_bounds(kind):
+    with pytest.raises(FitError, match=r"above 0.*'x2' has not"):
+        kind(box([1.0, 1.0], 0.0, 2.0, [False, True]))
