@@ -139,9 +139,13 @@ class CmaRun:
         """Multiply the step size."""
         self.strategy.sigma *= factor
 
-    def state(self) -> dict[str, Any]:
+    def state(self, with_histories: bool = True) -> dict[str, Any]:
         """State between :meth:`tell` and :meth:`ask`."""
-        return _cma_state.capture(self.strategy)
+        return _cma_state.capture(self.strategy, with_histories)
+
+    def histories(self) -> dict[str, Any]:
+        """The part of the state that :meth:`ask` does not change."""
+        return _cma_state.capture_histories(self.strategy)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take the state of another run with the same settings."""

@@ -20,6 +20,7 @@ _ONLY_WITHIN_A_GENERATION = {
 }
 _DERIVED = {"B", "C", "D", "dC", "_stopdict", "es", "_bounds_dict", "bounds_tf", "bounds"}
 _DIAGNOSTIC = {"hsiglist", "more_to_write", "all_stoppings", "all_best", "callbackstop"}
+_HISTORIES = "fit"
 _LEFT_OUT = _FROM_CONSTRUCTOR | _ONLY_WITHIN_A_GENERATION | _DIAGNOSTIC
 
 # The keys of encoded values that are no plain JSON value or array.
@@ -27,16 +28,27 @@ _NUMPY, _FLOATS, _RANGE = "numpy", "floats", "range"
 _TUPLE, _LIST, _PART = "tuple", "list", "part"
 
 
-def capture(strategy: Any) -> dict[str, Any]:
+def capture(strategy: Any, with_histories: bool = True) -> dict[str, Any]:
     """State of a strategy between ``tell`` and ``ask``.
+
+    Args:
+      strategy: the ``cma.CMAEvolutionStrategy``.
+      with_histories: whether its histories of costs belong to it. They grow with the generations,
+        and ``ask`` does not change them: :func:`capture_histories` takes them later.
 
     Raises:
       TypeError: the strategy holds something that no state can hold.
     """
-    out = _attributes(strategy, _LEFT_OUT | _DERIVED, "strategy")
+    left_out = _LEFT_OUT | _DERIVED | (set() if with_histories else {_HISTORIES})
+    out = _attributes(strategy, left_out, "strategy")
     # cma moves this option when it rescales the step size
     out["tolupsigma"] = _encode(strategy.opts["tolupsigma"], "tolupsigma")
     return out
+
+
+def capture_histories(strategy: Any) -> dict[str, Any]:
+    """What :func:`capture` without histories leaves out."""
+    return {_HISTORIES: _encode(strategy.fit, "strategy.fit")}
 
 
 def restore(strategy: Any, state: dict[str, Any]) -> None:

@@ -1,11 +1,13 @@
 """CMA-ES: a population search that learns the scales and correlations of the unknowns."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import FitError
+from trueup.fitting._cma_batch import Batch, append_repeated, match_rows
+from trueup.fitting._cma_es_state import STATE_VERSION, check_state
 from trueup.fitting._cma_noise import NoiseTreatment
 from trueup.fitting._cma_options import resolve_cma_options
 from trueup.fitting._cma_restarts import FinishedRun, RunPlan, next_run
@@ -14,35 +16,15 @@ from trueup.fitting._cma_stop_reasons import describe_stop
 from trueup.fitting._contenders import Contender, Contenders
 from trueup.fitting._history_columns import HistoryColumns
 from trueup.fitting._search_box import check_box, start_deviations
-from trueup.fitting._state_version import require_version
 from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
-_STATE_VERSION = 1
 _BARREN_GENERATIONS = 50
 _SEPARABLE_ABOVE = 100
 _TRUSTED_COUNT = 5
-
-
-@dataclass
-class _Batch:
-    """Candidates that were asked for, and what each row is for."""
-
-    X: np.ndarray
-    population: np.ndarray
-    """Rows of the population ``(repeats, population)``."""
-    places: np.ndarray
-    """The population in the coordinates of the run ``(population, n)``."""
-    again: np.ndarray
-    """Rows that evaluate its first candidates a second time ``(repeats, m)``."""
-    contenders: list[tuple[Contender, np.ndarray]]
-    """Contenders and their rows."""
-    noisy: bool
-    start: int | None = None
-    """Row of the start value."""
 
 
 class CmaEs(CostSearch):
@@ -94,7 +76,7 @@ class CmaEs(CostSearch):
         self._noise = NoiseTreatment(self._size, self.settings.max_repeats)
         self._contenders = Contenders()
         self._closing: tuple[Status, str] | None = None
-        self._batch: _Batch | None = None
+        self._batch: Batch | None = None
         self._before_ask: dict[str, Any] = {}
         self._columns = HistoryColumns()
 
@@ -103,7 +85,7 @@ class CmaEs(CostSearch):
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``; the same one until it is told."""
         if self._batch is None:
-            self._before_ask = self._moving_state()
+            self._before_ask = self._moving_state(with_histories=False)
             self._batch = self._last_batch() if self._closing else self._next_batch()
         return self._batch.X.copy()
 
@@ -135,13 +117,13 @@ class CmaEs(CostSearch):
         costs = np.array(answer, float).reshape(len(X), -1)
         if costs.shape[1] != 1:
             raise FitError(f"CMA-ES minimises one cost, it was told {costs.shape[1]} of each")
-        order = _match(np.asarray(X, float), self._batch.X)
+        order = match_rows(np.asarray(X, float), self._batch.X)
         place = {int(row): i for i, row in enumerate(order)}
         super().tell(
             self._batch.X, costs[order], {place[row]: why for row, why in failures.items()}
         )
 
-    def _next_batch(self) -> _Batch:
+    def _next_batch(self) -> Batch:
         noisy = bool(self.noisy)
         places = self._run.ask()
         candidates = self._values(places)
@@ -152,15 +134,15 @@ class CmaEs(CostSearch):
             rows.append(self.space.start[None])
         count = len(candidates)
         repeats = self._noise.repeats if noisy else 1
-        population = _append(rows, candidates, repeats)
+        population = append_repeated(rows, candidates, repeats)
         second = candidates[: self._noise.reevaluated(count) if noisy else 0]
-        again = _append(rows, second, repeats)
+        again = append_repeated(rows, second, repeats)
         contenders = []
         for contender in self._contenders.to_evaluate() if noisy else ():
-            contenders.append((contender, _append(rows, contender.x[None], 1)[:, 0]))
-        return _Batch(np.concatenate(rows), population, places, again, contenders, noisy, start)
+            contenders.append((contender, append_repeated(rows, contender.x[None], 1)[:, 0]))
+        return Batch(np.concatenate(rows), population, places, again, contenders, noisy, start)
 
-    def _last_batch(self) -> _Batch:
+    def _last_batch(self) -> Batch:
         """The last mean and the best candidate, evaluated until their costs can be trusted."""
         assert self._contenders.incumbent is not None
         best = Contender(self._contenders.incumbent.x, self.cost)
@@ -169,11 +151,11 @@ class CmaEs(CostSearch):
         rows: list[np.ndarray] = []
         contenders = []
         for contender in (best, mean):
-            places = _append(rows, contender.x[None], self.settings.final_evaluations)
+            places = append_repeated(rows, contender.x[None], self.settings.final_evaluations)
             contenders.append((contender, places[:, 0]))
         nothing = np.zeros((1, 0), int)
         X = np.concatenate(rows)
-        return _Batch(X, nothing, np.zeros((0, self._size)), nothing, contenders, True)
+        return Batch(X, nothing, np.zeros((0, self._size)), nothing, contenders, True)
 
     def _take_best(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
         batch = self._batch
@@ -227,7 +209,7 @@ class CmaEs(CostSearch):
 
     def _learn_noise(
         self,
-        batch: _Batch,
+        batch: Batch,
         cost: np.ndarray,
         valid: np.ndarray,
         told: np.ndarray,
@@ -251,7 +233,7 @@ class CmaEs(CostSearch):
             self._contenders.propose(best, float(told[place]))
 
     def _judge_contenders(
-        self, batch: _Batch, cost: np.ndarray, valid: np.ndarray, final: bool = False
+        self, batch: Batch, cost: np.ndarray, valid: np.ndarray, final: bool = False
     ) -> None:
         for contender, rows in batch.contenders:
             if valid[rows].all():
@@ -410,11 +392,15 @@ class CmaEs(CostSearch):
         """Everything needed to go on: plain numbers and arrays."""
         import cma
 
-        moving = self._moving_state() if self._batch is None else self._before_ask
+        if self._batch is None:
+            moving = self._moving_state()
+        else:
+            moving = dict(self._before_ask)
+            moving["run"] = {**moving["run"], **self._run.histories()}
         common = self._common_state_without_history()
         return {
             "search": "CmaEs",
-            "version": _STATE_VERSION,
+            "version": STATE_VERSION,
             "cma": cma.__version__,
             "settings": asdict(self.settings),
             "seed": self.seed,
@@ -433,7 +419,7 @@ class CmaEs(CostSearch):
         Raises:
           FitError: the state is of another search, problem, version, or version of ``cma``.
         """
-        _check_state(state, space)
+        check_state(state, space)
         search = cls(space, CmaEsSettings(**state["settings"]), int(state["seed"]))
         if not (
             np.array_equal(state["center"], search._center)
@@ -462,7 +448,7 @@ class CmaEs(CostSearch):
             search._closing = Status(state["closing"][0]), str(state["closing"][1])
         return search
 
-    def _moving_state(self) -> dict[str, Any]:
+    def _moving_state(self, with_histories: bool = True) -> dict[str, Any]:
         """What a generation changes, before its candidates are drawn."""
         closing = self._closing
         return {
@@ -471,7 +457,7 @@ class CmaEs(CostSearch):
             "plan": asdict(self._plan),
             "run_start": self._run_start.copy(),
             "anchor": self._anchor.copy(),
-            "run": self._run.state(),
+            "run": self._run.state(with_histories),
             "run_cost": self._run_cost,
             "run_evaluations": self._run_evaluations,
             "worst": self._worst,
@@ -491,47 +477,3 @@ class CmaEs(CostSearch):
             self.history = history
         common.pop("history")
         return common
-
-
-def _append(rows: list[np.ndarray], candidates: np.ndarray, repeats: int) -> np.ndarray:
-    """Append candidates ``repeats`` times; returns their rows ``(repeats, len(candidates))``."""
-    first = sum(map(len, rows))
-    rows.extend([candidates] * repeats)
-    return first + np.arange(repeats * len(candidates)).reshape(repeats, len(candidates))
-
-
-def _match(told: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Row of ``told`` for each row of ``asked``; equal rows keep their order."""
-    if told.shape == asked.shape:
-        if np.array_equal(told, asked):
-            return np.arange(len(asked))
-        left, right = np.lexsort(told.T[::-1]), np.lexsort(asked.T[::-1])
-        if np.array_equal(told[left], asked[right]):
-            order = np.empty(len(asked), int)
-            order[right] = left
-            return order
-    raise FitError(
-        f"CMA-ES was told {told.shape[0]} candidates that are not the {len(asked)} it asked for"
-    )
-
-
-def _check_state(state: dict[str, Any], space: Space) -> None:
-    import cma
-
-    if state.get("search") != "CmaEs":
-        raise FitError(
-            f"the saved state is one of {state.get('search', 'another search')}, not of CMA-ES"
-        )
-    require_version(state, _STATE_VERSION, "CMA-ES search")
-    if state["cma"] != cma.__version__:
-        raise FitError(
-            f"the saved state was written with cma {state['cma']}, installed is {cma.__version__}: "
-            f"run  pip install cma=={state['cma']}  to resume it, or start a new study from its "
-            "best parameters"
-        )
-    if tuple(state["names"]) != space.names:
-        raise FitError(
-            f"the saved state of CMA-ES belongs to another problem: it has {len(state['names'])} "
-            f"parameters ({', '.join(state['names'][:5])}), this one {space.size} "
-            f"({', '.join(space.names[:5])})"
-        )
