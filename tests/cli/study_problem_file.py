@@ -33,7 +33,7 @@ def problem():
 
 
 def slow():
-    return Mine(0.02)
+    return Mine(0.01)
 
 
 def nothing():
