@@ -243,6 +243,8 @@ def command_page() -> str:
     for command in commands.COMMANDS:
         name = command.__name__.lower()
         lines += ["", f"## trueup {name}", "", *_help_of([name])]
+        for inner in getattr(command, "COMMANDS", {}):
+            lines += ["", f"### trueup {name} {inner}", "", *_help_of([name, inner])]
     return "\n".join([*lines, ""])
 
 

@@ -72,6 +72,14 @@ def problem_of_file(path: Path, function: str, dimension: int | None = None) -> 
     return NamedProblem(problem, path.stem, path.resolve(), function, dimension)
 
 
+def send_by_value(named: NamedProblem) -> None:
+    """Let a problem travel to machines that do not have its file; needs what Dask needs."""
+    if named.file is not None:
+        import cloudpickle
+
+        cloudpickle.register_pickle_by_value(sys.modules[named.file.stem])
+
+
 def _test_problem(name: str, dimension: int | None) -> NamedProblem:
     from trueup.fitting import test_problems
 

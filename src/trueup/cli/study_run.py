@@ -19,7 +19,12 @@ from trueup.cli.study_files import (
     write_experiment,
     write_front,
 )
-from trueup.cli.study_problems import NamedProblem, named_problem, problem_of_file
+from trueup.cli.study_problems import (
+    NamedProblem,
+    named_problem,
+    problem_of_file,
+    send_by_value,
+)
 from trueup.cli.study_search import (
     SEARCH_KEYS,
     WITHOUT_END,
@@ -127,6 +132,8 @@ def _go(
     experiment = {**_experiment(setup, directory), "execution": execution_record(options)}
     origin = provenance.collect(setup.settings["seed"], setup.inputs, experiment)
     evaluator = evaluator_of(options)
+    if options.scheduler is not None:
+        send_by_value(setup.named)
     trackers = trackers_of(options, setup.name)
     search = _search(setup)
     with directory.lock():
