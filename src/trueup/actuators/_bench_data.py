@@ -101,6 +101,12 @@ class BenchData:
         compared = ~np.isnan(self.measured)
         return np.add.reduceat(compared.astype(float), self.offsets[:-1], axis=1).T
 
+    @functools.cached_property
+    def shares(self) -> np.ndarray:
+        """Weight of a summed loss in the mean over logs ``(l, 3)``, each log alike; 0 for none."""
+        compared = self.counts > 0
+        return compared / (np.maximum(self.counts, 1.0) * np.maximum(compared.sum(axis=0), 1))
+
     def log_samples(self, number: int) -> slice:
         """Samples of a log."""
         return slice(int(self.offsets[number]), int(self.offsets[number + 1]))

@@ -45,6 +45,8 @@ from trueup.actuators._servo_kernel import (
     load_of,
     motor_torque,
     next_speed,
+    stribeck_factor,
+    stribeck_range,
 )
 
 DIVERGED_SPEED = 1e4
@@ -111,6 +113,7 @@ def _rollouts(
         dt, substeps, period = row[0], int(row[1]), row[13]
         gain, damping_gain, max_pwm, max_amps = row[2], row[3], row[4], row[5]
         h = dt / substeps
+        slow, fast = stribeck_range(c[ALPHA])
         armature, play = c[ARMATURE], 0.5 * c[BACKLASH]
         delayed = c[DELAY] > 0.0
         lag = int(c[DELAY] / h)
@@ -191,6 +194,10 @@ def _rollouts(
                     target = wanted
                 if not is_open:
                     v_motor = v
+                # first, because it takes longest: the processor goes on with the rest meanwhile
+                s, power, log_ratio = 0.0, 0.0, 0.0
+                if stribeck:
+                    s, power, log_ratio = stribeck_factor(c, slow, fast, v_motor)
                 error = target - q
                 (
                     driven, t_e, t_v, t_kt, t_r, t_limit, t_vin, t_supply,
@@ -236,8 +243,8 @@ def _rollouts(
                 if is_open:
                     body, load_e, load_slope = armature, 0.0, 0.0
                 (
-                    loss, f_m, f_e, f_v, s, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
-                ) = friction_loss(c, stribeck, gated, tau, load_e, v_motor)  # fmt: skip
+                    loss, f_m, f_e, f_v, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
+                ) = friction_loss(c, gated, s, power, log_ratio, tau, load_e, v_motor)  # fmt: skip
                 new, free, d_net, d_loss, d_visc, d_v, d_j, d_b = next_speed(
                     bam, h, body, v_motor, tau + load_e, damping, loss, c[VISCOUS]
                 )
@@ -248,8 +255,8 @@ def _rollouts(
                     if columns is not None:
                         s_m[:] = s_v
                     (
-                        loss, f_m, f_e, f_v, s, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
-                    ) = friction_loss(c, stribeck, gated, tau, 0.0, v_motor)  # fmt: skip
+                        loss, f_m, f_e, f_v, sign, sign_s, quad_m, quad_e, f_vs, f_alpha,
+                    ) = friction_loss(c, gated, s, power, log_ratio, tau, 0.0, v_motor)  # fmt: skip
                     new, free, d_net, d_loss, d_visc, d_v, d_j, d_b = next_speed(
                         bam, h, armature, v_motor, tau, damping, loss, c[VISCOUS]
                     )
@@ -274,7 +281,7 @@ def _rollouts(
                         direct[columns[LOAD_E]] += d_loss * sign * load_e
                         if not is_open:
                             direct[columns[Q_OFFSET]] += w_e * load_slope + d_j * j_slope
-                        if stribeck:
+                        if s != 0.0:
                             direct[columns[STRIBECK]] += d_loss * s
                             direct[columns[LOAD_MS]] -= d_loss * s * sign_s * tau
                             direct[columns[LOAD_ES]] += d_loss * s * sign_s * load_e

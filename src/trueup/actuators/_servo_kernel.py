@@ -29,39 +29,56 @@ def compiled(function: Any) -> Any:
 
 
 @compiled
-def friction_loss(c, stribeck, gated, tau_m, tau_e, v):
+def stribeck_range(alpha):
+    """Speeds over the Stribeck speed below which its factor is 1, and beyond which it is 0."""
+    return math.exp(-38.0 / alpha), math.exp(3.75 / alpha)
+
+
+@compiled
+def stribeck_factor(c, slow, fast, v):
+    """Factor of the friction that is there near standstill only.
+
+    Args:
+      c: row of parameters.
+      slow, fast: see :func:`stribeck_range`.
+      v: speed [rad/s].
+
+    Returns:
+      The factor, and the power and logarithm of the speed ratio that its derivatives need.
+    """
+    ratio = abs(v) / c[V_STRIBECK]
+    if ratio < slow:
+        return 1.0, 0.0, 0.0
+    if ratio > fast:
+        return 0.0, 0.0, 0.0
+    log_ratio = math.log(ratio)
+    power = math.exp(c[ALPHA] * log_ratio)
+    return math.exp(-power), power, log_ratio
+
+
+@compiled
+def friction_loss(c, gated, s, power, log_ratio, tau_m, tau_e, v):
     """Friction budget without its viscous part, and what its derivatives are made of.
 
     Args:
       c: row of parameters.
-      stribeck: whether the model has a Stribeck term.
       gated: whether the quadratic term acts only where the torques oppose each other.
+      s, power, log_ratio: as :func:`stribeck_factor` gives them; a model without has a factor of 0.
       tau_m, tau_e: motor and external torque [N m].
       v: speed [rad/s].
 
     Returns:
-      Budget [N m]; its derivatives with respect to both torques and the speed; Stribeck factor;
-      signs of the two load terms; the quadratic weights of motor and external torque; derivatives
-      with respect to the Stribeck speed and exponent.
+      Budget [N m]; its derivatives with respect to both torques and the speed; signs of the two
+      load terms; the quadratic weights of motor and external torque; derivatives with respect to
+      the Stribeck speed and exponent.
     """
     load = c[LOAD_E] * tau_e - c[LOAD_M] * tau_m
     sign = math.copysign(1.0, load)
     loss = c[BASE] + abs(load)
     d_m = -sign * c[LOAD_M]
     d_e = sign * c[LOAD_E]
-    if not stribeck:
-        return loss, d_m, d_e, 0.0, 0.0, sign, 0.0, 0.0, 0.0, 0.0, 0.0
-    ratio = abs(v) / c[V_STRIBECK]
-    s, power, log_ratio = 1.0, 0.0, 0.0
-    if ratio > 0.0:
-        log_ratio = math.log(ratio)
-        exponent = c[ALPHA] * log_ratio
-        # beyond these the factor is 0 or 1 to the last bit of the budget
-        if exponent > 3.75:
-            s = 0.0
-        elif exponent > -38.0:
-            power = math.exp(exponent)
-            s = math.exp(-power)
+    if s == 0.0:
+        return loss, d_m, d_e, 0.0, sign, 0.0, 0.0, 0.0, 0.0, 0.0
     load_s = c[LOAD_ES] * tau_e - c[LOAD_MS] * tau_m
     sign_s = math.copysign(1.0, load_s)
     quad_m, quad_e = 0.0, 0.0
@@ -84,7 +101,7 @@ def friction_loss(c, stribeck, gated, tau_m, tau_e, v):
         d_v = -slope * c[ALPHA] / v
     d_v_stribeck = slope * c[ALPHA] / c[V_STRIBECK]
     d_alpha = -slope * log_ratio
-    return loss, d_m, d_e, d_v, s, sign, sign_s, quad_m, quad_e, d_v_stribeck, d_alpha
+    return loss, d_m, d_e, d_v, sign, sign_s, quad_m, quad_e, d_v_stribeck, d_alpha
 
 
 @compiled
@@ -330,7 +347,7 @@ def next_speed(bam, h, inertia, v, net, implicit, loss, viscous):
     if bam:
         stopping = momentum * v + net
         budget = loss + viscous * abs(v)
-        free = v + (net - math.copysign(min(abs(stopping), budget), stopping)) / momentum
+        free = v + (net - math.copysign(min(abs(stopping), budget), stopping)) * (1.0 / momentum)
         # as the reference, whose sign of zero is zero
         if stopping == 0.0:
             free = v + net / momentum

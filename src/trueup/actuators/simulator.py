@@ -135,19 +135,17 @@ class BenchSimulator:
           failures: takes the candidates that diverged, and where.
         """
         objective = objective or Objective()
-        means, failed = self._means(X, objective)
+        sums, failed = self._run(self._batch(X), objective)
         self._note(failed, failures)
-        costs = _combined(means, objective)
-        costs[~np.isnan(failed).all(axis=1)] = LARGE_COST
-        return costs
+        return np.where(_is_lost(failed), LARGE_COST, self._combined(sums, objective))
 
     def log_costs(self, X: np.ndarray, objective: Objective | None = None) -> np.ndarray:
         """Objective of each candidate on each log alone ``(n, l)``."""
         objective = objective or Objective()
-        means, failed = self._means(X, objective)
-        values = np.nansum(objective.scale(means) * np.array(objective.weights), axis=2)
-        values[~np.isnan(failed)] = LARGE_COST
-        return values
+        sums, failed = self._run(self._batch(X), objective)
+        means = sums / np.maximum(self.data.counts, 1.0)
+        values = objective.scale(means) @ np.array(objective.weights)
+        return np.where(np.isnan(failed), values, LARGE_COST)
 
     def cost_gradients(
         self,
@@ -165,19 +163,13 @@ class BenchSimulator:
         columns, width = self._columns()
         gradient = np.zeros((len(X), len(self.logs), 3, width))
         sums, failed = self._run(X, objective, columns=columns, gradient=gradient)
-        means = self._mean(sums)
         self._note(failed, failures)
-        bad = ~np.isnan(failed).all(axis=1)
-        costs = _combined(means, objective)
-        counts = np.maximum(self.data.counts, 1.0)[None, :, :, None]
-        by_log = gradient / counts
-        compared = self.data.counts > 0
-        share = compared / np.maximum(compared.sum(axis=0), 1)
-        mean = np.nansum(means * share, axis=1)
-        slope = objective.slope(mean)[:, :, None]
-        out = (np.einsum("nlcp,lc->ncp", by_log, share) * slope).sum(axis=1)[:, : len(self.names)]
-        costs[bad], out[bad] = LARGE_COST, 0.0
-        return costs, out
+        shares = self.data.shares
+        slope = objective.slope(np.einsum("nlc,lc->nc", sums, shares))
+        out = np.einsum("nlcp,lc,nc->np", gradient, shares, slope)[:, : len(self.names)]
+        lost = _is_lost(failed)
+        out[lost] = 0.0
+        return np.where(lost, LARGE_COST, self._combined(sums, objective)), out
 
     def simulate(self, X: np.ndarray | None = None) -> Rollouts:
         """Motion of each candidate; by default of the model's own values, as one candidate."""
@@ -233,19 +225,15 @@ class BenchSimulator:
             columns[list(columns_of(name))] = k
         return columns, width
 
-    def _means(self, X: np.ndarray, objective: Objective) -> tuple[np.ndarray, np.ndarray]:
-        sums, failed = self._run(self._batch(X), objective)
-        return self._mean(sums), failed
-
-    def _mean(self, sums: np.ndarray) -> np.ndarray:
-        """Mean losses ``(n, l, 3)``; NaN where a log has nothing to compare."""
-        counts = self.data.counts
-        return np.where(counts > 0, sums / np.maximum(counts, 1.0), np.nan)
+    def _combined(self, sums: np.ndarray, objective: Objective) -> np.ndarray:
+        """Cost ``(n,)`` of summed losses ``(n, l, 3)``."""
+        means = np.einsum("nlc,lc->nc", sums, self.data.shares)
+        return objective.scale(means) @ np.array(objective.weights)
 
     def _note(self, failed: np.ndarray, failures: Failures | None) -> None:
         if failures is None:
             return
-        for row in np.flatnonzero(~np.isnan(failed).all(axis=1)):
+        for row in np.flatnonzero(_is_lost(failed)):
             number = int(np.flatnonzero(~np.isnan(failed[row]))[0])
             failures[int(row)] = (
                 f"the simulation of {self.logs[number].name!r} diverged after "
@@ -291,11 +279,9 @@ class BenchSimulator:
         return sums, failed
 
 
-def _combined(means: np.ndarray, objective: Objective) -> np.ndarray:
-    """Cost of mean losses ``(n, l, 3)``: each log alike, those without a channel left out there."""
-    compared = ~np.isnan(means)
-    mean = np.nansum(means, axis=1) / np.maximum(compared.sum(axis=1), 1)
-    return objective.scale(mean) @ np.array(objective.weights)
+def _is_lost(failed: np.ndarray) -> np.ndarray:
+    """Which candidates diverged in a log ``(n,)``."""
+    return np.asarray(~np.isnan(failed).all(axis=1))
 
 
 def _usable_cores() -> int:
