@@ -118,29 +118,31 @@ def _assert_numbers_survive(url):
     bits = np.random.default_rng(2).integers(0, 2**64, 90, dtype=np.uint64)
     special = [-0.0, np.inf, -np.inf, np.nan, 5e-324, 1.7976931348623157e308, 0.1, 1e30, 3.0]
     X = np.concatenate([special, bits.view(float)]).reshape(-1, 3)
-    costs = X[:, ::-1][:, :1]
     trials, posting = _shared_trials(url, SlowSphere(), "numbers")
-    posting, numbers = trials.post(posting, X)
-    claim = trials.claim(posting, "a:1", 100)
-    np.testing.assert_array_equal(claim.X, X)
-    np.testing.assert_array_equal(np.signbit(claim.X), np.signbit(X))
-    trials.report(claim, costs, {2: "too far"})
-    found, failures = trials.answers(numbers)
-    np.testing.assert_array_equal(found, costs)
-    np.testing.assert_array_equal(np.signbit(found), np.signbit(costs))
-    assert failures == {2: "too far"}
+    for candidates in (X, np.array([[-0.0, 1.0, -0.0]])):
+        costs = candidates[:, ::-1][:, :1]
+        posting, numbers = trials.post(posting, candidates)
+        claim = trials.claim(posting, f"a:{posting.batch}", 100)
+        _assert_identical(claim.X, candidates)
+        trials.report(claim, costs, {2: "too far"})
+        found, failures = trials.answers(numbers)
+        _assert_identical(found, costs)
+        assert failures == ({2: "too far"} if len(candidates) > 2 else {})
     trials.database.close()
+
+
+def _assert_identical(one, other):
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.signbit(one), np.signbit(other))
 
 
 @pytest.fixture
 def server():
     if find_programs() is None:
         pytest.skip("PostgreSQL is not installed: on Debian,  apt-get install postgresql")
-    server = Server()
-    server.start()
-    yield server
-    server.stop()
-    server.remove()
+    with contextlib.closing(Server()) as server:
+        server.start()
+        yield server
 
 
 def test_processes_share_a_study_in_postgresql_through_a_restart(tmp_path, server):
@@ -249,6 +251,26 @@ def _share(path, url, *, generations=4, **options):
 
 def test_numbers_survive_sqlite(url):
     _assert_numbers_survive(url)
+
+
+def test_processes_may_make_a_storage_at_the_same_time(url):
+    opened, failed = [], []
+
+    def reach(create):
+        try:
+            opened.append(Database.open(url, create=create))
+        except StorageError as error:
+            failed.append(str(error))
+
+    threads = [threading.Thread(target=reach, args=(i < 3,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) >= 3, failed
+    assert all("does not exist" in text or "no study of Optuna" in text for text in failed)
+    for database in opened:
+        database.close()
 
 
 def test_a_late_answer_is_dropped(url):

@@ -19,7 +19,7 @@ def find_programs():
 
 
 class Server:
-    """Started by :meth:`start`; its files go with :meth:`remove`."""
+    """Started by :meth:`start`; its files go with :meth:`close`."""
 
     def __init__(self):
         self._programs = find_programs()
@@ -55,7 +55,9 @@ class Server:
     def stop(self):
         self._call("pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
 
-    def remove(self):
+    def close(self):
+        if (self._data / "postmaster.pid").exists():
+            self.stop()
         shutil.rmtree(self._folder)
 
     def _call(self, program, *arguments):

@@ -17,7 +17,7 @@ from trueup.studies.optuna_storage.address import Address, parse_address
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection, Engine, Table
 
 Result = TypeVar("Result")
 
@@ -26,6 +26,8 @@ CONNECT_SECONDS = 10
 
 _LOCK_SECONDS = 60.0  # [s] that a writer of an SQLite file waits for the others
 _LONGEST_PAUSE = 1.0  # [s] between two attempts to reach a storage
+
+_ATTEMPTS_TO_CREATE = 10
 
 #: Columns that are written, by table; further ones have to take NULL or a default.
 _COLUMNS = {
@@ -255,6 +257,7 @@ def quiet_optuna() -> Iterator[None]:
 def _connect(address: Address, create: bool) -> "RDBStorage":
     import sqlalchemy
     from optuna.storages import RDBStorage
+    from sqlalchemy.exc import SQLAlchemyError
 
     arguments: dict[str, Any] = {}
     if address.backend == "sqlite":
@@ -263,16 +266,42 @@ def _connect(address: Address, create: bool) -> "RDBStorage":
         # A server that vanished without a word is given up after half a minute.
         arguments = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 30_000}
     if not create:
-        probe = sqlalchemy.create_engine(address.url, connect_args=arguments)
+        engine = sqlalchemy.create_engine(address.url, connect_args=arguments)
         try:
-            if not sqlalchemy.inspect(probe).has_table("trials"):
+            if not _is_complete(engine):
                 raise StorageError(f"{address.shown} holds no study of Optuna")
         finally:
-            probe.dispose()
-    with quiet_optuna():
-        # Optuna reads braces as a template.
-        url = address.url.replace("{", "{{").replace("}", "}}")
-        return RDBStorage(url, engine_kwargs={"connect_args": arguments})
+            engine.dispose()
+    # Optuna reads braces as a template.
+    url = address.url.replace("{", "{{").replace("}", "}}")
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            with quiet_optuna():
+                return RDBStorage(url, engine_kwargs={"connect_args": arguments})
+        except SQLAlchemyError as error:
+            # Two processes that make the tables at once get into each other's way.
+            if attempts == _ATTEMPTS_TO_CREATE or not _is_there_already(error):
+                raise
+        time.sleep(random.uniform(0.05, 0.2))
+
+
+def _is_complete(engine: "Engine") -> bool:
+    """Whether a storage was made, up to the version of its tables, which Optuna notes last."""
+    import sqlalchemy
+
+    inspector = sqlalchemy.inspect(engine)
+    if not (inspector.has_table("trials") and inspector.has_table("alembic_version")):
+        return False
+    with engine.connect() as connection:
+        return connection.exec_driver_sql("SELECT 1 FROM alembic_version").first() is not None
+
+
+def _is_there_already(error: Exception) -> bool:
+    from sqlalchemy.exc import IntegrityError
+
+    return isinstance(error, IntegrityError) or "already exists" in str(error)
 
 
 def _tables(address: Address, storage: "RDBStorage") -> dict[str, "Table"]:
