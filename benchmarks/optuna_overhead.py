@@ -137,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dimension", type=int, default=10)
     parser.add_argument("--generations", type=int, default=100)
-    parser.add_argument("--optuna-trials", type=int, default=320)
+    parser.add_argument("--optuna-trials", type=int, default=160)
     options = parser.parse_args()
     problem = test_problems.rosenbrock(options.dimension).problem
     with tempfile.TemporaryDirectory() as name:
