@@ -142,6 +142,7 @@ def test_a_study_in_which_a_worker_is_killed_equals_the_local_one(tmp_path):
     assert _history(tmp_path / "there") == _history(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_the_candidate_that_ends_its_workers_is_invalid_and_no_other():
     deadly = np.minimum(X[:4], 2.0)
     deadly[2, 0] = 3.5
@@ -155,6 +156,7 @@ def test_the_candidate_that_ends_its_workers_is_invalid_and_no_other():
     np.testing.assert_array_equal(costs, expected)
 
 
+@pytest.mark.slow
 def test_a_scheduler_with_workers(tmp_path):
     alone = minimise(Curves(), LeastSquares(Curves().space))
     with _scheduler() as (address, _):

@@ -144,7 +144,13 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("how", "stop"), [("pool", "twice"), ("pool", "kill"), ("dask", "once"), ("dask", "kill")]
+    ("how", "stop"),
+    [
+        ("pool", "twice"),
+        ("pool", "kill"),
+        ("dask", "once"),
+        pytest.param("dask", "kill", marks=pytest.mark.slow),
+    ],
 )
 def test_no_worker_outlives_the_study(tmp_path, how, stop):
     # a group of its own: Ctrl-C of a terminal reaches every process of it

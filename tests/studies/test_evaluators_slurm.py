@@ -45,6 +45,7 @@ def _run(environment, folder, *options):
     )
 
 
+@pytest.mark.slow
 def test_a_study_runs_on_jobs_and_ends_them(slurm, tmp_path):
     environment, jobs = slurm
     done = _run(environment, tmp_path, "--jobs", "1", "--generations", "3")
