@@ -287,6 +287,7 @@ def modules_after(statement: str) -> set[str]:
         "from trueup.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass",
         "from trueup.cli import main\ntry:\n    main(['identify', '--help'])\n"
         "except SystemExit:\n    pass",
+        "from trueup.cli import main\nmain(['study', 'run', '--help'])",
     ],
 )
 def test_importing_and_asking_for_help_loads_nothing_heavy(statement):

@@ -114,6 +114,14 @@ def test_a_file_must_not_hide_a_module(command, tmp_path):
     assert (code, "rename" in answer["message"]) == (2, True)
 
 
+def test_a_file_in_the_working_folder_is_no_other_module(command, own, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sys.path.insert(0, "")  # as python -m does
+    for _ in range(2):
+        code, _ = command("study", "run", "own_problems.py:problem", "--dry-run")
+        assert code == 0
+
+
 def test_a_run_is_resumed_only_as_what_it_is(command, own, tmp_path):
     run = tmp_path / "run"
     search = ("study", "run", f"{own}:problem", "--method", "cmaes", "-o", run)

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from headless_chromium import Chromium, find_chromium
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,3 +184,28 @@ def test_a_study_in_progress_is_read(tmp_path):
     assert [row["value"] for row in record.parameters] == [3.0, 4.0]
     assert record.failures() == [("bad", 1)]
     assert "not finished" in study_report(record).html()
+
+
+@pytest.mark.slow
+def test_the_page_works_on_a_dark_phone(tmp_path):
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no chromium on the PATH: install it to test pages in a browser")
+    rng = np.random.default_rng(2)
+    history = history_of([8] * 40, rng.random((320, 2)) * [1.0, 1e-6], p=13)
+    record = record_of(history, front=history.costs[:3])
+    page = study_report(record).save(tmp_path / "report.html")
+    with Chromium(executable) as browser:
+        browser.window(375, 800, dark=True, phone=True)
+        browser.open(page)
+        browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        height = browser.evaluate("document.documentElement.scrollHeight")
+        for top in range(0, int(height), 700):
+            browser.evaluate(f"window.scrollTo({{top: {top}, behavior: 'instant'}})")
+            time.sleep(0.03)
+        browser.wait_for(
+            "document.querySelectorAll('.canvas.drawn').length"
+            " === document.querySelectorAll('.canvas').length"
+        )
+        assert browser.complaints() == []
+        assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -98,6 +98,8 @@ def advice(solution: Solution) -> str:
             "Run it with another --seed: a minimum that several seeds find is hardly a local one. "
             "Look at parameters on a bound."
         )
+    if solution.status is Status.ITERATION_LIMIT:
+        return Status.EVALUATION_LIMIT.advice
     return solution.status.advice
 
 

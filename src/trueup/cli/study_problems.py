@@ -121,9 +121,10 @@ def _module(path: Path) -> ModuleType:
             f"{path.name} cannot be imported: its name has to be letters, digits and '_' only"
         )
     loaded = sys.modules.get(name)
-    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+    if loaded is not None and _is_at(getattr(loaded, "__file__", None), path):
         return loaded
-    if loaded is not None or importlib.util.find_spec(name) is not None:
+    found = None if loaded is not None else importlib.util.find_spec(name)
+    if loaded is not None or (found is not None and not _is_at(found.origin, path)):
         raise ExperimentError(
             f"{path.name} has the name of the module {name!r}, which exists already: rename the "
             "file"
@@ -137,3 +138,7 @@ def _module(path: Path) -> ModuleType:
         raise ExperimentError(f"{error.filename} line {error.lineno}: {error.msg}") from error
     except ImportError as error:
         raise ExperimentError(f"{path} cannot be imported: {error}") from error
+
+
+def _is_at(origin: str | None, path: Path) -> bool:
+    return origin is not None and Path(origin).resolve() == path

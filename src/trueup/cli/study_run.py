@@ -92,7 +92,9 @@ def run_study_command(command: StudyRun, output: Output) -> int:
     if command.dry_run:
         return _dry_run(setup, target, output)
     # whatever is wrong with the options is said before a folder is made
-    _search(setup), evaluator_of(command), trackers_of(command, setup.name)
+    _search(setup)
+    evaluator_of(command)
+    trackers_of(command, setup.name)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(setup, directory, command, output, resume=False)
 
