@@ -9,6 +9,7 @@ from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, Status, VectorisedCosts, minimise, test_problems
 from trueup.fitting._cma_restarts import FinishedRun, next_run
 from trueup.fitting._cma_stop_reasons import _REASONS, describe_stop
+from trueup.fitting._contenders import Contenders
 from trueup.parameters import Parameter, ParameterDict, Space
 
 
@@ -238,6 +239,28 @@ def test_noise_is_met_by_averaging_and_quiet_costs_are_not_averaged():
     assert loud.history[-1]["repeats"] == 10
     assert 0.4 < loud._noise.variance < 2.5
     assert loud.history[-1]["step"] > 0.5  # noise does not make it converge
+    assert loud.history[30]["cost"] > -2.0  # the least of all draws is below -3
+    assert min(record["generation_best"] for record in loud.history[:30]) < -1.8
+
+
+def test_a_challenger_is_judged_by_fresh_evaluations():
+    contenders = Contenders()
+    old, new = np.zeros(2), np.ones(2)
+    contenders.propose(old, expected=-9.0)
+    incumbent = contenders.incumbent
+    assert incumbent is not None and incumbent.cost == -9.0
+    incumbent.take(np.array([1.0, 1.2, 0.8]))
+    assert incumbent.cost == pytest.approx(1.0)
+    for costs, is_better in (([1.5, 1.6, 1.7], False), ([0.5, 0.4, 0.45], True)):
+        contenders.propose(new, expected=-9.0)
+        assert len(contenders.to_evaluate()) == 2
+        for cost in costs:
+            contenders.settle(0.1)
+            assert contenders.challenger is not None
+            contenders.challenger.take(np.array([cost]))
+        contenders.settle(0.1)
+        assert contenders.challenger is None and contenders.incumbent is not None
+        assert np.array_equal(contenders.incumbent.x, new if is_better else old)
 
 
 def test_a_noisy_search_ends_with_the_mean_and_the_best_judged_anew():

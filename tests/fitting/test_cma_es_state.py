@@ -55,6 +55,7 @@ _CASES = {
     "ipop": (3, {"restarts": "ipop", "max_restarts": 2, **_SHORT}, _rastrigin, 400),
     "bipop": (2, {"restarts": "bipop", "max_restarts": 2, **_SHORT}, _rastrigin, 900),
     "failing": (4, {}, _failing, 60),
+    "never valid": (3, {}, lambda X, generation: np.full(len(X), np.nan), 90),
     "noisy": (4, {"noisy": True}, _noisy, 60),
     "noisy, to its end": (2, {"noisy": True, "options": {"maxiter": 20}}, _noisy, 100),
 }
