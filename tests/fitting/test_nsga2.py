@@ -181,3 +181,35 @@ def test_any_size_of_a_population(population):
         assert X.shape == (population, 3)
         search.tell(X, toy.problem.costs(X), {})
     assert search.done() is Status.ITERATION_LIMIT
+
+
+def test_near_a_bound_the_distribution_is_cut_and_not_clipped():
+    random = np.random.default_rng(4)
+    mothers, fathers = np.full((20_000, 1), 0.01), np.full((20_000, 1), 0.05)
+    children = np.vstack(simulated_binary_crossover(mothers, fathers, random, 1.0, 2.0))
+    moved = polynomial_mutation(children, np.ones(children.shape, bool), random, 2.0)
+    assert (children == 0).mean() < 1e-3 and (children < 0.003).mean() > 0.01
+    assert (moved == 0).mean() < 1e-3
+
+
+def test_a_restored_search_ends_where_the_whole_one_does():
+    toy = test_problems.zdt1(2)
+    settings = NSGA2Settings(population=20, patience=4, tolerance=0.02)
+    whole = NSGA2(toy.space, settings)
+    fitting.minimise(toy.problem, whole)
+    search = NSGA2(toy.space, settings)
+    while search.done() is None:
+        search = NSGA2.from_state(search.state(), toy.space)
+        X = search.ask()
+        search.tell(X, search.evaluate(toy.problem, X, {}), {})
+    assert whole.generation > 8
+    assert (search.generation, search.message) == (whole.generation, whole.message)
+
+
+def test_another_seed_varies_the_same_population_in_another_way():
+    toy = test_problems.zdt1(3)
+    one, two = (NSGA2(toy.space, NSGA2Settings(population=12), seed) for seed in (1, 2))
+    X = one.ask()
+    for search in (one, two):
+        search.tell(X, toy.problem.costs(X), {})
+    assert not np.array_equal(one.ask(), two.ask())
