@@ -6,6 +6,7 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.actuators import record
+    from trueup.actuators._isaac_lab_export import isaac_lab_snippet
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators._process import ProcessedLog, process, resample_log
     from trueup.actuators.bench import Bench, Pendulum, TabulatedBench, bench_of
@@ -78,6 +79,7 @@ _EXPORTS = {
     "chirp": "trueup.actuators.designed_trajectories",
     "find_servo": "trueup.actuators.catalogue",
     "friction_model": "trueup.actuators.friction_models",
+    "isaac_lab_snippet": "trueup.actuators._isaac_lab_export",
     "jitter": "trueup.actuators._jitter",
     "jitter_figure": "trueup.actuators._jitter",
     "load_catalogue": "trueup.actuators.catalogue",
@@ -132,6 +134,7 @@ __all__ = [
     "chirp",
     "find_servo",
     "friction_model",
+    "isaac_lab_snippet",
     "jitter",
     "jitter_figure",
     "load_catalogue",
