@@ -1,0 +1,40 @@
+"""Identified servos in the real mjlab and the real classes of Isaac Lab, on a CPU.
+
+The first run makes a virtual environment (see ``environment.py``). Run::
+
+    python benchmarks/simulator_contracts/run.py [mjlab] [isaac_lab] [tests]
+
+``tests`` runs the project's tests of the torch code there.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from environment import simulator_python
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TESTS = ("test_mjlab_torch_laws.py", "test_mjlab_actuator.py", "test_mjlab_missing.py")
+CHECKS = {
+    "mjlab": [str(HERE / "check_mjlab.py")],
+    "isaac_lab": [str(HERE / "check_isaac_lab.py")],
+    "tests": [
+        "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider",
+        *(str(ROOT / "tests" / "actuators" / name) for name in TESTS),
+    ],
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run the checks that are named, or all."""
+    python = simulator_python()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    for name in sys.argv[1:] or CHECKS:
+        print(f"== {name}", flush=True)
+        subprocess.run([str(python), *CHECKS[name]], check=True, env=environment)
+
+
+if __name__ == "__main__":
+    main()
