@@ -79,6 +79,11 @@ def test_statistics_are_those_of_a_plain_loop(sizes, limit, data):
         assert (costs[row] if row >= 0 else np.inf) == lowest
 
 
+def test_of_equal_costs_the_first_is_the_best():
+    found = statistics.best_so_far(np.array([np.nan, 2.0, 2.0, 1.0, 1.0]))
+    assert found.tolist() == [-1, 1, 1, 3, 3]
+
+
 def test_sorted_costs_have_the_best_first_and_the_invalid_last():
     costs = np.array([3.0, 1.0, np.nan, 2.0, 9.0, 8.0])
     groups = statistics.groups_of(np.array([0, 0, 0, 0, 1, 1]))

@@ -1,5 +1,6 @@
 """Trackers: what they are told, what they write, and that none of them ever stops a run."""
 
+import io
 import json
 import os
 import struct
@@ -258,8 +259,13 @@ def test_wandb_without_an_account_is_left_out_and_asks_nothing(tmp_path, monkeyp
         seen.append(sys.stdin.isatty())
         raise wandb.errors.UsageError("No API key configured.")
 
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
     monkeypatch.setattr(wandb, "init", refuse)
-    stdin = sys.stdin
+    stdin = Terminal()
+    monkeypatch.setattr(sys, "stdin", stdin)
     with pytest.warns(TrueupWarning, match="Weights & Biases failed.*No API key"):
         _run(tmp_path / "run", [wandb_tracker.WandbTracker()])
     assert seen == [False]
