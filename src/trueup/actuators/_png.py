@@ -1,0 +1,55 @@
+"""PNG files by matplotlib, drawn without a screen."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trueup.errors import MissingExtraError, ReportError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_RESOLUTION = 120  # dots an inch
+
+
+def new_figure(size: tuple[float, float]) -> "Figure":
+    """An empty figure of a size [inches] that needs no window system.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("drawing PNG files", "plots", "matplotlib") from error
+    figure = Figure(figsize=size, layout="constrained", dpi=_RESOLUTION)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_png(figure: "Figure", path: Path) -> None:
+    """Write a figure; folders on the way are created, and the file is never half written.
+
+    Raises:
+        ReportError: the file cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(partial, format="png")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ReportError(
+            f"cannot write the picture '{path}': {error.strerror or error}. Choose another path or "
+            "free the folder"
+        ) from error
+
+
+def numbered_paths(path: str | os.PathLike[str], count: int) -> list[Path]:
+    """The path of one file, or of several: ``plot.png``, ``plot-2.png``, ..."""
+    path = Path(path)
+    if path.suffix.lower() != ".png":
+        path = path.with_name(path.name + ".png")
+    return [path, *(path.with_name(f"{path.stem}-{n}{path.suffix}") for n in range(2, count + 1))]
