@@ -60,6 +60,11 @@ CURRENT_FIELDS = frozenset(
         "ten_velocity",
         "actuator_length",
         "actuator_velocity",
+        "M",
+        "qLD",
+        "qLDiagInv",
+        "qfrc_bias",
+        "qfrc_passive",
     )
 )
 """Derived fields that every step computes anew before it calls the law."""
