@@ -102,14 +102,11 @@ class ModelComparison:
             "logs": [
                 {
                     "name": log.name,
-                    "kp": log.kp,
-                    "mass": log.mass,
-                    "length": log.length,
-                    "trajectory": log.trajectory,
+                    **{by: getattr(log, by) for by in GROUPED_BY},
                     "held_out": bool(held),
                 }
                 for log, held in zip(self.logs, self.is_held_out, strict=True)
-            ],  # fmt: skip
+            ],
             "trivial": {name: _part_means(e, self.is_held_out) for name, e in self.trivial.items()},
             "models": [self._model_dict(row, m) for row, m in enumerate(self.models)],
         }

@@ -114,8 +114,8 @@ def _errors(
     speed = tuple(values[0] for values in motion.speed)
     duty = tuple(values[0] for values in motion.duty)
     torque = tuple(
-        simulated_torque(model, log, *state, vin)
-        for log, *state in zip(logs, position, speed, duty, strict=True)
+        simulated_torque(model, log, angle, rate, share, vin)
+        for log, angle, rate, share in zip(logs, position, speed, duty, strict=True)
     )
     bridge = model.servo.law != "torque_pd"
     shown_duty = tuple(
