@@ -176,17 +176,22 @@ class NSGA2(CostSearch):
         return np.vstack([self.space.start, points]) if with_start else points
 
     def _selected(self, random: np.random.Generator) -> np.ndarray:
-        """Winners of tournaments of two, an even number; each member takes part about twice."""
+        """Winners of tournaments of two, an even number; each member takes part about twice.
+
+        A member that dominates the other wins, otherwise the one with more room. Judging by rank
+        first, as the paper does, more often loses a narrow piece of a front in the beginning.
+        """
         size = len(self._members)
         winners = 2 * ((self.settings.population + 1) // 2)
         rounds = -(-2 * winners // size)
         entrants = np.concatenate([random.permutation(size) for _ in range(rounds)])
         first, second = entrants[: 2 * winners].reshape(2, winners)
-        ranks = domination_ranks(self._costs, self._valid)
-        room = crowding_distances(self._costs, ranks)
-        better = (ranks[second] < ranks[first]) | (
-            (ranks[second] == ranks[first]) & (room[second] > room[first])
-        )
+        costs, valid = self._costs, self._valid
+        room = crowding_distances(costs, domination_ranks(costs, valid))
+        above = dominates(costs, costs) & valid[:, None] & valid
+        above |= valid[:, None] & ~valid
+        better = room[second] > room[first]
+        better = above[second, first] | (better & ~above[first, second])
         return np.where(better, second, first)
 
     # --- survival ------------------------------------------------------------------------------
