@@ -29,6 +29,7 @@ from trueup.cli.study_search import (
     SEARCH_KEYS,
     WITHOUT_END,
     budget_of,
+    check_execution,
     evaluator_of,
     execution_record,
     resolved_method,
@@ -93,26 +94,37 @@ def run_study_command(command: StudyRun, output: Output) -> int:
         return _dry_run(setup, target, output)
     # whatever is wrong with the options is said before a folder is made
     _search(setup)
-    evaluator_of(command)
-    trackers_of(command, setup.name)
+    check_execution(command)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(setup, directory, command, output, resume=False)
 
 
-def resume_study(directory: RunDirectory, command: StudyResume | StudyRun, output: Output) -> int:
-    """Continue the study in a run directory; returns the exit code."""
+def problem_of_run(directory: RunDirectory, folder: Path | None = None) -> NamedProblem:
+    """The problem that a study was started with, with the start values that it had.
+
+    Raises:
+      RunDirectoryError: the file of the problem is gone or has changed.
+    """
     record = read_experiment(directory)
-    named = _named_again(directory, record["problem"], getattr(command, "folder", None))
-    start = np.array([row["start"] for row in record["parameters"].values()], float)
+    named = _named_again(directory, record["problem"], folder)
     if tuple(record["parameters"]) != named.problem.space.names:
         raise RunDirectoryError(
             f"the problem of {directory.path} has other parameters by now: it had "
             f"{listing(record['parameters'])}, it has {listing(named.problem.space.names)}"
         )
+    start = np.array([row["start"] for row in record["parameters"].values()], float)
+    named.problem.space = dataclasses.replace(named.problem.space, start=start)
+    return named
+
+
+def resume_study(directory: RunDirectory, command: StudyResume | StudyRun, output: Output) -> int:
+    """Continue the study in a run directory; returns the exit code."""
+    record = read_experiment(directory)
+    named = problem_of_run(directory, getattr(command, "folder", None))
     command = with_former_execution(command, record.get("execution") or {})
     setup = _Setup(
         named=named,
-        space=dataclasses.replace(named.problem.space, start=start),
+        space=named.problem.space,
         settings=record["search"],
         budget=budget_of(command, record.get("budget")),
         notes=list(record.get("notes") or ()),
@@ -133,7 +145,7 @@ def _go(
     verbose = not (options.quiet or output.json)
     experiment = {**_experiment(setup, directory), "execution": execution_record(options)}
     origin = provenance.collect(setup.settings["seed"], setup.inputs, experiment)
-    evaluator = evaluator_of(options)
+    evaluator = evaluator_of(options, directory)
     if options.scheduler is not None:
         send_by_value(setup.named)
     trackers = trackers_of(options, setup.name)

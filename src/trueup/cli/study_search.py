@@ -10,7 +10,7 @@ from trueup.errors import FitError, listing
 from trueup.fitting import Problem, parse_cma_options
 from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.parameters import Space
-from trueup.studies import Budget
+from trueup.studies import Budget, RunDirectory
 
 WITHOUT_END = ("nsgaii", "random", "sobol")
 """Methods that never converge: a budget that is used up is their end."""
@@ -18,7 +18,7 @@ WITHOUT_END = ("nsgaii", "random", "sobol")
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 
-_EXECUTION = ("workers", "scheduler", "storage", "load_study", "wandb", "tensorboard")
+_EXECUTION = ("workers", "scheduler", "storage", "share", "load_study", "wandb", "tensorboard")
 
 Options = TypeVar("Options", bound=ExecutionOptions)
 
@@ -52,31 +52,50 @@ def with_former_execution(options: Options, former: dict[str, Any]) -> Options:
     return dataclasses.replace(options, **changes)
 
 
-def evaluator_of(options: ExecutionOptions) -> Any:
-    """Where candidates are evaluated."""
+def check_execution(options: ExecutionOptions) -> None:
+    """Raise where the options of evaluators and trackers do not fit together or cannot be had.
+
+    Raises:
+      FitError: two kinds of evaluators, or a study to load from no storage.
+      StorageError: the storage cannot be reached.
+      MissingExtraError: a package that an option needs is not installed.
+    """
+    if options.share and (options.workers is not None or options.scheduler is not None):
+        raise FitError(
+            "--share evaluates in this process and in those that join it, --workers and "
+            "--scheduler elsewhere: give one of them"
+        )
+    if options.load_study and not (options.storage or options.share):
+        raise FitError("--load-study names a study of a storage: give the --storage too")
+    if options.storage:
+        from trueup.studies.optuna_storage.database import Database
+
+        Database.open(options.storage, create=True).close()
+    evaluator_of(options)
+
+
+def evaluator_of(options: ExecutionOptions, directory: RunDirectory | None = None) -> Any:
+    """Where candidates are evaluated; a shared study needs its run directory."""
+    if options.share and directory is not None:
+        from trueup.studies.optuna_storage import SharedStorage
+
+        load = options.load_study
+        return SharedStorage(directory, options.storage, load, load=load is not None)
     from trueup.studies.evaluators._make import make_evaluator
 
     return make_evaluator(1 if options.workers is None else options.workers, options.scheduler)
 
 
 def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
-    """Who is told.
-
-    Raises:
-      StorageError: the storage cannot be reached.
-    """
+    """Who is told."""
     trackers: list[Any] = []
     load_study = options.load_study
-    if options.storage:
+    if options.storage and not options.share:  # a shared study is in its storage already
         from trueup.studies.optuna_storage import OptunaMirror
-        from trueup.studies.optuna_storage.database import Database
 
-        Database.open(options.storage, create=True).close()
         trackers.append(
             OptunaMirror(options.storage, load_study or name, load=load_study is not None)
         )
-    elif load_study:
-        raise FitError("--load-study names a study of a storage: give the --storage too")
     if options.wandb:
         from trueup.studies.trackers import WandbTracker
 

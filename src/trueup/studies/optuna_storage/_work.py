@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -53,7 +52,7 @@ def work(
     try:
         study = _wait_for_study(database, study_name, patience)
         trials = SharedTrials(database, study, problem.space, patience)
-        name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        name = f"worker-{os.getpid()}-{secrets.token_hex(4)}"  # no host name leaves the machine
         return _Worker(problem, trials, name, study_name, batch_size, on_answer).run()
     finally:
         database.close()
