@@ -68,7 +68,7 @@ def of_optuna(toy, population, generations, seed):
     for _ in range(population * generations):
         trial = study.ask(box)
         X = np.array([[trial.params[name] for name in toy.space.names]])
-        study.tell(trial, toy.problem.costs(X)[0])
+        study.tell(trial, toy.problem.costs(X)[0].tolist())
     return np.array([trial.values for trial in study.best_trials])
 
 
