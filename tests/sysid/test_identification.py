@@ -168,7 +168,8 @@ def test_cma_es_looks_through_the_box_and_is_polished(tmp_path):
     local = run(tmp_path, experiment(tmp_path, 1, name="local"))
     search = {"method": "cmaes", "population": 20, "max_evaluations": 300}
     content = experiment(tmp_path, 1, name="global", search=search)
-    content["parameters"]["stiffness"]["start"] = 990.0
+    content["parameters"]["stiffness"] |= {"start": 990.0, "deviation": 300.0}
+    content["parameters"]["damping"]["scale"] = "logit"
     found = run(tmp_path, content)
     assert found.solution.success
     assert found.solution.cost == pytest.approx(local.solution.cost, rel=1e-6)

@@ -120,8 +120,11 @@ class ParameterPart(_Part):
     """Start value; the model's own where absent and there is a target."""
     bounds: tuple[Number, Number] | None = None
     """Lower and upper bound."""
-    scale: Literal["linear", "log"] = "linear"
-    """Whether the logarithm is searched."""
+    scale: Literal["linear", "log", "logit"] = "linear"
+    """Whether the logarithm is searched, or the logit of the place between the bounds."""
+    deviation: float | None = Field(default=None, gt=0)
+    """First standard deviation of CMA-ES in the coordinate that is searched; a fifth of the range
+    where absent."""
     prior: PriorPart | None = None
     """Gaussian belief."""
     frozen: bool = False
@@ -140,7 +143,7 @@ class ParameterPart(_Part):
         if self.target is not None and self.inertia is not None:
             raise ValueError("give target or inertia, not both")
         if self.inertia is not None:
-            ignored = {"start", "bounds", "scale", "prior", "each"} & self.model_fields_set
+            ignored = {"start", "bounds", "scale", "deviation", "prior", "each"} & self.model_fields_set
             if ignored:
                 raise ValueError(
                     f"{', '.join(sorted(ignored))} cannot be given with inertia: start and bounds "

@@ -89,6 +89,7 @@ def _parameter(
         frozen=part.frozen,
         target=target,
         scale=part.scale,
+        deviation=part.deviation,
         prior=Prior(part.prior.mean, part.prior.sd) if part.prior else None,
         tied_to=part.tied_to,
         unit=part.unit,
