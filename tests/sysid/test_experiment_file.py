@@ -53,7 +53,7 @@ def test_a_file_is_read_and_written_out_completely(tmp_path):
         ("bounds: [0.001, 1], scale: log", "bound: [0, 1]", 12, ["Did you mean 'bounds'"]),
         ("bounds: [0.001, 1], scale: log", "scale: log", 12, ["bounds are missing"]),
         ("bounds: [0.001, 1]", "bounds: [0.001]", 12, ["bounds"]),
-        ("scale: log", "scale: cubic", 12, ["'linear' or 'log'", "'cubic'"]),
+        ("scale: log", "scale: cubic", 12, ["'linear', 'log' or 'logit'", "'cubic'"]),
         ("{target: joint/elbow/armature, b", "{target: a, inertia: b, b", 12, ["not both"]),
         ("{target: joint/elbow/armature, bounds: [0.001, 1], scale: log}",
          "{inertia: link, prior: {mean: 1, sd: 1}}", 12, ["prior cannot be given with inertia"]),
