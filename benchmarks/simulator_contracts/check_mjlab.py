@@ -152,13 +152,14 @@ def check_environments(folder: str) -> None:
 def main() -> None:
     """Run all checks."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", help="motions to run, by name; all by default")
     parser.add_argument("--dt", type=float, default=0.005, help="time step [s]")
     parser.add_argument("--duration", type=float, default=2.0, help="length of a motion [s]")
     parser.add_argument("--bar", type=float, default=1e-3, help="greatest mean difference [rad]")
     arguments = parser.parse_args()
     check_signatures()
     with tempfile.TemporaryDirectory() as folder:
-        for title in CASES:
+        for title in arguments.cases or CASES:
             check_motion(title, arguments.dt, arguments.duration, arguments.bar, folder)
         check_environments(folder)
 

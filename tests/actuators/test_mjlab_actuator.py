@@ -162,7 +162,7 @@ def test_environments_are_drawn_apart_and_again_at_a_reset(mjlab, write_model):
     settings = {
         "kp_scale_range": (0.8, 1.2),
         "friction_scale_range": (0.5, 2.0),
-        "vin_range": (6.0, 8.0),
+        "vin_range": (6, 8),
     }
     scene = pendulums(mjlab, path, num_envs=4, **settings)
     actuator = scene.actuators[0]

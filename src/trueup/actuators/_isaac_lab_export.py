@@ -92,7 +92,7 @@ def isaac_lab_snippet(
         raise FitError(f"the time step of a simulation is positive [s], got {timestep}")
     described = "the standard trajectories, a pendulum of a quarter of its torque"
     if logs is not None:
-        described = f"{len(logs)} logs"
+        described = f"{len(logs)} logs, each with its own gain and voltage"
     choices = nearest_actuators(model, logs, kp=kp, vin=vin, timestep=timestep)
     return _text(model, choices, described, timestep, kp, vin)
 

@@ -27,9 +27,9 @@ class Battery:
         self.voltage_range = voltage_range
         self.resistance_range = resistance_range
         self.voltage_floor = voltage_floor
-        self.open_voltage = torch.full((num_envs, 1), voltage_range[0], device=device)
+        self.open_voltage = torch.full((num_envs, 1), float(voltage_range[0]), device=device)
         """Open-circuit voltage [V], (environments, 1)."""
-        self.resistance = torch.full((num_envs, 1), resistance_range[0], device=device)
+        self.resistance = torch.full((num_envs, 1), float(resistance_range[0]), device=device)
         """Resistance [ohm], (environments, 1)."""
         self.current = torch.zeros((num_envs, 1), device=device)
         """Current of the last step [A], (environments, 1)."""
