@@ -101,17 +101,17 @@ def drive_backdrive(
 
     def surplus_driving(load: Array, torque: Array = torque) -> Array:
         """What is left of the motor torque [N m] while the joint turns its way."""
-        return torque - load - _budget(model, torque, -load, rate)
+        return torque - load - friction_budget(model, torque, -load, rate)
 
     def surplus_backdriving(load: Array) -> Array:
         """What is left of the load [N m] while the joint turns against the motor."""
-        return load - torque - _budget(model, torque, -load, rate)
+        return load - torque - friction_budget(model, torque, -load, rate)
 
-    reach = _REACH * (top + float(_budget(model, 0.0, 0.0, rates).max()))
+    reach = _REACH * (top + float(friction_budget(model, 0.0, 0.0, rates).max()))
     shape = (rates.size, points)
     drive = _last_positive(surplus_driving, np.full(shape, -reach), np.full(shape, reach))
-    back = _first_positive(surplus_backdriving, np.zeros(shape), np.full(shape, reach))
-    no_load = _first_positive(
+    back = first_positive(surplus_backdriving, np.zeros(shape), np.full(shape, reach))
+    no_load = first_positive(
         lambda torque: surplus_driving(np.zeros_like(torque), torque),
         np.zeros((rates.size, 1)),
         np.full((rates.size, 1), reach),
@@ -125,19 +125,19 @@ def stall_torque(model: ServoModel) -> float:
     return float(torque)
 
 
-def _budget(
+def friction_budget(
     model: ServoModel, motor: Array | float, external: Array | float, speed: Array
 ) -> Array:
-    """Torque [N m] that friction can take at a speed."""
+    """Torque [N m] that friction can take at a speed [rad/s]; everything broadcasts."""
     loss, damping = model.frictions(motor, external, speed)
     return np.asarray(loss + damping * np.abs(speed))
 
 
-def _first_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
+def first_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Smallest argument from which on the function is positive; infinite where it never is.
 
-    Friction that grows with the load makes the function neither linear nor monotone, so the interval
-    is cut into cells first; the crossing within its cell is then found by halving.
+    Friction that grows with the load makes the function neither linear nor monotone, so the
+    interval is cut into cells first; the crossing within its cell is then found by halving.
     """
     steps = np.linspace(0.0, 1.0, _CELLS + 1)
     before, found = low, np.zeros(low.shape, bool)
@@ -159,4 +159,4 @@ def _first_positive(function: Callable[[Array], Array], low: Array, high: Array)
 
 def _last_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Greatest argument up to which the function is positive; minus infinity where it never is."""
-    return -_first_positive(lambda x: function(-x), -high, -low)
+    return -first_positive(lambda x: function(-x), -high, -low)

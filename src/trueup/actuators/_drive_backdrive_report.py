@@ -167,8 +167,8 @@ def drive_backdrive_image(
 
 
 _EXPLANATION = """\
-The horizontal axis is what the motor pushes with, the vertical axis what the load pushes against it.
-Without friction both limits would be the diagonal: the stronger one wins. Friction opens a band
+The horizontal axis is what the motor pushes with, the vertical axis what the load pushes against
+it. Without friction both limits would be the diagonal: the stronger one wins. Friction opens a band
 around the diagonal. Below the band the motor drives the load, above it the load drives the motor
 back; within it friction wins: a joint at rest stays, a moving one slows down.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,26 @@ class ModelErrors:
         """Simulated less measured angle [rad] of each log."""
         pairs = zip(self.position, self.logs, strict=True)
         return [simulated - log.position for simulated, log in pairs]
+
+    def part(self, numbers: Sequence[int]) -> "ModelErrors":
+        """The same model on some of the logs, by their numbers and in their order."""
+
+        def chosen(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[i] for i in numbers)
+
+        rows = np.asarray(numbers, int)
+        return ModelErrors(
+            label=self.label,
+            model=self.model,
+            logs=chosen(self.logs),
+            position=chosen(self.position),
+            speed=chosen(self.speed),
+            duty=chosen(self.duty),
+            torque=chosen(self.torque),
+            mae=self.mae[rows],
+            rmse=self.rmse[rows],
+            speed_mae=self.speed_mae[rows],
+        )
 
     def error(self, kind: str = "mae") -> Array:
         """Error of each log ``(l,)`` [rad]: ``"mae"`` or ``"rmse"``."""
