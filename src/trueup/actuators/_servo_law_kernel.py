@@ -225,7 +225,8 @@ def _servo_step(
       constants: ``(n, N_CONSTANTS)``.
       started: whether there was a step before ``(1,)``.
       target: goal as far as the firmware has moved it [rad] ``(n,)``.
-      expected: speeds that the last step would lead to [rad/s] ``(n,)``.
+      expected: speeds that the last step would lead to, but for what acts from outside [rad/s]
+        ``(n,)``.
       goal_line, enable_line: delay lines ``(n, ...)``.
       torque_motor, torque_friction, torque_load, duty: take what they are named after ``(n,)``.
       joints: ids of the joints ``(n,)``.
@@ -268,7 +269,9 @@ def _servo_step(
             extra[i] = x[dofs[i]]
     if started[0] != 0.0:
         for i in range(n):
-            extra[i] += (velocity[i] - expected[i]) / h
+            # the acceleration from outside, until the expectation of the next step is written
+            expected[i] = (velocity[i] - expected[i]) / h
+            extra[i] += expected[i]
     for i in range(n):
         load[i] += row_product(B, i, extra)
 
@@ -335,7 +338,7 @@ def _servo_step(
         torque_friction[i] = total - torque_motor[i]
         ctrl_out[i] = torque_motor[i]
         applied_out[i] = torque_friction[i]
-        expected[i] = speed[i]
+        expected[i] = speed[i] - h * expected[i]
     started[0] = 1.0
     return 0
 

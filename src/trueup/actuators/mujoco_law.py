@@ -130,13 +130,10 @@ class ServoLaw:
             for i, model in enumerate(chosen[joint]):
                 rows[i, j] = parameter_row(model)
                 constants[i, j] = constants_row(model, gain[i], volt[i], self.offsets[joint])
-        parts = {
-            "parameters": np.array(rows.tolist()),
-            "constants": np.array(constants.tolist()),
-            "channels": np.array([command_places(self.channels, len(self.joints))]),
-        }
+        parts = {"parameters": np.array(rows.tolist()), "constants": np.array(constants.tolist())}
         if not hasattr(simulation, "nsim"):
             parts = {name: values[0] for name, values in parts.items()}
+        parts["channels"] = command_places(self.channels, len(self.joints))
         self.law.start(simulation, parts)
 
     def controls(self, **commands: Mapping[str, Any]) -> np.ndarray:
@@ -182,6 +179,7 @@ class ServoLaw:
 
     def _check(self, model: ServoModel, joint: str) -> None:
         """Raise a LawError unless the prepared model has what a servo needs."""
+        check_backlash(model, joint)
         delay = model.values.get("command_delay", 0.0)
         if delay > self.max_delay * (1.0 + 1e-12):
             raise LawError(
@@ -281,6 +279,8 @@ def servo_law(
     }
     if not models:
         raise LawError("servo_law needs a servo for one joint or more")
+    for joint, model in models.items():
+        check_backlash(model, joint)
     joints = tuple(models)
     terms = {name for model in models.values() for name, value in model.values.items() if value}
     further = [channel for channel, term in _MEASURED.items() if term in terms]
@@ -290,7 +290,9 @@ def servo_law(
     if max_delay is not None and not longest <= max_delay < math.inf:
         raise LawError(f"max_delay is {max_delay} s, less than the servos' {longest:g} s")
     longest = longest if max_delay is None else max_delay
-    steps = max(1, math.ceil(longest / prepared.option.timestep - 1e-9))
+    steps = math.ceil(longest / prepared.option.timestep - 1e-9)
+    # a law is compiled for its room: few sizes, few compilations
+    steps = max(16, 2 ** math.ceil(math.log2(steps))) if steps > 1 else 1
     law = servo_control(steps).on(
         joints=joints,
         actuators=[channels["motor"][joint] for joint in joints],
@@ -307,6 +309,16 @@ def servo_law(
     }
     prepared = prepare_spec(prepared, law, gains=defaults)
     return ServoLaw(prepared, law, models, channels, gains, volts, offset, longest)
+
+
+def check_backlash(model: ServoModel, joint: str) -> None:
+    """Raise a LawError for a servo whose motor moves apart from its joint."""
+    if model.values.get("backlash"):
+        raise LawError(
+            f"joint {joint!r}: the servo has the term 'backlash': its motor moves apart from the "
+            "joint, as a body of its own, which the law does not have; simulate it on the bench, "
+            "or take the model without it (backlash = 0)"
+        )
 
 
 def command_places(channels: Mapping[str, Any], joints: int) -> np.ndarray:
