@@ -142,3 +142,18 @@ def test_one_descent_begins_at_the_best_of_all():
     search = MultiStart(problem.space, starts=64, polished=1)
     solution = minimise(problem, search)
     np.testing.assert_allclose(solution.x, [7.3, 1.5], rtol=1e-6)
+
+
+def test_a_scan_resumed_between_its_batches_has_the_same_best(monkeypatch):
+    monkeypatch.setattr("trueup.fitting.multi_start._BATCH", 8)
+    problem = _problem()
+    whole = MultiStart(problem.space, starts=50, polished=3, seed=1)
+    minimise(problem, whole)
+    search = MultiStart(problem.space, starts=50, polished=3, seed=1)
+    while search.done() is None and search.evaluations < 2000:
+        search = MultiStart.from_state(search.state(), problem.space)
+        X = search.ask()
+        failures: dict[int, str] = {}
+        search.tell(X, search.evaluate(problem, X, failures), failures)
+    assert search.history == whole.history
+    assert (search.message, search.cost) == (whole.message, whole.cost)

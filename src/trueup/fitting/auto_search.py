@@ -14,6 +14,7 @@ from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.random_search import SobolSearch
+from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1
@@ -100,7 +101,9 @@ class AutoSearch(CostSearch):
             start = stage.x if np.isfinite(stage.cost) else self.space.start
             self._stage = CmaEs(replace(self.space, start=start.copy()), self.settings, self.seed)
         else:
-            self.status, self.message = stage.status, stage.message
+            found = np.isfinite(self.cost)
+            self.status = stage.status if found else Status.START_FAILED
+            self.message = stage.message
 
     def _learn(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
         """The stage at work learns."""
