@@ -6,9 +6,27 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.actuators import record
+    from trueup.actuators._compare import ComparedModel, ModelComparison, compare
+    from trueup.actuators._compare_report import comparison_image, comparison_report
+    from trueup.actuators._drive_backdrive import DriveBackdrive, drive_backdrive, stall_torque
+    from trueup.actuators._drive_backdrive_report import (
+        drive_backdrive_image,
+        drive_backdrive_report,
+    )
+    from trueup.actuators._friction_curves import FrictionCurves, friction_curves
+    from trueup.actuators._information_criteria import (
+        InformationCriteria,
+        effective_samples,
+        information_criteria,
+    )
     from trueup.actuators._isaac_lab_export import isaac_lab_snippet
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
+    from trueup.actuators._model_errors import ModelErrors, model_errors
+    from trueup.actuators._overlay_image import overlay_images
+    from trueup.actuators._overlay_report import overlay_report
+    from trueup.actuators._parameter_files import load_models
     from trueup.actuators._process import ProcessedLog, process, resample_log
+    from trueup.actuators._servo_report import servo_report
     from trueup.actuators.bench import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.catalogue import find_servo, load_catalogue, register, servos
     from trueup.actuators.designed_trajectories import (
@@ -53,11 +71,17 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "Bench": "trueup.actuators.bench",
     "BenchSimulator": "trueup.actuators.simulator",
+    "ComparedModel": "trueup.actuators._compare",
+    "DriveBackdrive": "trueup.actuators._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.extended_terms",
     "FRICTION_MODELS": "trueup.actuators.friction_models",
+    "FrictionCurves": "trueup.actuators._friction_curves",
     "FrictionModel": "trueup.actuators.friction_models",
+    "InformationCriteria": "trueup.actuators._information_criteria",
     "IntervalStatistics": "trueup.actuators._jitter",
     "Jitter": "trueup.actuators._jitter",
+    "ModelComparison": "trueup.actuators._compare",
+    "ModelErrors": "trueup.actuators._model_errors",
     "ModelParameter": "trueup.actuators.model_parameter",
     "MotionLimits": "trueup.actuators.trajectories",
     "Objective": "trueup.actuators.objective",
@@ -77,17 +101,30 @@ _EXPORTS = {
     "bench_of": "trueup.actuators.bench",
     "check_trajectory": "trueup.actuators.trajectories",
     "chirp": "trueup.actuators.designed_trajectories",
+    "compare": "trueup.actuators._compare",
+    "comparison_image": "trueup.actuators._compare_report",
+    "comparison_report": "trueup.actuators._compare_report",
+    "drive_backdrive": "trueup.actuators._drive_backdrive",
+    "drive_backdrive_image": "trueup.actuators._drive_backdrive_report",
+    "drive_backdrive_report": "trueup.actuators._drive_backdrive_report",
+    "effective_samples": "trueup.actuators._information_criteria",
     "find_servo": "trueup.actuators.catalogue",
+    "friction_curves": "trueup.actuators._friction_curves",
     "friction_model": "trueup.actuators.friction_models",
+    "information_criteria": "trueup.actuators._information_criteria",
     "isaac_lab_snippet": "trueup.actuators._isaac_lab_export",
     "jitter": "trueup.actuators._jitter",
     "jitter_figure": "trueup.actuators._jitter",
     "load_catalogue": "trueup.actuators.catalogue",
     "load_model": "trueup.actuators.parameter_file",
+    "load_models": "trueup.actuators._parameter_files",
+    "model_errors": "trueup.actuators._model_errors",
     "model_from_dict": "trueup.actuators.parameter_file",
     "model_to_dict": "trueup.actuators.parameter_file",
     "motor_torque": "trueup.actuators.servo_laws",
     "multisine": "trueup.actuators.designed_trajectories",
+    "overlay_images": "trueup.actuators._overlay_image",
+    "overlay_report": "trueup.actuators._overlay_report",
     "process": "trueup.actuators._process",
     "published_models": "trueup.actuators.parameter_file",
     "read_log": "trueup.actuators.log_files",
@@ -97,10 +134,12 @@ _EXPORTS = {
     "releases": "trueup.actuators.designed_trajectories",
     "resample_log": "trueup.actuators._process",
     "save_model": "trueup.actuators.parameter_file",
+    "servo_report": "trueup.actuators._servo_report",
     "servos": "trueup.actuators.catalogue",
     "slow_ramp": "trueup.actuators.designed_trajectories",
     "split_logs": "trueup.actuators.log_splits",
     "staircase": "trueup.actuators.designed_trajectories",
+    "stall_torque": "trueup.actuators._drive_backdrive",
     "trajectory_named": "trueup.actuators.trajectories",
     "write_log": "trueup.actuators.log_files",
 }
@@ -113,9 +152,15 @@ __all__ = [
     "SERVO_LAWS",
     "Bench",
     "BenchSimulator",
+    "ComparedModel",
+    "DriveBackdrive",
+    "FrictionCurves",
     "FrictionModel",
+    "InformationCriteria",
     "IntervalStatistics",
     "Jitter",
+    "ModelComparison",
+    "ModelErrors",
     "ModelParameter",
     "MotionLimits",
     "Objective",
@@ -132,17 +177,30 @@ __all__ = [
     "bench_of",
     "check_trajectory",
     "chirp",
+    "compare",
+    "comparison_image",
+    "comparison_report",
+    "drive_backdrive",
+    "drive_backdrive_image",
+    "drive_backdrive_report",
+    "effective_samples",
     "find_servo",
+    "friction_curves",
     "friction_model",
+    "information_criteria",
     "isaac_lab_snippet",
     "jitter",
     "jitter_figure",
     "load_catalogue",
     "load_model",
+    "load_models",
+    "model_errors",
     "model_from_dict",
     "model_to_dict",
     "motor_torque",
     "multisine",
+    "overlay_images",
+    "overlay_report",
     "process",
     "published_models",
     "read_log",
@@ -152,10 +210,12 @@ __all__ = [
     "releases",
     "resample_log",
     "save_model",
+    "servo_report",
     "servos",
     "slow_ramp",
     "split_logs",
     "staircase",
+    "stall_torque",
     "trajectory_named",
     "write_log",
 ]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators._model_errors import ModelErrors, model_errors, trivial_errors
-from trueup.actuators.bench import Bench
-from trueup.actuators.information_criteria import (
+from trueup.actuators._information_criteria import (
     LIKELIHOODS,
     InformationCriteria,
     information_criteria,
 )
+from trueup.actuators._model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.actuators.bench import Bench
 from trueup.actuators.servo_log import Array, ServoLog
 from trueup.actuators.servo_model import ServoModel
 from trueup.errors import FitError

@@ -8,10 +8,10 @@ import numpy as np
 
 from trueup import reports
 from trueup.actuators._compare import GROUPED_BY, ComparedModel, ModelComparison, grouped
+from trueup.actuators._information_criteria import LIKELIHOODS
 from trueup.actuators._overlay_figures import error_table, worst_first
 from trueup.actuators._overlay_report import overlay_report
 from trueup.actuators._png import new_figure, numbered_paths, save_png
-from trueup.actuators.information_criteria import LIKELIHOODS
 
 _MRAD = 1e3
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from trueup import reports
 from trueup.actuators._friction_curves import friction_curves
+from trueup.actuators._information_criteria import effective_samples
 from trueup.actuators._model_errors import ModelErrors
 from trueup.actuators.bench import bench_of
-from trueup.actuators.information_criteria import effective_samples
 from trueup.actuators.servo_log import Array, ServoLog
 from trueup.actuators.servo_model import ServoModel
 from trueup.errors import RecordingError

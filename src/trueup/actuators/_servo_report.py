@@ -51,7 +51,8 @@ def servo_report(
             ``identifiability`` with ``sentences`` and ``singular_values``; ``history``: a list of
             mappings with ``evaluations``, ``cost`` and perhaps ``stage``; ``stats`` with
             ``evaluations`` and ``seconds``; ``status``, ``message``, ``advice``, ``notes``,
-            ``provenance``.
+            ``provenance``. ``assessment``: intervals, bounds and sentences of a fit as the method
+            ``to_dict`` of its assessment gives them, in place of the first five.
         path: HTML file, or folder that takes ``report.html``.
         title: heading.
         kind: objective of the fit, ``"mae"`` or ``"rmse"``.
@@ -80,7 +81,7 @@ def servo_report(
     kind = "rmse" if kind == "rmse" else "mae"
     trivial = trivial_errors(everything, kind)
     held = np.arange(len(everything)) >= len(logs)
-    known = dict(statistics or {})
+    known = with_assessment(statistics or {})
     rows = parameter_rows(model, known)
     servo = model.servo.title or model.servo.name
     page = reports.Page(
@@ -102,6 +103,32 @@ def servo_report(
         path = Path(path)
         page.save(path if path.suffix.lower() in (".html", ".htm") else path / "report.html")
     return page
+
+
+def with_assessment(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics whose ``assessment`` has been put where the sections look for it."""
+    known = dict(statistics)
+    found = known.pop("assessment", None)
+    if not found:
+        return known
+    known.setdefault("level", found["level"])
+    known.setdefault(
+        "parameters",
+        [
+            {
+                "name": name,
+                "low": low,
+                "high": high,
+                "at_bound": name in found["at_bound"],
+                "determined": name in found["determined"],
+            }
+            for name, (low, high) in found["intervals"].items()
+        ],
+    )
+    known.setdefault("covariance", {"remarks": found.get("remarks", ())})
+    advice = [entry["sentence"] for entry in found.get("advice", ())]
+    known.setdefault("identifiability", {"sentences": [*found["identifiability"], *advice]})
+    return known
 
 
 def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
