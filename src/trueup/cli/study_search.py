@@ -58,6 +58,7 @@ def check_execution(options: ExecutionOptions) -> None:
     Raises:
       FitError: two kinds of evaluators, or a study to load from no storage.
       StorageError: the storage cannot be reached.
+      EvaluationError: the scheduler cannot be reached.
       MissingExtraError: a package that an option needs is not installed.
     """
     if options.share and (options.workers is not None or options.scheduler is not None):
@@ -71,7 +72,9 @@ def check_execution(options: ExecutionOptions) -> None:
         from trueup.studies.optuna_storage.database import Database
 
         Database.open(options.storage, create=True).close()
-    evaluator_of(options)
+    evaluator = evaluator_of(options)
+    if hasattr(evaluator, "check"):
+        evaluator.check()
 
 
 def evaluator_of(options: ExecutionOptions, directory: RunDirectory | None = None) -> Any:

@@ -74,6 +74,18 @@ class DaskCluster:
         self.threads = threads
         self.patience = patience
 
+    def check(self) -> None:
+        """Connect to the scheduler that has an address, and let go of it again.
+
+        For a caller that wants to know before it makes or replaces a folder.
+
+        Raises:
+          EvaluationError: it cannot be reached.
+        """
+        if isinstance(self.scheduler, str):
+            with _quiet(), _connected(self.scheduler):
+                pass
+
     @contextlib.contextmanager
     def over(self, problem: Any) -> Iterator[Any]:
         """A problem with the answers of ``problem``, computed by the cluster.
