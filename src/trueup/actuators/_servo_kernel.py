@@ -24,8 +24,13 @@ MAX_SPEED_BAM = 100.0
 
 
 def compiled(function: Any) -> Any:
-    """The function under numba, to be copied into compiled functions that call it."""
-    return numba.njit(error_model="numpy", fastmath=False, forceinline=True)(function)
+    """The function under numba, to be copied into compiled functions that call it.
+
+    Without counted references to arrays: counting them at each call costs more than the step. So it
+    cannot make arrays, and a caller that counts has to hold those that it passes.
+    """
+    options: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+    return numba.njit(**options)(function)
 
 
 @compiled

@@ -115,6 +115,8 @@ class BenchSimulator:
         self._base = np.array(neutral_row())
         for name, value in model.values.items():
             self._base[list(columns_of(name))] = value
+        entries = [(k, column) for k, n in enumerate(self.names) for column in columns_of(n)]
+        self._sources, self._targets = np.array(entries, np.int64).reshape(-1, 2).T
 
     @property
     def log_names(self) -> tuple[str, ...]:
@@ -212,9 +214,8 @@ class BenchSimulator:
         return X
 
     def _rows(self, X: np.ndarray) -> np.ndarray:
-        rows = np.tile(self._base, (len(X), 1))
-        for k, name in enumerate(self.names):
-            rows[:, list(columns_of(name))] = X[:, k, None]
+        rows = np.repeat(self._base[None, :], len(X), axis=0)
+        rows[:, self._targets] = X[:, self._sources]
         return rows
 
     def _columns(self) -> tuple[np.ndarray, int]:
@@ -264,14 +265,19 @@ class BenchSimulator:
             np.zeros((0, 0, 0)) if recorded is None else recorded, columns,
             empty if gradient is None else gradient, empty if jacobian is None else jacobian,
         )  # fmt: skip
+        width = max(arguments[-1].shape[3], arguments[-2].shape[3])
+
+        def work() -> np.ndarray:
+            return np.zeros((7, width))
+
         threads = self.threads or _usable_cores()
         if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
-            rollouts(0, pairs, *arguments)
+            rollouts(0, pairs, *arguments, work())
             return sums, failed
         bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int)
         with ThreadPoolExecutor(threads) as pool:
             tasks = [
-                pool.submit(rollouts, a, b, *arguments)
+                pool.submit(rollouts, a, b, *arguments, work())
                 for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
             ]
             for task in tasks:
