@@ -139,21 +139,16 @@ def first_positive(function: Callable[[Array], Array], low: Array, high: Array) 
     Friction that grows with the load makes the function neither linear nor monotone, so the
     interval is cut into cells first; the crossing within its cell is then found by halving.
     """
-    steps = np.linspace(0.0, 1.0, _CELLS + 1)
-    before, found = low, np.zeros(low.shape, bool)
-    left, right = low.copy(), low.copy()
-    for step in steps:
-        at = low + step * (high - low)
-        new = (function(at) >= 0) & ~found
-        left, right = np.where(new, before, left), np.where(new, at, right)
-        found |= new
-        before = at
-        if found.all():
-            break
+    steps = np.linspace(0.0, 1.0, _CELLS + 1).reshape(-1, *[1] * low.ndim)
+    positive = function(low + steps * (high - low)) > 0
+    found = positive.any(axis=0)
+    first = positive.argmax(axis=0)
+    right = low + steps.ravel()[first] * (high - low)
+    left = low + steps.ravel()[np.maximum(first - 1, 0)] * (high - low)
     for _ in range(_HALVINGS):
         middle = 0.5 * (left + right)
-        positive = function(middle) >= 0
-        left, right = np.where(positive, left, middle), np.where(positive, middle, right)
+        enough = function(middle) > 0
+        left, right = np.where(enough, left, middle), np.where(enough, middle, right)
     return np.where(found, right, np.inf)
 
 

@@ -105,16 +105,18 @@ def sentences(limits: DriveBackdrive) -> list[str]:
     top, slowest = limits.motor[-1], limits.speeds[0]
     where = "at rest" if slowest == 0 else f"at {slowest:g} rad/s"
     forward, backward = limits.efficiencies(0)
+    no_load = limits.no_load_torque[0]
     found = [
         f"With the motor off, {where}, friction holds a load of up to "
-        f"{limits.breakaway_torque:.3g} N m; without a load the motor needs "
-        f"{limits.no_load_torque[0]:.3g} N m to turn the joint."
+        f"{limits.breakaway_torque:.3g} N m."
         if np.isfinite(limits.breakaway_torque)
-        else f"With the motor off, {where}, no load turns the joint: the gear locks itself."
+        else f"With the motor off, {where}, no load turns the joint: the gear locks itself.",
+        f"Without a load the motor turns the joint, {where}, with {no_load:.3g} N m; at "
+        f"{top:.3g} N m it moves a load of {100 * forward:.0f} % of its torque."
+        if np.isfinite(no_load)
+        else f"The motor does not turn the unloaded joint {where}: its own friction grows faster "
+        "than its torque.",
     ]
-    found.append(
-        f"At {top:.3g} N m, {where}, the motor moves a load of {100 * forward:.0f} % of its torque."
-    )
     if backward > 0:
         found.append(
             f"To push the motor back against {top:.3g} N m, {where}, a load of "
@@ -125,8 +127,7 @@ def sentences(limits: DriveBackdrive) -> list[str]:
         found.append(f"No load pushes the motor back against {top:.3g} N m: the gear locks itself.")
     if limits.speeds.size > 1:
         held = limits.backdrive[:, -1] - limits.drive[:, -1]
-        change = held[-1] / held[0]
-        if np.isfinite(change):
+        if np.isfinite(held[[0, -1]]).all():
             found.append(
                 f"The band in which friction wins is {held[0]:.3g} N m wide {where} and "
                 f"{held[-1]:.3g} N m at {limits.speeds[-1]:g} rad/s."
