@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         drive_backdrive_image,
         drive_backdrive_report,
     )
+    from trueup.actuators._evaluate import Evaluation, evaluate
+    from trueup.actuators._fit import ServoFitInterrupted, fit
     from trueup.actuators._friction_curves import FrictionCurves, friction_curves
     from trueup.actuators._information_criteria import (
         InformationCriteria,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
         staircase,
     )
     from trueup.actuators.extended_terms import EXTENDED_TERMS
+    from trueup.actuators.fit_assessment import ServoAssessment
+    from trueup.actuators.fit_settings import FitSettings
     from trueup.actuators.friction_models import (
         FRICTION_MODELS,
         QUADRATIC_FORMS,
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
     )
     from trueup.actuators.problem import ServoProblem
     from trueup.actuators.servo import Servo
+    from trueup.actuators.servo_fit import ServoFit
     from trueup.actuators.servo_laws import SERVO_LAWS, motor_torque
     from trueup.actuators.servo_log import ServoLog
     from trueup.actuators.servo_model import ServoModel
@@ -69,6 +74,13 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "Evaluation": "trueup.actuators._evaluate",
+    "FitSettings": "trueup.actuators.fit_settings",
+    "ServoAssessment": "trueup.actuators.fit_assessment",
+    "ServoFit": "trueup.actuators.servo_fit",
+    "ServoFitInterrupted": "trueup.actuators._fit",
+    "evaluate": "trueup.actuators._evaluate",
+    "fit": "trueup.actuators._fit",
     "Bench": "trueup.actuators.bench",
     "BenchSimulator": "trueup.actuators.simulator",
     "ComparedModel": "trueup.actuators._compare",
@@ -154,6 +166,8 @@ __all__ = [
     "BenchSimulator",
     "ComparedModel",
     "DriveBackdrive",
+    "Evaluation",
+    "FitSettings",
     "FrictionCurves",
     "FrictionModel",
     "InformationCriteria",
@@ -168,6 +182,9 @@ __all__ = [
     "ProcessedLog",
     "Rollouts",
     "Servo",
+    "ServoAssessment",
+    "ServoFit",
+    "ServoFitInterrupted",
     "ServoLog",
     "ServoModel",
     "ServoProblem",
@@ -184,7 +201,9 @@ __all__ = [
     "drive_backdrive_image",
     "drive_backdrive_report",
     "effective_samples",
+    "evaluate",
     "find_servo",
+    "fit",
     "friction_curves",
     "friction_model",
     "information_criteria",

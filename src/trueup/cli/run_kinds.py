@@ -34,6 +34,9 @@ class RunKind:
 
 KINDS = {
     "study": RunKind("trueup.cli.study_run:resume_study", "trueup.cli.run_kinds:report_of_study"),
+    "servo": RunKind(
+        "trueup.cli.actuator_fit:resume_servo_fit", "trueup.cli.run_kinds:report_of_study"
+    ),
     IDENTIFICATION: RunKind(
         "trueup.cli.run_kinds:resume_identification",
         "trueup.cli.run_kinds:report_of_identification",

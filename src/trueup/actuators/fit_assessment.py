@@ -1,0 +1,148 @@
+"""How far to trust a fitted servo model: intervals, bounds, what the logs cannot determine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.experiment_advice import Advice, advise
+from trueup.actuators.problem import ServoProblem
+from trueup.actuators.servo_log import ServoLog
+from trueup.errors import FitError
+from trueup.fitting.identifiability import Identifiability, analyse
+from trueup.fitting.losses import Loss
+from trueup.fitting.problem import Failures
+from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+
+_BEND = 0.3  # bend of the loss that stands for absolute errors, in parts of the mean error
+
+
+@dataclass(frozen=True)
+class ServoAssessment:
+    """What the logs say about each fitted parameter."""
+
+    covariance: CovarianceEstimate
+    """In search coordinates: logarithms of the parameters on a log scale."""
+    intervals: np.ndarray
+    """Ends of the intervals in units of the parameters ``(p, 2)``; infinite where the logs do not
+    determine a parameter."""
+    standard_errors: np.ndarray
+    """In units of the parameters ``(p,)``; infinite likewise."""
+    at_bound: np.ndarray
+    """Which parameters ended on a bound ``(p,)`` bool."""
+    identifiability: Identifiability
+    """What can be told apart."""
+    advice: tuple[Advice, ...]
+    """What the logs do not determine, and the experiment that would."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it in words."""
+        return (
+            *self.covariance.remarks,
+            *self.identifiability.sentences,
+            *(advice.sentence for advice in self.advice),
+        )
+
+    def to_dict(self, names: Sequence[str], level: float) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "level": level,
+            "method": self.covariance.method,
+            "intervals": {
+                name: [float(low), float(high)]
+                for name, (low, high) in zip(names, self.intervals, strict=True)
+            },
+            "standard_errors": dict(zip(names, self.standard_errors.tolist(), strict=True)),
+            "at_bound": [n for n, hit in zip(names, self.at_bound, strict=True) if hit],
+            "determined": list(self.identifiability.determined),
+            "identifiability": list(self.identifiability.sentences),
+            "remarks": list(self.covariance.remarks),
+            "advice": [
+                {"parameters": list(a.parameters), "sentence": a.sentence} for a in self.advice
+            ],
+        }
+
+
+def assess(
+    problem: ServoProblem, x: np.ndarray, logs: Sequence[ServoLog], level: float = 0.95
+) -> ServoAssessment:
+    """Judge a fit from the exact derivatives at its optimum, whichever search found it.
+
+    Noise counts as autoregressive in each log. Parameters on a bound are fixed for the others.
+    Absolute errors stand as a loss that is smooth near zero: their own second derivative is the
+    density of the residuals there, which has to be smoothed to be seen.
+
+    Args:
+      problem: the problem of the training logs.
+      x: the optimum ``(p,)``.
+      logs: the training logs, for the advice.
+      level: coverage of the intervals.
+
+    Raises:
+      FitError: the simulation diverges at ``x``.
+    """
+    space = problem.space
+    slope = space.slope(x)
+    failures: Failures = {}
+    loss = _loss(problem, x)
+    fits, weights, curvatures = [], [], []
+    information = np.zeros((space.size, space.size))
+    for group, (_, values, derivatives) in zip(
+        problem.groups, problem.jacobian_blocks(x, failures), strict=True
+    ):
+        if failures:
+            raise FitError(f"there is nothing to judge: {failures[0]}")
+        shape = (len(group.times), len(group.channels))
+        information += derivatives @ derivatives.T
+        jacobian = (derivatives * slope[:, None]).T.reshape(*shape, space.size)
+        fits.append(SequenceFit(values.reshape(shape), jacobian, group.sequence, group.channels))
+        first, second = loss.weights(values)
+        weights.append(first.reshape(shape))
+        curvatures.append(second.reshape(shape))
+    at_bound = space.at_bound(x, 1e-6)
+    robust = not loss.is_linear
+    covariance = estimate_covariance(
+        fits,
+        "auto",
+        1.0 - level,
+        at_bound=at_bound if at_bound.any() else None,
+        weights=weights if robust else None,
+        slopes=curvatures if robust else None,
+        names=space.names,
+    )
+    plain = covariance.matrix * np.outer(slope, slope)
+    identifiability = analyse(
+        information,
+        x,
+        space.names,
+        space.lower,
+        space.upper,
+        plain if np.isfinite(plain).all() else None,
+        is_information=True,
+    )
+    lower, upper = space.search_bounds
+    ends = covariance.intervals(space.to_search(x), lower, upper)
+    intervals = np.array(space.unclipped(ends.T)).T
+    intervals[covariance.undetermined] = [-np.inf, np.inf]
+    return ServoAssessment(
+        covariance=covariance,
+        intervals=intervals,
+        standard_errors=np.sqrt(np.diag(plain)),
+        at_bound=at_bound,
+        identifiability=identifiability,
+        advice=advise(identifiability, covariance, space, x, intervals, logs),
+    )
+
+
+def _loss(problem: ServoProblem, x: np.ndarray) -> Loss:
+    """The loss of least squares that the objective stands for, near the optimum."""
+    objective = problem.objective
+    if objective.kind == "rmse":
+        return Loss()
+    if objective.kind == "huber":
+        width = max(w * s for w, s in zip(objective.weights, objective.widths, strict=True))
+        return Loss("huber", width)
+    residual = problem.residuals(x[None, :])[0]
+    return Loss("soft_l1", max(_BEND * float(np.abs(residual).mean()), 1e-12))

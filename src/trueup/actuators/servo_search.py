@@ -1,0 +1,311 @@
+"""The search that suits servos: a scan, robust least squares from the best, CMA-ES, polish."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.parallel_descents import DescentAnswers, ParallelDescents
+from trueup.errors import FitError
+from trueup.fitting.cma_es import CmaEs
+from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.least_squares import LeastSquaresSettings
+from trueup.fitting.problem import LARGE_COST, Failures, Problem
+from trueup.fitting.random_search import SobolSearch
+from trueup.fitting.solution import Status
+from trueup.parameters import Space
+
+STATE_VERSION = 1
+"""Version of what :meth:`ServoSearch.state` holds."""
+
+_SCALES = (0.1, 0.1, 0.03, 0.03)
+_TOLERANCES = (1e-4, 1e-4, 1e-5, 1e-6)
+_ITERATIONS = (40, 40, 40, 40)
+_POLISH = len(_SCALES) - 1
+_CMA_TOLERANCE = 1e-5  # spread of the objective, relative to it, at which CMA-ES ends
+_NARROWEST, _WIDEST = 0.005, 0.1  # first deviation of CMA-ES, in parts of a range
+_DEVIATIONS = 30.0  # standard errors of white noise in one deviation: real residuals are not white
+_IMPROVED = 2e-3  # relative improvement of a round that is worth another one
+
+
+@dataclass(frozen=True)
+class ServoSearchSettings:
+    """Settings of :class:`ServoSearch`."""
+
+    scanned: int = 256
+    """Points of the scan, the given start included."""
+    descents: int = 6
+    """Descents from the best of them, with the coarse simulator."""
+    kept: int = 3
+    """Descents that go on with the fine one."""
+    loss: str = "soft_l1"
+    """Loss of the descents: ``"soft_l1"``, which nears the absolute error, ``"huber"`` or
+    ``"linear"``."""
+    loss_scale: float | None = None
+    """Residual at which the loss bends; None: shares of the objective, ever smaller."""
+    evolve: bool = True
+    """Whether CMA-ES takes the result of the descents further, on the objective itself."""
+    rounds: int = 3
+    """Rounds of CMA-ES and polish at most; another one follows where the last one paid."""
+    evaluations_per_element: int = 100
+    """Evaluations of CMA-ES in a round, for each unknown."""
+
+    def __post_init__(self) -> None:
+        for name in ("scanned", "descents", "kept", "rounds", "evaluations_per_element"):
+            if getattr(self, name) < 1:
+                raise FitError(f"{name} of the search is {getattr(self, name)}; it is at least 1")
+
+
+class ServoSearch:
+    """Search in stages, all candidates scored by the objective of the problem.
+
+    1. ``scan``: the given start and Sobol points.
+    2. ``descents``: least squares with a robust loss and exact derivatives of the coarse simulator,
+       from the best points, side by side.
+    3. ``fine 1``, ``fine 2``: the best of them with the fine simulator and a loss that comes ever
+       nearer to the absolute error.
+    4. ``cmaes``: CMA-ES on the objective itself, which has kinks where least squares is blind.
+    5. ``polish``: least squares once more. A round of 4 and 5 that paid is followed by another.
+
+    Args:
+      space: the unknowns; bounds have to be finite.
+      settings: settings.
+      seed: seed of everything random.
+
+    Raises:
+      FitError: no free element, an infinite bound, or settings out of range.
+    """
+
+    def __init__(self, space: Space, settings: ServoSearchSettings | None = None, seed: int = 0):
+        self.space = space
+        self.settings = settings or ServoSearchSettings()
+        self.seed = seed
+        self.x, self.cost = space.start.copy(), np.inf
+        self.evaluations = 0
+        self.generation = 0
+        self.status: Status | None = None
+        self.message = ""
+        self.history: list[dict[str, Any]] = []
+        self._round = 0
+        self._before_round = np.inf
+        self._seen: list[tuple[np.ndarray, float]] = []
+        self._level = -1
+        self._scan: SobolSearch | None = SobolSearch(space, 64, self.settings.scanned, seed)
+        self._descents: ParallelDescents | None = None
+        self._cma: CmaEs | None = None
+        self._gram: np.ndarray | None = None
+
+    @property
+    def stage(self) -> str:
+        """What is at work."""
+        if self._scan is not None:
+            return "scan"
+        if self._cma is not None:
+            return "cmaes"
+        if self._level == _POLISH:
+            return "polish"
+        return "descents" if self._level == 0 else f"fine {self._level}"
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``."""
+        return self._at_work.ask()
+
+    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
+        """What the stage at work needs of a batch; of a staged problem the coarse copy too.
+
+        Raises:
+          FitError: the problem has several objectives.
+        """
+        if len(problem.objectives) > 1:
+            raise FitError("this search minimises one objective: search several with 'nsgaii'")
+        if self._descents is None:
+            return problem.costs(X, failures)[:, 0]
+        smooth = getattr(problem, "coarse", problem) if self._level == 0 else problem
+        threads = getattr(problem, "threads", 1)
+        return self._descents.evaluate(smooth, problem, X, failures, threads)
+
+    def costs_of(self, answer: Any) -> np.ndarray:
+        """Objective ``(n,)`` in an answer of :meth:`evaluate`."""
+        return answer.costs if isinstance(answer, DescentAnswers) else answer
+
+    def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
+        """Take the answer for the batch that :meth:`ask` gave."""
+        costs = np.array(self.costs_of(answer), float)
+        costs[list(failures)] = np.inf
+        costs[costs >= LARGE_COST] = np.inf
+        self.evaluations += len(X)
+        best = int(np.argmin(costs))
+        if costs[best] < self.cost:
+            self.x, self.cost = X[best].copy(), float(costs[best])
+        stage = self.stage
+        if self._scan is not None:
+            self._take_scanned(X, costs, failures)
+        elif self._descents is not None:
+            self._descents.tell(X, replace(answer, costs=costs))
+            if not self._descents.at_work:
+                self._close_descents()
+        else:
+            assert self._cma is not None
+            self._cma.tell(X, costs, failures)
+            if self._cma.done() is not None:
+                self._cma = None
+                self._descend(_POLISH, self.x[None, :])
+        self.history.append(
+            {
+                "generation": self.generation,
+                "evaluations": self.evaluations,
+                "stage": stage,
+                "cost": float(self.cost),
+                "generation_best": float(costs[best]) if np.isfinite(costs[best]) else None,
+            }
+        )
+        self.generation += 1
+
+    def done(self) -> Status | None:
+        """Why the search ended, or None."""
+        return self.status
+
+    def info(self) -> dict[str, Any]:
+        """Number of the stage: 0 scan, 1 coarse descents, 2 and 3 fine ones, 4 CMA-ES, 5 polish."""
+        stages = ("scan", "descents", "fine 1", "fine 2", "cmaes", "polish")
+        return {"stage": stages.index(self.stage), "round": self._round}
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: plain numbers and arrays."""
+        parts = {"scan": self._scan, "descents": self._descents, "cma": self._cma}
+        return {
+            "version": STATE_VERSION,
+            "settings": asdict(self.settings),
+            "seed": self.seed,
+            "x": self.x.copy(),
+            "cost": self.cost,
+            "evaluations": self.evaluations,
+            "generation": self.generation,
+            "status": self.status.value if self.status else None,
+            "message": self.message,
+            "history": [dict(record) for record in self.history],
+            "round": self._round,
+            "before_round": self._before_round,
+            "level": self._level,
+            "gram": None if self._gram is None else self._gram.copy(),
+            "seen_x": np.array([x for x, _ in self._seen]).reshape(-1, self.space.size),
+            "seen_costs": np.array([cost for _, cost in self._seen], float),
+            "cma_start": None if self._cma is None else self._cma.space.start.copy(),
+            "cma_deviation": None if self._cma is None else self._cma.space.deviation,
+            **{name: part.state() if part is not None else None for name, part in parts.items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], space: Space) -> "ServoSearch":
+        """Continue from :meth:`state`: the same history, bit for bit.
+
+        Raises:
+          FitError: the state was saved by another version of this search.
+        """
+        if state.get("version") != STATE_VERSION:
+            raise FitError(
+                f"the saved search has state version {state.get('version')}, this version of "
+                f"trueup reads {STATE_VERSION}: start the fit again (--overwrite)"
+            )
+        search = cls(space, ServoSearchSettings(**state["settings"]), int(state["seed"]))
+        search.x, search.cost = np.array(state["x"], float), float(state["cost"])
+        search.evaluations, search.generation = int(state["evaluations"]), int(state["generation"])
+        search.status = Status(state["status"]) if state["status"] else None
+        search.message = str(state["message"])
+        search.history = [dict(record) for record in state["history"]]
+        search._round, search._level = int(state["round"]), int(state["level"])
+        search._before_round = float(state["before_round"])
+        search._gram = None if state["gram"] is None else np.array(state["gram"], float)
+        points = np.array(state["seen_x"], float).reshape(-1, space.size)
+        search._seen = list(zip(points, np.array(state["seen_costs"], float).tolist(), strict=True))
+        search._scan = search._descents = search._cma = None
+        if state["scan"] is not None:
+            search._scan = SobolSearch.from_state(state["scan"], space)
+        if state["descents"] is not None:
+            search._descents = ParallelDescents.from_state(state["descents"], space)
+        if state["cma"] is not None:
+            start, deviation = (np.array(state[f"cma_{n}"], float) for n in ("start", "deviation"))
+            near = replace(space, start=start, deviation=deviation)
+            search._cma = CmaEs.from_state(state["cma"], near)
+        return search
+
+    # --- from stage to stage -----------------------------------------------------------------
+
+    @property
+    def _at_work(self) -> Any:
+        return self._scan or self._descents or self._cma
+
+    def _take_scanned(self, X: np.ndarray, costs: np.ndarray, failures: Failures) -> None:
+        assert self._scan is not None
+        self._scan.tell(X, costs, failures)
+        self._seen += [(x.copy(), float(c)) for x, c in zip(X, costs, strict=True)]
+        self._seen = sorted(self._seen, key=lambda seen: seen[1])[: self.settings.descents]
+        if self._scan.done() is None:
+            return
+        self._scan = None
+        found = [x for x, cost in self._seen if np.isfinite(cost)]
+        if not found:
+            self.status = Status.START_FAILED
+            self.message = f"all of {self.evaluations} candidates failed"
+            return
+        self._descend(0, np.array(found))
+
+    def _descend(self, level: int, starts: np.ndarray) -> None:
+        scale = self.settings.loss_scale
+        settings = LeastSquaresSettings(
+            jacobian="exact",
+            loss=self.settings.loss,
+            loss_scale=_SCALES[level] * self.cost if scale is None else scale,
+            max_iters=_ITERATIONS[level],
+            cost_tolerance=_TOLERANCES[level],
+        )
+        self._level = level
+        self._descents = ParallelDescents(self.space, starts, settings)
+
+    def _close_descents(self) -> None:
+        descents = self._descents
+        assert descents is not None
+        chosen = descents.best(self.settings.kept)
+        if len(chosen):
+            self._gram = descents.grams[chosen[0]]
+        level, self._descents = self._level, None
+        if level < _POLISH - 1 and len(chosen):
+            self._descend(level + 1, descents.x[chosen])
+            return
+        if level == _POLISH and self.cost > (1.0 - _IMPROVED) * self._before_round:
+            self._finish(f"another round of CMA-ES does not pay: {self._figure}")
+        elif not self.settings.evolve:
+            self._finish(f"{len(descents.descents)} descents have ended: {self._figure}")
+        elif self._round == self.settings.rounds:
+            self._finish(f"{self._round} rounds of CMA-ES: {self._figure}")
+        else:
+            self._evolve()
+
+    def _evolve(self) -> None:
+        self._round += 1
+        self._before_round = self.cost
+        near = replace(self.space, start=self.x.copy(), deviation=self._deviation())
+        settings = CmaEsSettings(
+            max_evaluations=self.settings.evaluations_per_element * self.space.size,
+            options={"tolfun": _CMA_TOLERANCE * self.cost},
+        )
+        self._cma = CmaEs(near, settings, self.seed + self._round)
+
+    def _deviation(self) -> np.ndarray:
+        """First deviations of CMA-ES in search coordinates ``(p,)``, from the last Jacobian."""
+        lower, upper = self.space.search_bounds
+        span = upper - lower
+        narrow, wide = _NARROWEST * span, _WIDEST * span
+        if self._gram is None:
+            return wide
+        unit = np.sqrt(np.maximum(np.diag(self._gram), 1e-300))
+        scaled = self._gram / np.outer(unit, unit) + 1e-6 * np.eye(self.space.size)
+        errors = np.sqrt(np.diag(np.linalg.inv(scaled))) / unit
+        return np.clip(_DEVIATIONS * self.cost * errors, narrow, wide)
+
+    @property
+    def _figure(self) -> str:
+        return f"{self.evaluations} evaluations, objective {self.cost:.6g}"
+
+    def _finish(self, message: str) -> None:
+        self.status, self.message = Status.CONVERGED, message

@@ -1,0 +1,164 @@
+"""Arguments of ``trueup actuator fit``, ``evaluate`` and ``list``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import UseAppendAction, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+
+Scheme = Literal["semi-implicit", "bam"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitServo:
+    """Fit a friction model and the motor's parameters of a servo to logs from a bench.
+
+    Examples:
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
+          --validation-kp 400
+      trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
+
+    The parameter file holds the best so far while the fit runs. The run directory beside it,
+    m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    """
+
+    actuator: Annotated[str, arg(metavar="SERVO")]
+    """Servo; trueup actuator list shows them."""
+    model: Annotated[str, arg(metavar="MODEL")]
+    """Friction model, m1 to m6."""
+    logdir: Annotated[Path, arg(metavar="FOLDER")]
+    """Folder of evenly sampled logs; trueup actuator process makes them."""
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
+    """Parameter file to write."""
+    method: Literal["auto", "cmaes", "random", "nsgaii", "least-squares"] = "auto"
+    """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
+    same without CMA-ES. cmaes: the whole box, BIPOP restarts. nsgaii: position and speed error."""
+    trials: Annotated[int | None, arg(metavar="INT")] = None
+    """Evaluated candidates at most, in all; 100000 where absent."""
+    workers: Annotated[int | None, arg(metavar="INT")] = None
+    """Threads that simulate; all cores where absent. The result is the same with any number."""
+    load_study: Annotated[str | None, arg(metavar="STUDY")] = None
+    """Start from the best of an earlier study: a run directory, an SQLite file of Optuna, or the
+    name of a study in --storage, which this fit then continues."""
+    reset_period: Annotated[float | None, arg(metavar="S")] = None
+    """Take position and speed from the log again after this time [s]."""
+    validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
+    """Hold out the logs of these gains; 0 holds out none."""
+    validation_mass: Annotated[tuple[float, ...], arg(metavar="KG [KG ...]")] = ()
+    """Hold out the logs of these masses [kg]."""
+    validation_trajectory: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    """Hold out the logs of these trajectories."""
+    eval: bool = False
+    """Fit nothing: give the errors of the parameter file that --output names."""
+    set: Annotated[UseAppendAction[tuple[str, ...]], arg(metavar="NAME=VALUE,...")] = ()
+    """Parameters that keep a value, such as R=2.0,kt=0.4."""
+    seed: Annotated[int, arg(metavar="INT")] = 0
+    """Seed of everything random."""
+    objective: Literal["mae", "rmse", "huber"] = "mae"
+    """Error to minimise: mean absolute, root mean square, or Huber."""
+    speed_weight: Annotated[float, arg(metavar="WEIGHT")] = 0.0
+    """Weight of the speed error [s] beside that of the position, which is 1."""
+    duty_weight: Annotated[float, arg(metavar="WEIGHT")] = 0.0
+    """Weight of the error of the duty cycle."""
+    scheme: Scheme = "semi-implicit"
+    """How the bench steps; bam reproduces Better Actuator Models, one explicit step a sample."""
+    terms: Annotated[str, arg(metavar="TERM,...")] = ""
+    """Extended terms, such as command_delay,measured_voltage; trueup actuator list shows them."""
+    quadratic: Literal["gated", "ungated"] = "gated"
+    """Quadratic term of m6: only where load and motor oppose each other, or always."""
+    vin: Annotated[float | None, arg(metavar="V")] = None
+    """Nominal bus voltage [V] in place of the logs' own."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with further servos."""
+    skip_bad_logs: bool = False
+    """Leave logs out that cannot be used, rather than refusing them all."""
+    storage: Annotated[str | None, arg(metavar="URL")] = None
+    """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
+    wandb: bool = False
+    """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
+    tensorboard: bool = False
+    """Write event files for TensorBoard into the run directory."""
+    resume: bool = False
+    """Continue the fit in the run directory."""
+    overwrite: bool = False
+    """Replace an earlier fit."""
+    dry_run: bool = False
+    """Check everything, time the simulator, say what would be done, write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.actuator_fit import run_fit
+
+        return run_fit(self, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateServo:
+    """Give the mean absolute position error of a parameter file on logs, in all and for each.
+
+    Examples:
+      trueup actuator evaluate --actuator xl330 --model m6 --logdir logs --params m6.json
+      trueup actuator evaluate --logdir logs --params m6.json --scheme bam --json
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    logdir: Annotated[Path, arg(metavar="FOLDER")]
+    """Folder of evenly sampled logs."""
+    params: Annotated[Path, arg(metavar="FILE")]
+    """Parameter file."""
+    actuator: Annotated[str | None, arg(metavar="SERVO")] = None
+    """Servo that the file has to be of."""
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Friction model that the file has to be of."""
+    scheme: Scheme = "semi-implicit"
+    """How the bench steps; bam reproduces Better Actuator Models, one explicit step a sample."""
+    reset_period: Annotated[float | None, arg(metavar="S")] = None
+    """Take position and speed from the log again after this time [s]."""
+    vin: Annotated[float | None, arg(metavar="V")] = None
+    """Nominal bus voltage [V] in place of the logs' own."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with further servos."""
+    skip_bad_logs: bool = False
+    """Leave logs out that cannot be used, rather than refusing them all."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.actuator_evaluate import run_evaluate
+
+        return run_evaluate(self, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListServos:
+    """List servos, friction models, extended terms, and their parameters with units and bounds.
+
+    Examples:
+      trueup actuator list
+      trueup actuator list --actuator xl330
+      trueup actuator list --json
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    actuator: Annotated[str | None, arg(metavar="SERVO")] = None
+    """Show this servo only, with all its parameters."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with further servos."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.actuator_list import run_list
+
+        return run_list(self, output)
