@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from trueup.actuators._isaac_lab_export import isaac_lab_snippet
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
+    from trueup.actuators._mjcf_export import MJCF_FORMS, mjcf_errors, mjcf_snippet
     from trueup.actuators._model_errors import ModelErrors, model_errors
     from trueup.actuators._overlay_image import overlay_images
     from trueup.actuators._overlay_report import overlay_report
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
         FrictionModel,
         friction_model,
     )
+    from trueup.actuators.joint_bench import bench_from_mujoco
     from trueup.actuators.log_files import read_log, read_logs, write_log
     from trueup.actuators.log_splits import split_logs
     from trueup.actuators.model_parameter import ModelParameter
+    from trueup.actuators.mujoco_law import ServoLaw, servo_law
     from trueup.actuators.objective import Objective
     from trueup.actuators.parameter_file import (
         load_model,
@@ -74,24 +77,20 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
-    "Evaluation": "trueup.actuators._evaluate",
-    "FitSettings": "trueup.actuators.fit_settings",
-    "ServoAssessment": "trueup.actuators.fit_assessment",
-    "ServoFit": "trueup.actuators.servo_fit",
-    "ServoFitInterrupted": "trueup.actuators._fit",
-    "evaluate": "trueup.actuators._evaluate",
-    "fit": "trueup.actuators._fit",
     "Bench": "trueup.actuators.bench",
     "BenchSimulator": "trueup.actuators.simulator",
     "ComparedModel": "trueup.actuators._compare",
     "DriveBackdrive": "trueup.actuators._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.extended_terms",
+    "Evaluation": "trueup.actuators._evaluate",
     "FRICTION_MODELS": "trueup.actuators.friction_models",
+    "FitSettings": "trueup.actuators.fit_settings",
     "FrictionCurves": "trueup.actuators._friction_curves",
     "FrictionModel": "trueup.actuators.friction_models",
     "InformationCriteria": "trueup.actuators._information_criteria",
     "IntervalStatistics": "trueup.actuators._jitter",
     "Jitter": "trueup.actuators._jitter",
+    "MJCF_FORMS": "trueup.actuators._mjcf_export",
     "ModelComparison": "trueup.actuators._compare",
     "ModelErrors": "trueup.actuators._model_errors",
     "ModelParameter": "trueup.actuators.model_parameter",
@@ -104,12 +103,17 @@ _EXPORTS = {
     "SCHEMES": "trueup.actuators.simulator",
     "SERVO_LAWS": "trueup.actuators.servo_laws",
     "Servo": "trueup.actuators.servo",
+    "ServoAssessment": "trueup.actuators.fit_assessment",
+    "ServoFit": "trueup.actuators.servo_fit",
+    "ServoFitInterrupted": "trueup.actuators._fit",
+    "ServoLaw": "trueup.actuators.mujoco_law",
     "ServoLog": "trueup.actuators.servo_log",
     "ServoModel": "trueup.actuators.servo_model",
     "ServoProblem": "trueup.actuators.problem",
     "TabulatedBench": "trueup.actuators.bench",
     "Trajectory": "trueup.actuators.trajectories",
     "all_trajectories": "trueup.actuators.trajectories",
+    "bench_from_mujoco": "trueup.actuators.joint_bench",
     "bench_of": "trueup.actuators.bench",
     "check_trajectory": "trueup.actuators.trajectories",
     "chirp": "trueup.actuators.designed_trajectories",
@@ -120,7 +124,9 @@ _EXPORTS = {
     "drive_backdrive_image": "trueup.actuators._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators._drive_backdrive_report",
     "effective_samples": "trueup.actuators._information_criteria",
+    "evaluate": "trueup.actuators._evaluate",
     "find_servo": "trueup.actuators.catalogue",
+    "fit": "trueup.actuators._fit",
     "friction_curves": "trueup.actuators._friction_curves",
     "friction_model": "trueup.actuators.friction_models",
     "information_criteria": "trueup.actuators._information_criteria",
@@ -130,6 +136,8 @@ _EXPORTS = {
     "load_catalogue": "trueup.actuators.catalogue",
     "load_model": "trueup.actuators.parameter_file",
     "load_models": "trueup.actuators._parameter_files",
+    "mjcf_errors": "trueup.actuators._mjcf_export",
+    "mjcf_snippet": "trueup.actuators._mjcf_export",
     "model_errors": "trueup.actuators._model_errors",
     "model_from_dict": "trueup.actuators.parameter_file",
     "model_to_dict": "trueup.actuators.parameter_file",
@@ -146,6 +154,7 @@ _EXPORTS = {
     "releases": "trueup.actuators.designed_trajectories",
     "resample_log": "trueup.actuators._process",
     "save_model": "trueup.actuators.parameter_file",
+    "servo_law": "trueup.actuators.mujoco_law",
     "servo_report": "trueup.actuators._servo_report",
     "servos": "trueup.actuators.catalogue",
     "slow_ramp": "trueup.actuators.designed_trajectories",
@@ -159,6 +168,7 @@ _EXPORTS = {
 __all__ = [
     "EXTENDED_TERMS",
     "FRICTION_MODELS",
+    "MJCF_FORMS",
     "QUADRATIC_FORMS",
     "SCHEMES",
     "SERVO_LAWS",
@@ -185,12 +195,14 @@ __all__ = [
     "ServoAssessment",
     "ServoFit",
     "ServoFitInterrupted",
+    "ServoLaw",
     "ServoLog",
     "ServoModel",
     "ServoProblem",
     "TabulatedBench",
     "Trajectory",
     "all_trajectories",
+    "bench_from_mujoco",
     "bench_of",
     "check_trajectory",
     "chirp",
@@ -213,6 +225,8 @@ __all__ = [
     "load_catalogue",
     "load_model",
     "load_models",
+    "mjcf_errors",
+    "mjcf_snippet",
     "model_errors",
     "model_from_dict",
     "model_to_dict",
@@ -229,6 +243,7 @@ __all__ = [
     "releases",
     "resample_log",
     "save_model",
+    "servo_law",
     "servo_report",
     "servos",
     "slow_ramp",

@@ -193,9 +193,7 @@ class ServoLaw:
                     f"prepared: prepare it with a servo that has the term {term!r}"
                 )
 
-    def _set_armatures(
-        self, simulation: Any, chosen: Mapping[str, Sequence[ServoModel]]
-    ) -> None:
+    def _set_armatures(self, simulation: Any, chosen: Mapping[str, Sequence[ServoModel]]) -> None:
         model = simulation.model
         dofs = [int(model.joint(joint).dofadr[0]) for joint in self.joints]
         wanted = np.array([[m.values["armature"] for m in chosen[j]] for j in self.joints]).T
@@ -285,7 +283,7 @@ def servo_law(
     terms = {name for model in models.values() for name, value in model.values.items() if value}
     further = [channel for channel, term in _MEASURED.items() if term in terms]
     armatures = {joint: model.values["armature"] for joint, model in models.items()}
-    prepared, channels = with_servos(_read(spec), armatures, ("torque_off", *further))
+    prepared, channels = with_servos(read_spec(spec), armatures, ("torque_off", *further))
     longest = max(model.values.get("command_delay", 0.0) for model in models.values())
     if max_delay is not None and not longest <= max_delay < math.inf:
         raise LawError(f"max_delay is {max_delay} s, less than the servos' {longest:g} s")
@@ -348,8 +346,8 @@ def per_joint(given: Any, joints: Sequence[str], defaults: Mapping[str, Any]) ->
     return found | dict(check_joints(given or {}, joints))
 
 
-def _read(spec: Any) -> Any:
-    """The spec, read if it is the name of a file."""
+def read_spec(spec: Any) -> Any:
+    """The spec, read if it is the name of a file; a ModelError if that fails."""
     import mujoco
 
     from trueup.simulation.spec_view import plain
