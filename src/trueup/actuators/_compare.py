@@ -79,6 +79,10 @@ class ModelComparison:
     reason: str
     """Why."""
 
+    def split(self) -> list[tuple[ServoLog, bool]]:
+        """Each log, and whether it is held out."""
+        return list(zip(self.logs, self.is_held_out.tolist(), strict=True))
+
     def groups(self, by: str) -> dict[str, Array]:
         """Errors ``(m,)`` of the models averaged over logs of one gain, mass, ... .
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,15 @@ from trueup.actuators._png import new_figure, numbered_paths, save_png
 _MRAD = 1e3
 
 
-def comparison_report(comparison: ModelComparison, *, overlays: bool = True) -> reports.Page:
+def comparison_report(
+    comparison: ModelComparison, *, overlays: bool = True, notes: Sequence[str] = ()
+) -> reports.Page:
     """A page: which model to take and why, errors by part, gain, mass, trajectory and log.
 
     Args:
         comparison: the comparison.
         overlays: show the logs with all simulated motions too.
+        notes: warnings of the caller's, shown first.
     """
     c = comparison
     held = int(c.is_held_out.sum())
@@ -30,7 +34,7 @@ def comparison_report(comparison: ModelComparison, *, overlays: bool = True) -> 
         f"{held} held out"
     )
     page = reports.Page("Friction models compared", subtitle)
-    page.add(_overview(c), _errors(c), _criteria(c), _groups(c), _values(c))
+    page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
     order = worst_first([m.errors for m in c.models], c.kind)
     errors = [m.errors for m in c.models]
     table = error_table(errors, c.logs, order, c.is_held_out if held else None, kind=c.kind)
@@ -81,7 +85,7 @@ def comparison_image(comparison: ModelComparison, path: str | os.PathLike[str]) 
     return file
 
 
-def _overview(c: ModelComparison) -> reports.Section:
+def _overview(c: ModelComparison, notes: Sequence[str]) -> reports.Section:
     chosen = next(m for m in c.models if m.label == c.recommended)
     has_held = bool(c.is_held_out.any())
     figures = [
@@ -110,6 +114,7 @@ def _overview(c: ModelComparison) -> reports.Section:
     trivial = float(c.trivial[nearest][part].mean())
     if (chosen.held_out if has_held else chosen.training) > trivial:
         findings.append(("serious", "A prediction that knows nothing of the servo is nearer."))
+    findings += [("warning", f"{note}.") for note in notes]
     for m in c.models:
         findings += [("warning", f"{m.label}: {note}.") for note in m.model.notes]
     return reports.Section(
