@@ -14,12 +14,14 @@ import argparse
 import statistics
 import time
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
 from trueup.fitting import CmaEs, CmaEsSettings, minimise, test_problems
 from trueup.fitting.test_problems import TestProblem
 
+STRATEGIES = ("none", "ipop", "bipop")
 _TARGET = 1e-8
 _LIMIT = 60_000
 
@@ -30,9 +32,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--restarts", action="store_true")
     parser.add_argument("--evaluations", type=int, default=300_000, help="limit with --restarts")
+    parser.add_argument("--only", choices=STRATEGIES, help="one strategy with --restarts")
     arguments = parser.parse_args()
     if arguments.restarts:
-        compare_restarts(arguments.seeds, arguments.evaluations)
+        chosen = (arguments.only,) if arguments.only else STRATEGIES
+        compare_restarts(chosen, arguments.seeds, arguments.evaluations)
     else:
         compare_evaluations(arguments.seeds)
 
@@ -98,11 +102,11 @@ def evaluations_of_cma(toy: TestProblem, seed: int) -> float:
     return strategy.countevals if strategy.best.f <= toy.cost + _TARGET else np.inf
 
 
-def compare_restarts(seeds: int, evaluations: int) -> None:
+def compare_restarts(strategies: Sequence[str], seeds: int, evaluations: int) -> None:
     """How many seeds each restart strategy solves, and at what price."""
     toy = test_problems.rotated_rastrigin(10)
     print(f"{toy.name}, at most {evaluations} evaluations")
-    for restarts in ("none", "ipop", "bipop"):
+    for restarts in strategies:
         settings = CmaEsSettings(
             restarts=restarts,
             max_restarts=99,
