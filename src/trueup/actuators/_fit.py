@@ -296,7 +296,7 @@ def _search(
     if directory is None:
         if live is not None or resume or trackers:
             raise RunDirectoryError("a fit with files or trackers needs a run directory")
-        limited = _Limited(search, settings.trials)
+        limited: Any = _Limited(search, settings.trials)
         return minimise(prepared.searched, limited)
     describe: Callable[[np.ndarray], Any] | None = None if live is None else live.content
     solution = run(

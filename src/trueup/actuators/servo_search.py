@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.parallel_descents import DescentAnswers, ParallelDescents
+from trueup.actuators.scan_points import best_of_families, scan_points
 from trueup.errors import FitError
 from trueup.fitting.cma_es import CmaEs
 from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.least_squares import LeastSquaresSettings
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
-from trueup.fitting.random_search import SobolSearch
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
@@ -25,6 +25,7 @@ _POLISH = len(_SCALES) - 1
 _CMA_TOLERANCE = 1e-5  # spread of the objective, relative to it, at which CMA-ES ends
 _NARROWEST, _WIDEST = 0.005, 0.1  # first deviation of CMA-ES, in parts of a range
 _DEVIATIONS = 30.0  # standard errors of white noise in one deviation: real residuals are not white
+_BATCH = 64  # points of the scan in one batch
 _IMPROVED = 2e-3  # relative improvement of a round that is worth another one
 
 
@@ -34,7 +35,7 @@ class ServoSearchSettings:
 
     scanned: int = 256
     """Points of the scan, the given start included."""
-    descents: int = 6
+    descents: int = 8
     """Descents from the best of them, with the coarse simulator."""
     kept: int = 3
     """Descents that go on with the fine one."""
@@ -59,9 +60,9 @@ class ServoSearchSettings:
 class ServoSearch:
     """Search in stages, all candidates scored by the objective of the problem.
 
-    1. ``scan``: the given start and Sobol points.
+    1. ``scan``: the given start and Sobol points of the box and of its faces, the simpler models.
     2. ``descents``: least squares with a robust loss and exact derivatives of the coarse simulator,
-       from the best points, side by side.
+       from the best points of each face, side by side.
     3. ``fine 1``, ``fine 2``: the best of them with the fine simulator and a loss that comes ever
        nearer to the absolute error.
     4. ``cmaes``: CMA-ES on the objective itself, which has kinks where least squares is blind.
@@ -88,9 +89,9 @@ class ServoSearch:
         self.history: list[dict[str, Any]] = []
         self._round = 0
         self._before_round = np.inf
-        self._seen: list[tuple[np.ndarray, float]] = []
         self._level = -1
-        self._scan: SobolSearch | None = SobolSearch(space, 64, self.settings.scanned, seed)
+        self._points, self._families = scan_points(space, self.settings.scanned, seed)
+        self._scanned: np.ndarray | None = np.zeros(0)
         self._descents: ParallelDescents | None = None
         self._cma: CmaEs | None = None
         self._gram: np.ndarray | None = None
@@ -98,7 +99,7 @@ class ServoSearch:
     @property
     def stage(self) -> str:
         """What is at work."""
-        if self._scan is not None:
+        if self._scanned is not None:
             return "scan"
         if self._cma is not None:
             return "cmaes"
@@ -108,7 +109,11 @@ class ServoSearch:
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
-        return self._at_work.ask()
+        if self._scanned is not None:
+            return self._points[len(self._scanned) :][:_BATCH]
+        search = self._descents or self._cma
+        assert search is not None
+        return search.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> Any:
         """What the stage at work needs of a batch; of a staged problem the coarse copy too.
@@ -138,8 +143,8 @@ class ServoSearch:
         if costs[best] < self.cost:
             self.x, self.cost = X[best].copy(), float(costs[best])
         stage = self.stage
-        if self._scan is not None:
-            self._take_scanned(X, costs, failures)
+        if self._scanned is not None:
+            self._take_scanned(costs)
         elif self._descents is not None:
             self._descents.tell(X, replace(answer, costs=costs))
             if not self._descents.at_work:
@@ -172,7 +177,7 @@ class ServoSearch:
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on: plain numbers and arrays."""
-        parts = {"scan": self._scan, "descents": self._descents, "cma": self._cma}
+        parts = {"descents": self._descents, "cma": self._cma}
         return {
             "version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -188,8 +193,7 @@ class ServoSearch:
             "before_round": self._before_round,
             "level": self._level,
             "gram": None if self._gram is None else self._gram.copy(),
-            "seen_x": np.array([x for x, _ in self._seen]).reshape(-1, self.space.size),
-            "seen_costs": np.array([cost for _, cost in self._seen], float),
+            "scanned": None if self._scanned is None else self._scanned.copy(),
             "cma_start": None if self._cma is None else self._cma.space.start.copy(),
             "cma_deviation": None if self._cma is None else self._cma.space.deviation,
             **{name: part.state() if part is not None else None for name, part in parts.items()},
@@ -216,11 +220,7 @@ class ServoSearch:
         search._round, search._level = int(state["round"]), int(state["level"])
         search._before_round = float(state["before_round"])
         search._gram = None if state["gram"] is None else np.array(state["gram"], float)
-        points = np.array(state["seen_x"], float).reshape(-1, space.size)
-        search._seen = list(zip(points, np.array(state["seen_costs"], float).tolist(), strict=True))
-        search._scan = search._descents = search._cma = None
-        if state["scan"] is not None:
-            search._scan = SobolSearch.from_state(state["scan"], space)
+        search._scanned = None if state["scanned"] is None else np.array(state["scanned"], float)
         if state["descents"] is not None:
             search._descents = ParallelDescents.from_state(state["descents"], space)
         if state["cma"] is not None:
@@ -231,24 +231,18 @@ class ServoSearch:
 
     # --- from stage to stage -----------------------------------------------------------------
 
-    @property
-    def _at_work(self) -> Any:
-        return self._scan or self._descents or self._cma
-
-    def _take_scanned(self, X: np.ndarray, costs: np.ndarray, failures: Failures) -> None:
-        assert self._scan is not None
-        self._scan.tell(X, costs, failures)
-        self._seen += [(x.copy(), float(c)) for x, c in zip(X, costs, strict=True)]
-        self._seen = sorted(self._seen, key=lambda seen: seen[1])[: self.settings.descents]
-        if self._scan.done() is None:
+    def _take_scanned(self, costs: np.ndarray) -> None:
+        assert self._scanned is not None
+        self._scanned = np.concatenate([self._scanned, costs])
+        if len(self._scanned) < len(self._points):
             return
-        self._scan = None
-        found = [x for x, cost in self._seen if np.isfinite(cost)]
-        if not found:
+        best = best_of_families(self._scanned, self._families, self.settings.descents)
+        found, self._scanned = self._points[best], None
+        if not len(found):
             self.status = Status.START_FAILED
             self.message = f"all of {self.evaluations} candidates failed"
             return
-        self._descend(0, np.array(found))
+        self._descend(0, found)
 
     def _descend(self, level: int, starts: np.ndarray) -> None:
         scale = self.settings.loss_scale
