@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from trueup.actuators._isaac_lab_export import isaac_lab_snippet
     from trueup.actuators._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
-    from trueup.actuators._mjcf_export import MJCF_FORMS, mjcf_errors, mjcf_snippet
+    from trueup.actuators._mjcf_export import MJCF_FORMS, mjcf_snippet
     from trueup.actuators._model_errors import ModelErrors, model_errors
     from trueup.actuators._overlay_image import overlay_images
     from trueup.actuators._overlay_report import overlay_report
@@ -136,7 +136,6 @@ _EXPORTS = {
     "load_catalogue": "trueup.actuators.catalogue",
     "load_model": "trueup.actuators.parameter_file",
     "load_models": "trueup.actuators._parameter_files",
-    "mjcf_errors": "trueup.actuators._mjcf_export",
     "mjcf_snippet": "trueup.actuators._mjcf_export",
     "model_errors": "trueup.actuators._model_errors",
     "model_from_dict": "trueup.actuators.parameter_file",
@@ -225,7 +224,6 @@ __all__ = [
     "load_catalogue",
     "load_model",
     "load_models",
-    "mjcf_errors",
     "mjcf_snippet",
     "model_errors",
     "model_from_dict",

@@ -51,32 +51,35 @@ def mjcf_snippet(
       RecordingError: a log is of another servo, is not evenly sampled, or describes no pendulum;
         there are no logs.
     """
-    return _text(model, _nearest(model, form, logs, kp, vin, timestep), logs, kp, vin, timestep)
+    return export_mjcf(model, form, logs, kp=kp, vin=vin, timestep=timestep)[0]
 
 
-def mjcf_errors(
+def export_mjcf(
     model: ServoModel,
     form: str,
-    logs: Sequence[ServoLog],
+    logs: Sequence[ServoLog] | None,
     *,
+    kp: float | None = None,
+    vin: float | None = None,
     timestep: float = 0.001,
-) -> dict[str, float]:
-    """Mean position errors of a form of MJCF [rad], each log with its own gain and voltage.
+) -> tuple[str, dict[str, float]]:
+    """The text of :func:`mjcf_snippet`, and its mean position errors [rad].
 
-    Returns:
-      ``from_model``: of MuJoCo from the full model; ``from_logs``: of MuJoCo from the recordings;
-      ``model_from_logs``: of the full model from them.
-
-    Raises:
-      FitError, RecordingError: see :func:`mjcf_snippet`.
+    Errors: ``from_model``: of MuJoCo from the full model; ``while_driven``: the same, each log up
+    to where it lets the joint go; with logs, ``from_logs``: of MuJoCo from the recordings, and
+    ``model_from_logs``: of the full model from them.
     """
-    found = _nearest(model, form, logs, None, None, timestep)
-    assert found.from_logs is not None and found.model_from_logs is not None
-    return {
-        "from_model": found.from_model,
-        "from_logs": found.from_logs,
-        "model_from_logs": found.model_from_logs,
+    nearest = _nearest(model, form, logs, kp, vin, timestep)
+    errors = {
+        "from_model": nearest.from_model,
+        "while_driven": nearest.while_driven,
+        "from_logs": nearest.from_logs,
+        "model_from_logs": nearest.model_from_logs,
     }
+    if nearest.while_driven is None:
+        errors["while_driven"] = nearest.from_model
+    text = _text(model, nearest, logs, kp, vin, timestep)
+    return text, {name: value for name, value in errors.items() if value is not None}
 
 
 def _nearest(
@@ -133,6 +136,11 @@ def _text(
         )
         + f": {1e3 * nearest.from_model:.3g} mrad.",
     ]
+    if nearest.while_driven is not None:
+        said[-1] = said[-1][:-1] + (
+            f"; {1e3 * nearest.while_driven:.3g} mrad where each is taken up to where its torque "
+            "goes off."
+        )
     if nearest.from_logs is not None and nearest.model_from_logs is not None:
         said.append(
             f"Position difference from the recordings: {1e3 * nearest.from_logs:.3g} mrad; of the "
@@ -183,5 +191,7 @@ def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
         parts.append(f"the firmware's speed limit, {values['max_velocity']:.4g} rad/s")
     if values.get("winding_braking") and servo.form == "dcmotor":
         parts.append("the braking of its winding while the torque is off")
+    if values.get("command_delay"):
+        parts.append("the delay until the joint is let go")
     others = ("backlash", "supply_resistance", "measured_voltage", "resistance_temperature")
     return parts + [name.replace("_", " ") for name in others if values.get(name)]

@@ -37,6 +37,8 @@ class Nearest:
     """For the firmware gain and the voltage that were asked for."""
     from_model: float
     """Distance of its motion in MuJoCo from that of the full model on the bench [rad]."""
+    while_driven: float | None
+    """The same, each log up to where it lets the joint go; None where none does."""
     from_logs: float | None
     """Distance from the measured motion [rad]; None without recorded logs."""
     model_from_logs: float | None
@@ -92,9 +94,17 @@ def nearest_servo(
     errors = [_distance(motion, [p[0] for p in truth]) for motion in motions]
     best = int(np.argmin(errors))
     measured = [log.position for log in logs]
+    driven = [np.logical_and.accumulate(log.torque_enable) for log in logs]
+    until_released = [
+        np.abs(a[held] - b[0][held]).mean()
+        for a, b, held in zip(motions[best], truth, driven, strict=True)
+        if held.any()
+    ]
+    released = any(not held.all() for held in driven) and bool(until_released)
     return Nearest(
         candidates[best],
         errors[best],
+        float(np.mean(until_released)) if released else None,
         _distance(motions[best], measured) if recorded else None,
         _distance([p[0] for p in truth], measured) if recorded else None,
     )

@@ -18,7 +18,7 @@ from trueup.actuators.servo import Servo
 from trueup.actuators.servo_log import ServoLog
 from trueup.actuators.servo_model import ServoModel
 
-PRESLIDING = 2e-4
+PRESLIDING = 5e-5
 """Angle that LuGre's bristles give way before the joint slips [rad]."""
 
 _TYPICAL_ERROR = 0.1  # rad, where a line stands for the root of a law of the bus current
@@ -155,6 +155,7 @@ class MjcfServo:
         if self.delay > 0.0:
             found["delay"] = _number(self.delay)
             found["nsample"] = str(math.ceil(self.delay / timestep - 1e-9) + 2)
+            found["interp"] = "linear"
         return found
 
     def friction_actuator(self) -> dict[str, str]:

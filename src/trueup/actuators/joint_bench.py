@@ -52,7 +52,7 @@ def bench_from_mujoco(
         model = compile_spec(read_spec(model).copy(), name)
     if points < 2:
         raise RecordingError(f"a table of a joint needs two points or more, got {points}")
-    scalar = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+    scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     places = {
         model.joint(i).name: int(model.jnt_qposadr[i])
         for i in range(model.njnt)
