@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trueup.actuators._overlay_report import overlay_report
     from trueup.actuators._parameter_files import load_models
     from trueup.actuators._process import ProcessedLog, process, resample_log
-    from trueup.actuators._servo_report import servo_report
+    from trueup.actuators._servo_report import servo_fit_report, servo_report
     from trueup.actuators.bench import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.catalogue import find_servo, load_catalogue, register, servos
     from trueup.actuators.designed_trajectories import (
@@ -154,6 +154,7 @@ _EXPORTS = {
     "resample_log": "trueup.actuators._process",
     "save_model": "trueup.actuators.parameter_file",
     "servo_law": "trueup.actuators.mujoco_law",
+    "servo_fit_report": "trueup.actuators._servo_report",
     "servo_report": "trueup.actuators._servo_report",
     "servos": "trueup.actuators.catalogue",
     "slow_ramp": "trueup.actuators.designed_trajectories",
@@ -241,6 +242,7 @@ __all__ = [
     "releases",
     "resample_log",
     "save_model",
+    "servo_fit_report",
     "servo_law",
     "servo_report",
     "servos",

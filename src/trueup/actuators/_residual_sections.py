@@ -97,11 +97,16 @@ def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
     speeds = max(fastest, 0.5) * np.linspace(0.0, 1.0, 121) ** 2
     curves = friction_curves(model, loads, speeds.tolist())
     names = ["no load" if load == 0 else f"load {load:.3g} N m" for load in curves.loads]
+    if np.allclose(curves.friction, curves.friction[0], rtol=1e-6, atol=0.0):
+        names = ["any load"]
 
     def figure(values: Array, title: str) -> reports.Figure:
-        finite = np.where(np.isfinite(values), values, np.nan)
+        finite = np.where(np.isfinite(values), values, np.nan)[: len(names)]
         return reports.line_figure(
-            [reports.Trace(name, curves.speeds, row) for name, row in zip(names, finite)],
+            [
+                reports.Trace(name, curves.speeds, row)
+                for name, row in zip(names, finite, strict=True)
+            ],
             x_label="speed",
             x_unit="rad/s",
             y_label="friction torque",

@@ -1,9 +1,11 @@
 """The report of a servo fit: parameters, errors, what the logs determine, friction curves."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +19,12 @@ from trueup.actuators.servo_log import Array, ServoLog
 from trueup.actuators.servo_model import ServoModel
 from trueup.errors import RecordingError
 
+if TYPE_CHECKING:
+    from trueup.actuators.servo_fit import ServoFit
+
 _MRAD = 1e3
 _AT_BOUND = 1e-3  # of the range between the bounds
+_FILLED = 1e-3  # of that margin: an interval that ends there fills the bounds
 
 
 def servo_report(
@@ -37,22 +43,13 @@ def servo_report(
 ) -> reports.Page:
     """Build the report of an identified servo model, and write it where a path is given.
 
-    Whatever the statistics do not hold is left out; without any, the report shows the model's
-    values between their bounds and its errors.
-
     Args:
         model: the identified model.
         logs: logs that it was fitted to.
         held_out: logs that it was not fitted to.
-        statistics: plain data of the fit. ``parameters``: a list of mappings with ``name``,
-            ``value``, ``unit``, ``lower``, ``upper``, and where known ``start``, ``low``, ``high``
-            (interval), ``at_bound``, ``determined``, ``log`` and ``remark``; ``level`` of the
-            intervals; ``covariance`` with ``names``, ``correlation``, ``reason``, ``remarks``;
-            ``identifiability`` with ``sentences`` and ``singular_values``; ``history``: a list of
-            mappings with ``evaluations``, ``cost`` and perhaps ``stage``; ``stats`` with
-            ``evaluations`` and ``seconds``; ``status``, ``message``, ``advice``, ``notes``,
-            ``provenance``. ``assessment``: intervals, bounds and sentences of a fit as the method
-            ``to_dict`` of its assessment gives them, in place of the first five.
+        statistics: plain data of the fit, as its ``solution.json`` holds them, with ``history``
+            where it is known; what they do not hold is left out. Without any, the report shows the
+            model's values between their bounds, and its errors.
         path: HTML file, or folder that takes ``report.html``.
         title: heading.
         kind: objective of the fit, ``"mae"`` or ``"rmse"``.
@@ -81,7 +78,7 @@ def servo_report(
     kind = "rmse" if kind == "rmse" else "mae"
     trivial = trivial_errors(everything, kind)
     held = np.arange(len(everything)) >= len(logs)
-    known = with_assessment(statistics or {})
+    known = dict(statistics or {})
     rows = parameter_rows(model, known)
     servo = model.servo.title or model.servo.name
     page = reports.Page(
@@ -91,8 +88,8 @@ def servo_report(
     )
     page.add(_overview(errors, held, trivial, known, rows, kind))
     page.add(_parameters(rows, known, model))
-    if known.get("identifiability"):
-        page.add(_identifiability(known["identifiability"]))
+    if known.get("confidence"):
+        page.add(_identifiability(known))
     page.add(_errors(errors, held, trivial, kind))
     page.add(_overlays(errors, held, kind))
     page.add(residual_section(errors, held))
@@ -105,58 +102,72 @@ def servo_report(
     return page
 
 
-def with_assessment(statistics: Mapping[str, Any]) -> dict[str, Any]:
-    """Statistics whose ``assessment`` has been put where the sections look for it."""
-    known = dict(statistics)
-    found = known.pop("assessment", None)
-    if not found:
-        return known
-    known.setdefault("level", found["level"])
-    known.setdefault(
-        "parameters",
-        [
-            {
-                "name": name,
-                "low": low,
-                "high": high,
-                "at_bound": name in found["at_bound"],
-                "determined": name in found["determined"],
-            }
-            for name, (low, high) in found["intervals"].items()
-        ],
+def servo_fit_report(
+    fit: ServoFit,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    benches: Sequence[Bench] | None = None,
+) -> reports.Page:
+    """Build the report of a fit, and write it where a path is given.
+
+    Args:
+        fit: a finished fit.
+        path: HTML file, or folder that takes ``report.html``.
+        benches: load of each log, training logs first; by default the pendulums that they describe.
+
+    Raises:
+        ReportError: the file cannot be written.
+    """
+    settings = fit.settings
+    return servo_report(
+        fit.model,
+        fit.training_logs,
+        fit.held_out_logs,
+        statistics={**fit.to_dict(), "history": fit.solution.history},
+        path=path,
+        kind=settings.objective.kind,
+        scheme=settings.scheme,
+        reset_period=settings.reset_period,
+        vin=settings.vin,
+        benches=benches,
     )
-    known.setdefault("covariance", {"remarks": found.get("remarks", ())})
-    advice = [entry["sentence"] for entry in found.get("advice", ())]
-    known.setdefault("identifiability", {"sentences": [*found["identifiability"], *advice]})
-    return known
 
 
 def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A mapping for each parameter: what the statistics say of it, completed by the model."""
-    said = {row["name"]: dict(row) for row in statistics.get("parameters") or ()}
+    said = {row["name"]: row for row in statistics.get("parameters") or ()}
+    confidence = statistics.get("confidence") or {}
+    determined = confidence.get("determined", [p.name for p in model.parameters])
     rows = []
     for p in model.parameters:
+        row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
         value = float(model.values[p.name])
-        row: dict[str, Any] = {
-            "name": p.name,
-            "value": value,
-            "unit": p.unit,
-            "lower": p.lower,
-            "upper": p.upper,
-            "start": None,
-            "low": None,
-            "high": None,
-            "log": p.log,
-            "determined": True,
-            "remark": "",
-            "fitted": p.name in said or not said,
-            "description": p.description,
-        }
-        row |= said.get(p.name, {})
-        margin = _AT_BOUND * (row["upper"] - row["lower"])
-        at_bound = min(row["value"] - row["lower"], row["upper"] - row["value"]) < margin
-        row.setdefault("at_bound", bool(row["fitted"] and at_bound))
-        rows.append(row)
+        low, high = row.get("interval", (None, None))
+        if "interval" in row:  # a file holds no infinite numbers
+            low, high = -np.inf if low is None else low, np.inf if high is None else high
+        lower, upper = float(row["lower"]), float(row["upper"])
+        margin = _AT_BOUND * (upper - lower)
+        near = min(value - lower, upper - value) < margin
+        if low is not None and low < lower + _FILLED * margin and high > upper - _FILLED * margin:
+            low, high = -np.inf, np.inf  # it says no more than the bounds do
+        fitted = p.name in said or not said
+        rows.append(
+            {
+                "name": p.name,
+                "value": value,
+                "unit": p.unit,
+                "description": p.description,
+                "lower": lower,
+                "upper": upper,
+                "start": row["start"],
+                "low": low,
+                "high": high,
+                "log": p.log,
+                "fitted": fitted,
+                "at_bound": bool(row.get("at_bound", fitted and near)),
+                "determined": not fitted or (p.name in determined and low != -np.inf),
+            }
+        )
     return rows
 
 
@@ -199,11 +210,9 @@ def _overview(
     if not np.isfinite(values).all():
         findings.append(("serious", "The simulation diverges in a log."))
     if known.get("status"):
-        good = str(known["status"]).lower() in ("converged", "exact", "target reached")
-        sentence = " ".join(str(known[k]) for k in ("message", "advice") if known.get(k))
-        findings.append(
-            ("good" if good else "info", f"The fit ended: {known['status']}. {sentence}")
-        )
+        sentence = ". ".join(str(known[k]) for k in ("message", "advice") if known.get(k))
+        tone = "good" if known.get("success") else "info"
+        findings.append((tone, f"The search ended: {sentence}"))
     at_bound = [row for row in rows if row["at_bound"]]
     absent = [str(row["name"]) for row in at_bound if row["lower"] == 0 and _is_low(row)]
     if absent:
@@ -215,7 +224,8 @@ def _overview(
     if lost := [str(row["name"]) for row in rows if not row["determined"]]:
         findings.append(("warning", f"The logs do not determine {', '.join(lost)}."))
     findings += [("warning", f"{note}.") for note in errors.model.notes]
-    findings += [("info", str(note)) for note in known.get("notes") or ()]
+    sentences = _sentences(known)
+    findings += [("info", str(n)) for n in known.get("notes") or () if n not in sentences]
     return reports.Section(
         "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
     )
@@ -224,7 +234,8 @@ def _overview(
 def _parameters(
     rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], model: ServoModel
 ) -> reports.Section:
-    level = f"{100 * known.get('level', 0.95):.3g} % interval"
+    confidence = known.get("confidence") or {}
+    level = f"{100 * confidence.get('level', 0.95):.3g} % interval"
     with_interval = any(row["low"] is not None for row in rows)
     with_start = any(row["start"] is not None for row in rows)
     columns = [
@@ -243,15 +254,14 @@ def _parameters(
         cells += [_span(row["low"], row["high"])] if with_interval else []
         cells += [row["start"]] if with_start else []
         body.append([*cells, _span(row["lower"], row["upper"]), _remark(row)])
-    covariance = known.get("covariance") or {}
-    notes = [covariance.get("reason", ""), *covariance.get("remarks", ())]
+    notes = [str(remark) for remark in confidence.get("remarks", ())]
     if model.friction.name == "m6":
         notes.append(f"The quadratic term of M6 is {model.quadratic}.")
     content: list[Any] = [
         reports.Table(
             columns,
             body,
-            notes=[str(note) for note in notes if note],
+            notes=notes,
             highlights=[
                 reports.Highlight(
                     "remark", lambda text: bool(text) and text != "not fitted", "warning"
@@ -274,35 +284,26 @@ def _parameters(
             title="Values between their bounds",
         )
     )
-    if covariance.get("correlation") is not None and len(covariance["names"]) > 1:
-        content.append(
-            reports.heatmap_figure(
-                np.asarray(covariance["correlation"], float),
-                covariance["names"],
-                title="Correlation of the estimates",
-                caption="Near +1 or -1: the logs tell the two apart only as a combination.",
-            )
-        )
     return reports.Section("Parameters", "parameters", content=content)
 
 
-def _identifiability(found: Mapping[str, Any]) -> reports.Section:
-    content: list[Any] = []
-    for sentence in found.get("sentences", ()):
-        content.append(reports.Text(str(sentence)))
-    values = np.asarray(found.get("singular_values", ()), float)
-    if values.size:
-        content.append(
-            reports.bar_figure(
-                None,
-                values,
-                label="singular value",
-                name_label="direction",
-                log=True,
-                title="How strongly the logs see each direction of relative changes",
-            )
-        )
+def _identifiability(known: Mapping[str, Any]) -> reports.Section:
+    confidence = known["confidence"]
+    content: list[reports.Content | str] = [
+        reports.Text(str(sentence).rstrip(".") + ".")
+        for sentence in confidence.get("identifiability", ())
+    ]
+    advice = [("info", str(entry["sentence"])) for entry in confidence.get("advice", ())]
+    if advice:
+        content.append(reports.Group("What would determine more", [reports.Findings(advice)]))
     return reports.Section("What the logs determine", "identifiability", content=content)
+
+
+def _sentences(known: Mapping[str, Any]) -> set[str]:
+    """What the sections on parameters and identifiability say."""
+    confidence = known.get("confidence") or {}
+    advice = [entry["sentence"] for entry in confidence.get("advice", ())]
+    return {*confidence.get("remarks", ()), *confidence.get("identifiability", ()), *advice}
 
 
 def _errors(
@@ -427,7 +428,7 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
         seconds = stats.get("seconds")
         content.append(
             reports.Text(
-                f"{stats['evaluations']} evaluations"
+                f"{stats['evaluations']:,} evaluations"
                 + (f" in {seconds:.1f} s." if seconds is not None else ".")
             )
         )
@@ -443,7 +444,6 @@ def _remark(row: Mapping[str, Any]) -> str:
         return "not fitted"
     remarks = ["at a bound"] if row["at_bound"] else []
     remarks += [] if row["determined"] else ["not determined"]
-    remarks += [str(row["remark"])] if row["remark"] else []
     return "; ".join(remarks)
 
 

@@ -15,6 +15,9 @@ from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
+STAGES = ("scan", "descents", "fine 1", "fine 2", "cmaes", "polish")
+"""Stages by their numbers in a study's history."""
+
 STATE_VERSION = 1
 """Version of what :meth:`ServoSearch.state` holds."""
 
@@ -172,8 +175,7 @@ class ServoSearch:
 
     def info(self) -> dict[str, Any]:
         """Number of the stage: 0 scan, 1 coarse descents, 2 and 3 fine ones, 4 CMA-ES, 5 polish."""
-        stages = ("scan", "descents", "fine 1", "fine 2", "cmaes", "polish")
-        return {"stage": stages.index(self.stage), "round": self._round}
+        return {"stage": STAGES.index(self.stage), "round": self._round}
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on: plain numbers and arrays."""

@@ -35,7 +35,8 @@ class RunKind:
 KINDS = {
     "study": RunKind("trueup.cli.study_run:resume_study", "trueup.cli.run_kinds:report_of_study"),
     "servo": RunKind(
-        "trueup.cli.actuator_fit:resume_servo_fit", "trueup.cli.run_kinds:report_of_study"
+        "trueup.cli.actuator_fit:resume_servo_fit",
+        "trueup.cli.actuator_report:report_of_servo_fit",
     ),
     IDENTIFICATION: RunKind(
         "trueup.cli.run_kinds:resume_identification",

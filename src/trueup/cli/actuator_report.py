@@ -1,0 +1,67 @@
+"""The report of a servo fit, from its run directory."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators import ServoModel, load_catalogue, read_logs, servo_report, split_logs
+from trueup.actuators.fit_settings import FitSettings
+from trueup.actuators.servo_search import STAGES
+from trueup.cli.servo_job import read_job
+from trueup.reports import Page, read_study, study_report
+from trueup.studies import RunDirectory, atomic
+from trueup.studies.history import History
+
+
+def report_of_servo_fit(directory: RunDirectory) -> Page:
+    """The report of a servo fit; of one in progress, that of its search."""
+    study = read_study(directory)
+    if not directory.solution.is_file():
+        return study_report(study)
+    job = read_job(directory)
+    if job.catalogue is not None:
+        load_catalogue(job.catalogue, replace=True)
+    summary = atomic.read_json(directory.solution)
+    settings: FitSettings = job.settings
+    logs = read_logs(job.logdir, uniform=True, skip_bad=job.skip_bad_logs, on_skip=lambda _: None)
+    training, held_out = split_logs(
+        logs,
+        kp=settings.validation_kp,
+        mass=settings.validation_mass,
+        trajectory=settings.validation_trajectory,
+    )
+    values = {row["name"]: row["value"] for row in summary["parameters"]}
+    model = ServoModel.create(
+        job.actuator,
+        job.model,
+        settings.terms,
+        quadratic=settings.quadratic,
+        **{**summary["fixed"], **values},
+    )
+    return servo_report(
+        model,
+        training,
+        held_out,
+        statistics={**summary, "history": _course(study.history)},
+        kind=settings.objective.kind,
+        scheme=settings.scheme,
+        reset_period=settings.reset_period,
+        vin=settings.vin,
+    )
+
+
+def _course(history: History) -> list[dict[str, Any]]:
+    """Best cost after each generation, as a solution's history holds it."""
+    costs = np.where(np.isfinite(history.costs[:, 0]), history.costs[:, 0], np.inf)
+    best = np.minimum.accumulate(costs)
+    ends = np.searchsorted(history.generation, np.unique(history.generation), side="right")
+    numbers = {entry["generation"]: entry.get("stage") for entry in history.generations}
+    stages = {k: None if n is None else STAGES[int(n)] for k, n in numbers.items()}
+    return [
+        {
+            "evaluations": int(end),
+            "cost": float(best[end - 1]),
+            "stage": stages.get(int(history.generation[end - 1])),
+        }
+        for end in ends
+    ]
