@@ -191,7 +191,7 @@ def test_wrong_starts_and_commands_are_refused(servos):
     batch = Batch(servos.compile(), 3)
     with pytest.raises(LawError, match="2 servos for 3"):
         servos.start(batch, {"a": [small_servo()] * 2})
-    with pytest.raises(LawError, match="0.02 s"):
+    with pytest.raises(LawError, match=r"0\.02 s"):
         late = small_servo("m1", ("command_delay",), command_delay=0.02)
         servos.start(batch, {"a": late})
     with pytest.raises(LawError, match="measured_voltage"):

@@ -1,5 +1,6 @@
 """The servo of MJCF that moves most like a full model, and how far from it MuJoCo then is."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -249,7 +250,7 @@ def _mujoco_positions(
         mujoco.mj_initCtrlHistory(model, data, 0, past, np.full(samples, goals[0]))
     found = [np.array([data.qpos[0]])]
     edges = [0, *(np.flatnonzero(np.diff(enabled)) + 1).tolist(), len(goals)]
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         model.opt.disableactuator = 0 if enabled[start] else 1 << 1
         if math.isfinite(servo.max_velocity):
             data.act[0] = data.qpos[0]
