@@ -12,46 +12,23 @@ from typing import Any
 
 import numba
 
-from trueup.actuators import _bench_step, _servo_kernel
+from trueup.actuators import (
+    _bench_step,
+    _lane_functions,
+    _lane_rollouts,
+    _rollout_parts,
+    _servo_kernel,
+)
 from trueup.actuators._bench_step import advance, command, surroundings
+from trueup.actuators._lane_rollouts import lane_rollouts
+from trueup.actuators._rollout_parts import has_diverged, initial_state, loss_of
 from trueup.actuators._servo_kernel import (
     ALPHA,
     BACKLASH,
     DELAY,
-    Q_OFFSET,
     compiled,
     stribeck_range,
 )
-
-DIVERGED_SPEED = 1e4
-"""A rollout that is faster than this has diverged [rad/s]."""
-
-
-@compiled
-def loss_of(kind, width, error):
-    """Loss of an error and its derivative: 0 absolute, 1 squared, 2 Huber of a width."""
-    if kind == 0:
-        return abs(error), math.copysign(1.0, error) if error != 0.0 else 0.0
-    if kind == 1:
-        return error * error, 2.0 * error
-    if abs(error) <= width:
-        return 0.5 * error * error, error
-    return width * (abs(error) - 0.5 * width), math.copysign(width, error)
-
-
-@compiled
-def initial_state(c, bam, q, v):
-    """State at the first sample: the load rests on the side of the gap to which gravity pulls."""
-    gap = math.copysign(0.5 * c[BACKLASH], math.sin(q + c[Q_OFFSET]))
-    # the reference's firmware starts its target from 0, others from where the joint is
-    target = 0.0 if bam else q
-    return q, v, v, target, gap, False
-
-
-@compiled
-def has_diverged(q, v):
-    """Whether a state is no motion of a servo any more; NaN compares false."""
-    return not abs(v) < DIVERGED_SPEED or not abs(q) < 1e300
 
 
 @compiled
@@ -78,7 +55,8 @@ def _rollouts(
     Args:
       start, stop: pairs to do; pair = candidate x number of logs + log.
       rows: parameters ``(n, SIZE)``.
-      setting: law, Stribeck, gated and ``bam`` as whole numbers ``(4,)``.
+      setting: law, Stribeck, gated, ``bam``, and whether the rollouts side by side can make all
+        that is asked for, as whole numbers ``(5,)``.
       log_rows: numbers of the logs ``(l, 14)``.
       offsets: first sample of each log, and the end ``(l + 1,)``.
       table: loads given by tables ``(k, 4)``.
@@ -185,13 +163,19 @@ def _cached_entry(sources: str) -> Callable[..., None]:
 
     def rollouts(
         start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective, sums,
-        failed, recorded, columns, gradient, jacobian, work,
+        failed, recorded, columns, gradient, jacobian, work, pairs,
     ):  # fmt: skip
         if sources != "":
-            _rollouts(
-                start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective,
-                sums, failed, recorded, columns, gradient, jacobian, work,
-            )  # fmt: skip
+            if columns is None and setting[4] != 0:
+                lane_rollouts(
+                    start, stop, rows, setting, log_rows, offsets, inputs, measured, objective,
+                    sums, failed, recorded, work[0], pairs,
+                )  # fmt: skip
+            else:
+                _rollouts(
+                    start, stop, rows, setting, log_rows, offsets, table, inputs, measured,
+                    objective, sums, failed, recorded, columns, gradient, jacobian, work,
+                )  # fmt: skip
 
     options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
     try:
@@ -202,9 +186,11 @@ def _cached_entry(sources: str) -> Callable[..., None]:
 
 
 def _digest() -> str:
-    files = (Path(__file__), Path(_bench_step.__file__), Path(_servo_kernel.__file__))
+    modules = (_bench_step, _lane_functions, _lane_rollouts, _rollout_parts, _servo_kernel)
+    files = [Path(__file__), *(Path(str(module.__file__)) for module in modules)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 rollouts = _cached_entry(_digest())
-"""Roll pairs of candidate and log out; arguments as in :func:`_rollouts`."""
+"""Roll pairs of candidate and log out; arguments as in :func:`_rollouts`. The work space is
+``(7, p)``, or those of :func:`lane_rollouts`."""

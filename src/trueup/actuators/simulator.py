@@ -109,6 +109,9 @@ class BenchSimulator:
                 model.friction.has_stribeck,
                 model.quadratic == "gated",
                 scheme == "bam",
+                model.servo.law == "voltage"
+                and "backlash" not in model.terms
+                and not len(self.data.table),
             ],
             np.int64,
         )
@@ -253,6 +256,7 @@ class BenchSimulator:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
         from trueup.actuators._bench_kernel import rollouts
+        from trueup.actuators._lane_rollouts import LANE_SPACE, LANES, PAIR_ROWS
 
         data = self.data
         pairs = len(X) * len(self.logs)
@@ -267,17 +271,21 @@ class BenchSimulator:
         )  # fmt: skip
         width = max(arguments[-1].shape[3], arguments[-2].shape[3])
 
-        def work() -> np.ndarray:
-            return np.zeros((7, width))
+        in_lanes = columns is None and self._setting[4] != 0
+
+        def work() -> tuple[np.ndarray, np.ndarray]:
+            if in_lanes:
+                return np.zeros((1, LANE_SPACE)), np.zeros((PAIR_ROWS, LANES), np.int64)
+            return np.zeros((7, width)), np.zeros((0, 0), np.int64)
 
         threads = self.threads or _usable_cores()
         if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
-            rollouts(0, pairs, *arguments, work())
+            rollouts(0, pairs, *arguments, *work())
             return sums, failed
         bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int)
         with ThreadPoolExecutor(threads) as pool:
             tasks = [
-                pool.submit(rollouts, a, b, *arguments, work())
+                pool.submit(rollouts, a, b, *arguments, *work())
                 for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
             ]
             for task in tasks:
