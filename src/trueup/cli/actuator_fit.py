@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from trueup.actuators import Objective, load_catalogue, read_logs
+from trueup.actuators import Objective, load_catalogue, read_logs, servo_fit_report
 from trueup.actuators._fit import Prepared, fit, reached_its_end, start_model
 from trueup.actuators.fit_settings import DEFAULT_TRIALS, FitSettings, parse_values
 from trueup.actuators.servo_fit import ServoFit
@@ -151,8 +151,10 @@ def _go(
         )
         summary = result.to_dict()
         atomic.write_json(directory.solution, summary)
+        servo_fit_report(result, directory.path)
     output.result(summary)
     show_fit(result, output)
+    output.text(f"Report:     {directory.path / 'report.html'}")
     return DONE if reached_its_end(result) else NOT_CONVERGED
 
 
