@@ -152,12 +152,15 @@ def experiments(names: Sequence[str], coverage: Coverage) -> list[str]:
     """Recordings that would tell parameters apart, those that the logs lack first."""
     wanted: list[tuple[bool, str]] = []
     own = set(names)
+    # driven motion holds kt/R and the sum of back-EMF and viscous friction only, whatever the load
+    traded = own <= {*_MOTOR, "friction_viscous"} and "friction_viscous" in own
     if own & set(_STRIBECK):
         share = f"{100 * coverage.creeping:.1f} % of these samples creep"
         wanted.append(
             (coverage.creeping < 0.1, f"a slow staircase and slow_ramp under torque ({share})")
         )
-    if own & {*_LOAD, *_MOTOR, "armature", "friction_base", "friction_stribeck"} or len(own) > 1:
+    by_load = {*_LOAD, *_MOTOR, *_STRIBECK, "armature", "friction_base"}
+    if not traded and (own & by_load or len(own) > 1):
         have = f"all are of {coverage.load}" if coverage.loads == 1 else f"{coverage.loads} so far"
         wanted.append((coverage.loads < 2, f"other masses or lengths ({have})"))
     if own & {*_EXTERNAL, "friction_viscous", "friction_base", "armature", *_MOTOR}:
