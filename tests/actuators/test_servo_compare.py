@@ -83,7 +83,7 @@ def test_a_hair_does_not_outweigh_a_parameter_where_residuals_remember():
 
 
 def test_unknown_objective_and_no_model():
-    with pytest.raises(FitError, match="mean.*'mae', 'rmse', 'huber'"):
+    with pytest.raises(FitError, match=r"mean.*'mae', 'rmse', 'huber'"):
         information_criteria([[np.ones(3)]], [1], "mean")
     with pytest.raises(FitError, match="no model"):
         information_criteria([], [])
@@ -193,7 +193,7 @@ def test_labels_tell_files_apart(tmp_path):
         file.parent.mkdir(exist_ok=True)
         save_model(model, file)
     assert list(load_models([*files, files[0]])) == ["a/m1", "b/m1", "m3"]
-    with pytest.raises(ParameterError, match="xl330.*not of 'mx64'"):
+    with pytest.raises(ParameterError, match=r"xl330.*not of 'mx64'"):
         load_models(files, servo="mx64")
 
 

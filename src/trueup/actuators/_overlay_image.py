@@ -20,6 +20,7 @@ LOGS_PER_IMAGE = 4
 
 _ROWS = ("position [rad]", "error [rad]", "speed [rad/s]", "duty", "torque [N m]")
 _HEIGHTS = (3.0, 1.4, 1.6, 1.4, 1.4)
+_MARGINS = (0.85, 0.15, 0.55, 0.95)  # left, right, bottom, top [inches]
 
 
 def overlay_images(
@@ -43,8 +44,8 @@ def overlay_images(
     paths = numbered_paths(path, -(-len(logs) // LOGS_PER_IMAGE))
     for page, file in enumerate(paths):
         numbers = list(range(len(logs)))[page * LOGS_PER_IMAGE : (page + 1) * LOGS_PER_IMAGE]
-        size = (4.6 * len(numbers) + 0.8, 1.3 * sum(_HEIGHTS[r] for r in rows) + 0.6)
-        figure = new_figure(size)
+        size = (4.6 * len(numbers) + 0.8, 1.3 * sum(_HEIGHTS[r] for r in rows) + 1.2)
+        figure = new_figure(size, tight=False)
         axes: Any = figure.subplots(
             len(rows),
             len(numbers),
@@ -52,12 +53,21 @@ def overlay_images(
             squeeze=False,
             height_ratios=[_HEIGHTS[r] for r in rows],
         )
+        width, height = size
+        figure.subplots_adjust(
+            left=_MARGINS[0] / width,
+            right=1.0 - _MARGINS[1] / width,
+            bottom=_MARGINS[2] / height,
+            top=1.0 - _MARGINS[3] / height,
+            wspace=0.22,
+            hspace=0.12,
+        )
         for column, number in enumerate(numbers):
             _draw_log(axes[:, column], rows, logs[number], errors, number)
         for line, r in enumerate(rows):
             axes[line, 0].set_ylabel(_ROWS[r])
         handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 8))
+        figure.legend(handles, labels, loc="upper center", ncols=min(len(labels), 8))
         save_png(figure, file)
     return paths
 

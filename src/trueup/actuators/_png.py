@@ -1,5 +1,6 @@
 """PNG files by matplotlib, drawn without a screen."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,12 @@ if TYPE_CHECKING:
 _RESOLUTION = 120  # dots an inch
 
 
-def new_figure(size: tuple[float, float]) -> "Figure":
+def new_figure(size: tuple[float, float], *, tight: bool = True) -> "Figure":
     """An empty figure of a size [inches] that needs no window system.
+
+    Args:
+        size: width and height [inches].
+        tight: find the margins by the texts, which takes seconds for many axes.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -23,7 +28,7 @@ def new_figure(size: tuple[float, float]) -> "Figure":
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("drawing PNG files", "plots", "matplotlib") from error
-    figure = Figure(figsize=size, layout="constrained", dpi=_RESOLUTION)
+    figure = Figure(figsize=size, layout="constrained" if tight else None, dpi=_RESOLUTION)
     FigureCanvasAgg(figure)
     return figure
 
@@ -40,7 +45,8 @@ def save_png(figure: "Figure", path: Path) -> None:
         figure.savefig(partial, format="png")
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise ReportError(
             f"cannot write the picture '{path}': {error.strerror or error}. Choose another path or "
             "free the folder"

@@ -97,8 +97,9 @@ def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
     speeds = max(fastest, 0.5) * np.linspace(0.0, 1.0, 121) ** 2
     curves = friction_curves(model, loads, speeds.tolist())
     names = ["no load" if load == 0 else f"load {load:.3g} N m" for load in curves.loads]
-    if np.allclose(curves.friction, curves.friction[0], rtol=1e-6, atol=0.0):
-        names = ["any load"]
+    finite = np.where(np.isfinite(curves.friction), curves.friction, 0.0)
+    if np.ptp(finite, axis=0).max() < 1e-6 * finite.max():
+        names = ["at any load"]
 
     def figure(values: Array, title: str) -> reports.Figure:
         finite = np.where(np.isfinite(values), values, np.nan)[: len(names)]
@@ -115,7 +116,9 @@ def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
             title=title,
         )
 
-    figures: list[reports.Content] = [figure(curves.friction, "Friction while the motor drives")]
+    where = ", at any load" if len(names) == 1 else ""
+    title = f"Friction while the motor drives{where}"
+    figures: list[reports.Content] = [figure(curves.friction, title)]
     if model.friction.has_stribeck:
         figures.append(figure(curves.stribeck, "Of it, near standstill only (Stribeck)"))
     text = (
