@@ -41,15 +41,17 @@ from trueup.actuators._servo_kernel import (
 
 LANES = 16
 """Rollouts side by side: a few vector registers."""
+VECTOR = 4
+"""Numbers of a vector register."""
 
 # Where each quantity of the lanes begins in the work space: what a lane keeps from step to step and
 # what it is told, then constants.
 (
     POSITION, SPEED, TARGET, CLOCK, SUM_Q, SUM_V, SUM_DUTY, DUTY, SINE, FACTOR,
     WANTED, ON, VOLTS, PER_VOLT, OHMS, PER_OHM, ACTIVE, TORQUE, LOAD, LOSS, IMPLICIT,
-    TORQUE_CONSTANT, GAIN, MAX_PWM, MAX_AMPS, SUPPLY, OFF, MAX_SLEW, STEP, MOMENTUM, PER_MOMENTUM, GRAVITY, OFFSET,
-    COULOMB, DAMPING, PEAK, WEIGHT_M, WEIGHT_E, WEIGHT_MS, WEIGHT_ES, SQUARE_M, SQUARE_E,
-    EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST,
+    TORQUE_CONSTANT, GAIN, MAX_PWM, MAX_AMPS, SUPPLY, OFF, MAX_SLEW, STEP, MOMENTUM,
+    PER_MOMENTUM, GRAVITY, OFFSET, COULOMB, DAMPING, PEAK, WEIGHT_M, WEIGHT_E, WEIGHT_MS,
+    WEIGHT_ES, SQUARE_M, SQUARE_E, EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST,
 ) = range(0, 46 * LANES, LANES)  # fmt: skip
 LANE_SPACE = 46 * LANES
 """Size of the work space."""
@@ -236,6 +238,7 @@ def lane_rollouts(
         group = start + number * (stop - start) // groups
         count = start + (number + 1) * (stop - start) // groups - group
         begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pairs)
+        width = (count + VECTOR - 1) // VECTOR * VECTOR
         longest, most = 0, 0
         for w in range(count):
             longest, most = max(longest, pairs[3, w]), max(most, pairs[4, w])
@@ -245,7 +248,7 @@ def lane_rollouts(
             )
             for substep in range(most):
                 command_lanes(k, substep, rows, goal, enable, lanes, pairs)
-                step_lanes(stribeck, gated, bam, pairs.shape[1], lanes)
+                step_lanes(stribeck, gated, bam, width, lanes)
                 if substep > 0 or (objective[6] == 0.0 and recorded.shape[0] == 0):
                     continue
                 for w in range(count):

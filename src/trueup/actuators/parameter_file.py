@@ -144,10 +144,12 @@ def model_to_dict(model: ServoModel) -> dict[str, Any]:
 
 
 def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
-    """Write the parameter file of a model; the file is never half written."""
+    """Write the parameter file of a model, its folder too; the file is never half written."""
     from trueup.studies import atomic
 
-    return atomic.write_json(Path(path), model_to_dict(model))
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return atomic.write_json(path, model_to_dict(model))
 
 
 def published_models() -> dict[str, tuple[str, ...]]:

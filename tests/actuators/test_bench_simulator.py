@@ -1,0 +1,264 @@
+"""The bench simulator: its ways of computing agree, its steps converge, no sample is cut off."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from bench_logs import make_log, make_model
+
+from trueup.actuators import BenchSimulator, Objective, Servo
+from trueup.errors import FitError, RecordingError
+from trueup.fitting.problem import LARGE_COST
+
+LOGS = (
+    make_log("one", 300, kp=200.0),
+    make_log("another", 211, kp=50.0, off_from=0.6),
+    make_log("coarse", 120, kp=400.0, dt=0.01),
+)
+ALL_TERMS = (
+    "command_delay",
+    "winding_braking",
+    "measured_voltage",
+    "supply_resistance",
+    "resistance_temperature",
+    "max_velocity",
+    "current_limit",
+)
+TERM_VALUES = {
+    "command_delay": 0.0123,
+    "winding_braking": 0.4,
+    "measured_voltage": 0.3,
+    "supply_resistance": 0.5,
+    "resistance_temperature": 0.004,
+    "max_velocity": 2.5,
+    "current_limit": 0.6,
+    "backlash": 0.03,
+}
+
+
+def in_general(simulator: BenchSimulator) -> BenchSimulator:
+    """The same simulator without rollouts side by side."""
+    simulator._setting[4] = 0
+    return simulator
+
+
+@pytest.mark.parametrize("scheme", ["bam", "semi-implicit"])
+@pytest.mark.parametrize("quadratic", ["gated", "ungated"])
+@pytest.mark.parametrize("terms", [(), ALL_TERMS], ids=["plain", "all terms"])
+def test_rollouts_side_by_side_are_those_of_the_general_step(scheme, quadratic, terms):
+    values = {name: TERM_VALUES[name] for name in terms}
+    model = dataclasses.replace(make_model("m6", terms, **values), quadratic=quadratic)
+    rng = np.random.default_rng(3)
+    X = model.vector() * rng.uniform(0.8, 1.25, (7, len(model.names)))
+    objective = Objective("huber", 1.0, 0.1, 0.2)
+    made = []
+    for change in (lambda s: s, in_general):
+        simulator = change(BenchSimulator(model, LOGS, scheme=scheme, reset_period=0.7))
+        motion = simulator.simulate(X)
+        arrays = [*motion.position, *motion.speed, *motion.duty]
+        made.append((*arrays, simulator.costs(X, objective), simulator.log_costs(X, objective)))
+    for one, other in zip(*made, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_batches_threads_and_lone_candidates_agree():
+    model = make_model()
+    X = model.vector() * np.random.default_rng(5).uniform(0.8, 1.25, (40, len(model.names)))
+    costs = BenchSimulator(model, LOGS, threads=1).costs(X)
+    np.testing.assert_array_equal(BenchSimulator(model, LOGS, threads=2).costs(X), costs)
+    lone = BenchSimulator(model, LOGS, threads=1)
+    np.testing.assert_allclose([lone.costs(x)[0] for x in X], costs, rtol=1e-12)
+
+
+def finite_differences(simulator, x, step=1e-6):
+    """Central differences of position, speed and duty ``(3, m, p)``."""
+    columns = []
+    for k in range(x.size):
+        h = step * max(abs(x[k]), 1e-3)
+        pair = np.array([x, x])
+        pair[0, k] += h
+        pair[1, k] -= h
+        motion = simulator.simulate(pair)
+        channels = (motion.position, motion.speed, motion.duty)
+        stacked = np.stack([np.hstack(channel) for channel in channels])
+        columns.append((stacked[:, 0] - stacked[:, 1]) / (2 * h))
+    return np.stack(columns, axis=-1)
+
+
+SENSITIVE = [
+    ("xl330", "m1", (), "bam", {}),
+    ("xl330", "m6", (), "bam", {}),
+    ("xl330", "m3", (), "semi-implicit", {}),
+    ("xl330", "m4", ("command_delay",), "semi-implicit", {}),
+    ("xl330", "m6", ALL_TERMS, "semi-implicit", {}),
+    ("xl330", "m5", ("backlash", "command_delay"), "semi-implicit", {}),
+    ("xl330i", "m2", (), "semi-implicit", {"current_limit": 1.2}),
+    ("sts3215", "m2", (), "semi-implicit", {"max_velocity": 3.0}),
+    ("erob80_50", "m5", (), "semi-implicit", {"kt": 1.5, "armature": 0.05}),
+    ("unitree_go1", "m3", (), "semi-implicit", {"max_torque": 20.0, "armature": 0.01}),
+    ("plain_current", "m1", (), "semi-implicit", {}),
+]
+
+
+@pytest.mark.parametrize(("servo", "friction", "terms", "scheme", "values"), SENSITIVE)
+def test_sensitivities_are_the_derivatives_of_the_motion(servo, friction, terms, scheme, values):
+    logs = [make_log("one", 200, kp=20.0, off_from=0.8), make_log("two", 90, kp=32.0)]
+    if servo in ("xl330", "xl330i"):
+        logs = [dataclasses.replace(log, kp=10 * log.kp) for log in logs]
+    if servo == "erob80_50":
+        logs = [dataclasses.replace(log, vin=48.0, damping=0.2) for log in logs]
+    if servo == "unitree_go1":
+        logs = [dataclasses.replace(log, kp=5.0, damping=0.05) for log in logs]
+    if servo == "plain_current":
+        known = make_model("m1").servo
+        servo = Servo("plain_current", "current", known.parameters, vin=7.4, error_gain=0.05)
+    values = {**{t: TERM_VALUES[t] for t in terms}, **values}
+    model = make_model(friction, terms, servo, **values)
+    simulator = BenchSimulator(model, logs, scheme=scheme)
+    x = model.vector()
+    motion, derivatives = simulator.sensitivities(x)
+    expected = finite_differences(simulator, x)
+    np.testing.assert_allclose(
+        motion[0, 0], np.hstack(simulator.simulate(x).position)[0], atol=1e-9
+    )
+    scale = np.abs(expected).max(axis=1, keepdims=True)
+    # a derivative that is all but zero drowns in the rounding of its differences
+    error = np.abs(derivatives[0] - expected) / np.maximum(scale, 1e-4)
+    # a step in which a difference passes a kink, and those after it, may be off
+    assert np.quantile(error, 0.97) < 1e-4
+    assert np.quantile(error, 0.8, axis=1).max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["mae", "rmse", "huber"])
+def test_gradient_of_the_objective(kind):
+    model = make_model("m4", ("command_delay",), command_delay=0.0123)
+    simulator = BenchSimulator(model, LOGS[:2])
+    objective = Objective(kind, 1.0, 0.05, 0.1)
+    x = model.vector()
+    costs, gradient = simulator.cost_gradients(x, objective)
+    assert costs[0] == pytest.approx(simulator.costs(x, objective)[0], rel=1e-9)
+    for k in range(x.size):
+        h = 1e-5 * max(abs(x[k]), 1e-3)
+        pair = np.array([x, x])
+        pair[0, k] += h
+        pair[1, k] -= h
+        high, low = simulator.costs(pair, objective)
+        assert gradient[0, k] == pytest.approx((high - low) / (2 * h), rel=2e-3, abs=1e-6)
+
+
+def test_steps_converge_and_the_reference_leads():
+    # the reference's position runs ahead of its speed by a whole step, ours converge with theirs
+    model, log = make_model("m1"), make_log(kp=100.0, samples=600)
+    exact = BenchSimulator(model, [log], max_step=2e-5).simulate().position[0]
+    errors = {
+        step: np.abs(BenchSimulator(model, [log], max_step=step).simulate().position[0] - exact)
+        for step in (5e-3, 2.5e-3, 1e-3)
+    }
+    means = [error.mean() for error in errors.values()]
+    assert means[1] < 0.6 * means[0] and means[2] < 0.3 * means[0]
+    reference = BenchSimulator(model, [log], scheme="bam").simulate().position[0]
+    assert np.abs(reference - exact).mean() > 1.4 * means[0]
+
+
+def test_a_joint_that_friction_holds_stays_exactly_where_it_is():
+    values = {"friction_base": 0.2, "kt": 0.3}
+    log = make_log(goal_position=np.full(300, 0.3), kp=1.0)
+    motion = BenchSimulator(make_model("m1", **values), [log]).simulate()
+    rest = motion.position[0][0, 150:]
+    assert np.ptp(rest) == 0.0 and np.all(motion.speed[0][0, 150:] == 0.0)
+
+
+def test_winding_braking_slows_a_servo_without_torque():
+    log = make_log(off_from=0.0, position=np.full(300, 1.2), speed=np.zeros(300))
+    coasting = BenchSimulator(make_model("m1"), [log]).simulate().position[0][0]
+    braking = make_model("m1", ("winding_braking",), winding_braking=1.0)
+    braked = BenchSimulator(braking, [log]).simulate().position[0][0]
+    assert np.abs(np.diff(coasting)).max() > 1.5 * np.abs(np.diff(braked)).max()
+    idle = make_model("m1", ("winding_braking",), winding_braking=0.0)
+    np.testing.assert_allclose(BenchSimulator(idle, [log]).simulate().position[0][0], coasting)
+
+
+def test_backlash_lets_the_load_fall_through_the_gap():
+    log = make_log(goal_position=np.zeros(300), position=np.full(300, 0.001), kp=400.0)
+    gap = 0.06
+    model = make_model("m1", ("backlash",), backlash=gap, friction_base=0.05)
+    tight = BenchSimulator(make_model("m1", friction_base=0.05), [log]).simulate()
+    loose = BenchSimulator(model, [log]).simulate()
+    swing = make_log(kp=400.0)
+    wide = BenchSimulator(model, [swing]).simulate().position[0]
+    narrow = BenchSimulator(model.with_values(backlash=1e-4), [swing]).simulate().position[0]
+    without = BenchSimulator(make_model("m1", friction_base=0.05), [swing]).simulate().position[0]
+    assert np.abs(tight.position[0] - loose.position[0]).max() <= gap
+    assert np.abs(narrow - without).mean() < 0.1 * np.abs(wide - without).mean()
+
+
+def test_a_delay_shifts_the_motion():
+    log = make_log(samples=500)
+    plain = BenchSimulator(make_model("m1"), [log]).simulate().position[0][0]
+    for delay, steps in ((0.01, 2), (0.0125, 2.5)):
+        delayed = make_model("m1", ("command_delay",), command_delay=delay)
+        moved = BenchSimulator(delayed, [log]).simulate().position[0][0]
+        grid = np.arange(500)
+        expected = np.interp(grid - steps, grid, plain)
+        assert np.abs(moved - expected)[100:].mean() < 0.1 * np.abs(plain - expected)[100:].mean()
+
+
+def test_a_servo_with_a_speed_limit_starts_from_where_it_is():
+    # the reference's firmware starts from angle 0, and needs a log to have a target at all
+    start = np.full(300, 1.0)
+    log = make_log(position=start, speed=0 * start, goal_position=start, motor="sts3215", kp=32.0)
+    model = make_model("m1", servo="sts3215", max_velocity=1.0, q_offset=0.0)
+    ours = BenchSimulator(model, [log]).simulate().position[0][0]
+    theirs = BenchSimulator(model, [log], scheme="bam").simulate().position[0][0]
+    assert ours.min() > 0.85 and theirs.min() < 0.7
+
+
+def test_reset_period_takes_the_state_from_the_log():
+    log = make_log()
+    motion = BenchSimulator(make_model(), [log], reset_period=0.25).simulate()
+    hits = np.flatnonzero(motion.position[0][0] == log.position)
+    np.testing.assert_array_equal(hits, [0, 49, 99, 149, 199, 249, 299])
+    np.testing.assert_array_equal(motion.speed[0][0, hits], log.speed[hits])
+
+
+def test_a_candidate_that_diverges_has_its_own_cost_and_reason():
+    model = make_model()
+    simulator = BenchSimulator(model, LOGS)
+    X = np.array([model.vector(), model.vector(), model.vector()])
+    X[1, model.names.index("kt")] = np.nan
+    failures = {}
+    costs = simulator.costs(X, failures=failures)
+    assert costs[0] == costs[2] < 1.0 and costs[1] == LARGE_COST
+    assert list(failures) == [1] and "'one' diverged after" in failures[1]
+    costs, gradient = simulator.cost_gradients(X)
+    assert costs[1] == LARGE_COST and not gradient[1].any() and gradient[2].any()
+    assert (simulator.log_costs(X)[1] == LARGE_COST).all()
+
+
+def test_a_stiff_motor_does_not_explode():
+    # kt^2/R dt/J is 15: explicit steps alternate without end
+    model = make_model("m1", kt=3.0, R=2.0, armature=1e-4)
+    log = make_log(mass=0.05)
+    speed = BenchSimulator(model, [log], max_step=5e-3).simulate().speed[0]
+    assert np.abs(speed).max() < 10.0
+
+
+def test_what_cannot_be_simulated_is_refused():
+    model = make_model()
+    with pytest.raises(FitError, match="no scheme 'euler'; there are 'semi-implicit', 'bam'"):
+        BenchSimulator(model, LOGS, scheme="euler")
+    with pytest.raises(RecordingError, match=r"raw\.json: a raw log"):
+        BenchSimulator(model, [dataclasses.replace(make_log("raw"), dt=None)])
+    with pytest.raises(RecordingError, match=r"made_up.json.*pendulum"):
+        BenchSimulator(model, [make_log(mass=0.0)])
+    with pytest.raises(RecordingError, match="needs input_volts, which the log does not hold"):
+        measured = make_model("m1", ("measured_voltage",))
+        BenchSimulator(measured, [make_log(input_volts=None)])
+    with pytest.raises(FitError, match="one body"):
+        BenchSimulator(make_model("m1", ("backlash",)), LOGS, scheme="bam")
+    with pytest.raises(FitError, match="positive times"):
+        BenchSimulator(model, LOGS, reset_period=0.0)
+    with pytest.raises(FitError, match="have 3 columns, there are 15"):
+        BenchSimulator(model, LOGS).costs(np.ones((2, 3)))
+    with pytest.raises(FitError, match="no objective 'l1'"):
+        Objective("l1")
