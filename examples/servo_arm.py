@@ -63,7 +63,7 @@ def lag(voltages: np.ndarray, seconds: float = 2.0) -> np.ndarray:
     """
     servos = arm()
     batch = Batch(servos.compile(), len(voltages))
-    servos.start(batch, vin={joint: voltages for joint in servos.joints})
+    servos.start(batch, vin=voltages)
     times = np.arange(0.0, seconds, 1e-3)
     goals = {"shoulder": 0.8 * np.sin(5.0 * times), "elbow": 0.8 * np.sin(8.0 * times)}
     controls = servos.controls(goal=goals)

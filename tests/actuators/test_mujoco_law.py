@@ -1,5 +1,7 @@
 """Servos in MuJoCo move as on the bench, alone, in chains, on the ground, wherever they run."""
 
+import dataclasses
+
 import mujoco
 import numpy as np
 import pytest
@@ -12,7 +14,14 @@ from servo_law_models import (
     small_servo,
 )
 
-from trueup.actuators import BenchSimulator, ServoLog, ServoModel, find_servo, read_logs
+from trueup.actuators import (
+    BenchSimulator,
+    ServoLog,
+    ServoModel,
+    bench_from_mujoco,
+    find_servo,
+    read_logs,
+)
 from trueup.actuators._process import process
 from trueup.actuators._servo_law_kernel import next_speeds
 from trueup.actuators.mujoco_law import ServoLaw, servo_law
@@ -76,6 +85,40 @@ def test_extended_terms_act_as_on_the_bench(term):
     bare = BenchSimulator(small_servo("m4"), [log]).simulate().position[0][0]
     with_term = BenchSimulator(model, [log]).simulate().position[0][0]
     assert np.abs(bare - with_term).max() > 1e-3, "the test would not notice the term"
+
+
+def test_backlash_acts_as_on_the_bench():
+    model = small_servo("m4", ("backlash",), backlash=0.03)
+    log = pendulum_log("xl330", 300.0)
+    bench = BenchSimulator(model, [log]).simulate().position[0][0]
+    bare = BenchSimulator(small_servo("m4"), [log]).simulate().position[0][0]
+    servos = servo_law(pendulum_spec(), {"hinge": model}, kp=log.kp)
+    found = np.abs(in_mujoco(servos, log) - bench)
+    assert np.abs(bare - bench).mean() > 4e-3, "the test would not notice the gap"
+    assert found.mean() < 5e-4
+
+
+def test_a_gap_opens_in_a_chain_as_with_the_other_joints_locked():
+    """With its neighbours held by friction alone, a joint of a chain is a bench of its own."""
+    held = small_servo("m1", friction_base=50.0)
+    gap = small_servo("m4", ("backlash",), backlash=0.03)
+    servos = servo_law(chain_spec(), {"a": held, "b": gap, "c": held}, kp=300.0)
+    times = np.arange(0.0, 1.5, 1e-3)
+    goal = 0.5 + 0.8 * np.sin(12.0 * times)
+    batch = Batch(servos.compile(), 1)
+    with servos.installed(batch):
+        found = batch.rollout(len(times), servos.controls(goal={"b": goal})[None], record=["qpos"])
+    assert np.abs(found["qpos"][0][:, [0, 2]]).max() < 1e-12
+    bench = bench_from_mujoco(chain_spec(), "b")
+    log = pendulum_log("xl330", 300.0, seconds=1.5)
+    log = dataclasses.replace(
+        log, times=times, dt=1e-3, goal_position=goal, torque_enable=np.ones(len(times), bool),
+        position=0.0 * times, speed=0.0 * times, input_volts=None, temperature=None,
+    )  # fmt: skip
+    expected = BenchSimulator(gap, [log], benches=[bench]).simulate().position[0][0]
+    distance = np.abs(found["qpos"][0][:-1, 1] - expected[1:])
+    assert np.ptp(expected) > 0.8
+    assert distance.mean() < 2e-3
 
 
 @pytest.mark.parametrize("name", ["xl330i", "sts3215", "erob80_50", "unitree_go1"])

@@ -156,11 +156,6 @@ def test_a_model_with_too_little_userdata_is_refused(servos):
         (lambda: servo_law(chain_spec(), {"aa": small_servo()}), LawError, "it has 'a', 'b', 'c'"),
         (lambda: servo_law("none.xml", {"a": small_servo()}), ModelError, "none.xml"),
         (
-            lambda: servo_law(chain_spec(), {"a": small_servo("m1", ("backlash",))}),
-            LawError,
-            "'backlash'",
-        ),
-        (
             lambda: servo_law(chain_spec(), {"a": small_servo()}, kp={"b": 3.0}),
             LawError,
             "'b'",

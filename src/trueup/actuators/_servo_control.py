@@ -40,6 +40,9 @@ def servo_control(delay_steps: int) -> ControlLaw:
             "torque_friction": "joint",
             "torque_load": "joint",
             "duty": "joint",
+            "gap": "joint",
+            "speed_motor": "joint",
+            "is_open": "joint",
             "goal_line": delay_line(delay_steps),
             "enable_line": delay_line(delay_steps),
         },
@@ -57,6 +60,6 @@ def servos(
         timestep, position, velocity, command, int(gains.channels[0]), int(gains.channels[1]),
         gains.parameters, gains.constants, state.started, state.target, state.speed_expected,
         state.goal_line, state.enable_line, state.torque_motor, state.torque_friction,
-        state.torque_load, state.duty, targets.joint, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD,
+        state.torque_load, state.duty, state.gap, state.speed_motor, state.is_open, targets.joint, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD,
         qLDiagInv, M_rownnz, M_rowadr, M_colind, ctrl_out, qfrc_applied_out,
     )  # fmt: skip

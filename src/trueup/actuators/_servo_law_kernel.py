@@ -53,11 +53,19 @@ UNLIMITED = 1e30
 DELAY_TOO_LONG, NOT_POSITIVE_DEFINITE = 1, 2
 
 # rows of the scratch of a step
-_TAU, _DAMPING, _LOSS, _NEXT, _RIGHT, _LOAD, _TRIAL = range(7)
-_ROWS = 7
+_TAU, _DAMPING, _LOSS, _NEXT, _RIGHT, _LOAD, _TRIAL, _BUDGET, _APART = range(9)
+_ROWS = 9
+
+# how the motor of a joint with backlash stands to its load
+_TOGETHER, _OPEN, _MEETING = 0.0, 1.0, 2.0
 
 
-@compiled
+def separate(function: Any) -> Any:
+    """The function under numba, called rather than copied: quicker to compile."""
+    return numba.njit(error_model="numpy", fastmath=False)(function)
+
+
+@separate
 def solve_inertia(x, qLD, qLDiagInv, rownnz, rowadr, colind):
     """Solve ``M y = x`` in place with MuJoCo's factors ``M = L' D L``."""
     n = len(x)
@@ -72,7 +80,7 @@ def solve_inertia(x, qLD, qLDiagInv, rownnz, rowadr, colind):
             x[i] -= qLD[k] * x[colind[k]]
 
 
-@compiled
+@separate
 def factorise(matrix, chosen, count, factor):
     """Cholesky factor of the chosen rows and columns; False if they are not positive definite."""
     for i in range(count):
@@ -89,7 +97,7 @@ def factorise(matrix, chosen, count, factor):
     return True
 
 
-@compiled
+@separate
 def solve_factored(factor, count, x):
     """Solve in place with a Cholesky factor."""
     for i in range(count):
@@ -111,7 +119,7 @@ def row_product(matrix, i, x):
     return total
 
 
-@compiled
+@separate
 def next_speeds(H, right, loss, speed, trial, chosen, factor):
     """Speeds ``v`` with ``H v + f = right``, where ``|f| <= loss`` opposes them.
 
@@ -168,7 +176,7 @@ def next_speeds(H, right, loss, speed, trial, chosen, factor):
     return True
 
 
-@compiled
+@separate
 def felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, factor, B):
     """Inertia that the joints feel while everything else moves freely: ``[M^-1]^-1`` of theirs.
 
@@ -206,12 +214,60 @@ def felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, fac
     return True
 
 
+@separate
+def budget_of(c, k, tau, load, v):
+    """Friction budget of a joint, its viscous part left out [N m]."""
+    s, power, log_ratio = 0.0, 0.0, 0.0
+    if k[HAS_STRIBECK] != 0.0:
+        slow, fast = stribeck_range(c[ALPHA])
+        s, power, log_ratio = stribeck_factor(c, slow, fast, v)
+    return friction_loss(c, k[GATED] != 0.0, s, power, log_ratio, tau, load, v)[0]
+
+
+@separate
+def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+    """Speeds of all joints after the step.
+
+    A joint whose motor is apart moves with its load alone; one whose motor meets it within the
+    step, inelastically, shares the motor's momentum.
+
+    Returns:
+      Whether the inertia was positive definite.
+    """
+    n = len(velocity)
+    speed, right, tau, damping = work[_NEXT], work[_RIGHT], work[_TAU], work[_DAMPING]
+    loss, load, budget = work[_LOSS], work[_LOAD], work[_BUDGET]
+    if n == 1 and is_open[0] == _TOGETHER:
+        speed[0] = next_speed(
+            False, h, B[0, 0], velocity[0], tau[0] + load[0], damping[0], loss[0],
+            parameters[0, VISCOUS],
+        )[0]  # fmt: skip
+        return True
+    for i in range(n):
+        for j in range(n):
+            H[i, j] = B[i, j] / h
+        motor = parameters[i, ARMATURE] / h
+        if is_open[i] != _TOGETHER:
+            H[i, i] -= motor
+        right[i] = row_product(H, i, velocity) + load[i]
+        speed[i] = velocity[i]
+        budget[i] = 0.0
+        if is_open[i] == _TOGETHER:
+            right[i] += tau[i] + damping[i] * velocity[i]
+            budget[i] = loss[i]
+            H[i, i] += damping[i] + parameters[i, VISCOUS]
+        elif is_open[i] == _MEETING:
+            right[i] += motor * work[_APART, i]
+            H[i, i] += motor
+    return next_speeds(H, right, budget, speed, work[_TRIAL], chosen, factor)
+
+
 @numba.njit(error_model="numpy", fastmath=False)
 def _servo_step(
     h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,
-    target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty,
-    joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, rownnz, rowadr, colind,
-    ctrl_out, applied_out,
+    target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty, gap,
+    speed_motor, is_open, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, rownnz,
+    rowadr, colind, ctrl_out, applied_out,
 ):  # fmt: skip
     """Step all servos.
 
@@ -229,6 +285,9 @@ def _servo_step(
         ``(n,)``.
       goal_line, enable_line: delay lines ``(n, ...)``.
       torque_motor, torque_friction, torque_load, duty: take what they are named after ``(n,)``.
+      gap: angle of the motor from the joint, servos with backlash [rad] ``(n,)``.
+      speed_motor: speed of a motor that is apart from its joint [rad/s] ``(n,)``.
+      is_open: whether it is ``(n,)``.
       joints: ids of the joints ``(n,)``.
       jnt_dofadr, qfrc_bias, ...: arrays of the model and the data.
       ctrl_out, applied_out: take motor and friction torque [N m] ``(n,)``.
@@ -279,6 +338,12 @@ def _servo_step(
     for i in range(n):
         c, k = parameters[i], constants[i]
         q, v = position[i] - k[OFFSET], velocity[i]
+        if c[BACKLASH] > 0.0:
+            if started[0] == 0.0:
+                # the load hangs on one side of the gap
+                gap[i] = math.copysign(0.5 * c[BACKLASH], -load[i])
+            if is_open[i] != _TOGETHER:
+                v = speed_motor[i]
         wanted, on = command[i], 1.0 - min(max(command[n + i], 0.0), 1.0)
         if c[DELAY] > 0.0:
             wanted = delayed(goal_line[i], wanted, c[DELAY] / h)
@@ -305,37 +370,57 @@ def _servo_step(
         tau[i] = on * driven[0] - short * v
         damping[i] = on * driven[15] + short
         duty[i] = driven[8]
-        s, power, log_ratio = 0.0, 0.0, 0.0
-        if k[HAS_STRIBECK] != 0.0:
-            slow, fast = stribeck_range(c[ALPHA])
-            s, power, log_ratio = stribeck_factor(c, slow, fast, v)
-        loss[i] = friction_loss(c, k[GATED] != 0.0, s, power, log_ratio, tau[i], load[i], v)[0]
+        felt = load[i] if is_open[i] == _TOGETHER else 0.0
+        loss[i] = budget_of(c, k, tau[i], felt, v)
 
-    speed = work[_NEXT]
-    if n == 1:
-        speed[0] = next_speed(
-            False, h, B[0, 0], velocity[0], tau[0] + load[0], damping[0], loss[0],
-            parameters[0, VISCOUS],
-        )[0]  # fmt: skip
-    else:
-        right = work[_RIGHT]
-        for i in range(n):
-            for j in range(n):
-                H[i, j] = B[i, j] / h
-            right[i] = row_product(H, i, velocity) + tau[i] + load[i] + damping[i] * velocity[i]
-            speed[i] = velocity[i]
-        for i in range(n):
-            H[i, i] += damping[i] + parameters[i, VISCOUS]
-        if not next_speeds(H, right, loss, speed, work[_TRIAL], chosen, factor):
-            return NOT_POSITIVE_DEFINITE
+    if not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+        return NOT_POSITIVE_DEFINITE
+    speed, change = work[_NEXT], work[_TRIAL]
+    parted = False
+    for i in range(n):
+        change[i] = (speed[i] - velocity[i]) / h
+    for i in range(n):
+        c = parameters[i]
+        if c[BACKLASH] > 0.0 and is_open[i] == _TOGETHER:
+            push = row_product(B, i, change) - c[ARMATURE] * change[i] - load[i]
+            if gap[i] * push < 0.0:
+                # the contact would have to pull: motor and load part
+                is_open[i], speed_motor[i], parted = _OPEN, velocity[i], True
+                loss[i] = budget_of(c, constants[i], tau[i], 0.0, velocity[i])
+    if parted and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+        return NOT_POSITIVE_DEFINITE
+
+    met = False
+    for i in range(n):
+        if is_open[i] == _OPEN:
+            c = parameters[i]
+            apart = next_speed(
+                False, h, c[ARMATURE], speed_motor[i], tau[i], damping[i], loss[i], c[VISCOUS]
+            )[0]
+            work[_APART, i] = apart
+            reach = gap[i] + h * (apart - speed[i])
+            if abs(reach) >= 0.5 * c[BACKLASH]:
+                gap[i], is_open[i], met = math.copysign(0.5 * c[BACKLASH], reach), _MEETING, True
+    if met and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
+        return NOT_POSITIVE_DEFINITE
 
     for i in range(n):
-        work[_TRIAL, i] = (speed[i] - velocity[i]) / h
+        change[i] = (speed[i] - velocity[i]) / h
     for i in range(n):
-        total = row_product(B, i, work[_TRIAL]) - load[i]
-        torque_load[i] = load[i]
-        torque_motor[i] = tau[i] - damping[i] * (speed[i] - velocity[i])
+        # what MuJoCo's joint, whose inertia has the armature, needs for these speeds
+        total = row_product(B, i, change) - load[i]
+        gained = speed[i] - velocity[i]
+        if is_open[i] != _TOGETHER:
+            gained = work[_APART, i] - speed_motor[i]
+            edge = 0.5 * parameters[i, BACKLASH]
+            if is_open[i] == _OPEN:
+                gap[i] = min(max(gap[i] + h * (work[_APART, i] - speed[i]), -edge), edge)
+            else:
+                is_open[i] = _TOGETHER
+            speed_motor[i] = work[_APART, i]
+        torque_motor[i] = tau[i] - damping[i] * gained
         torque_friction[i] = total - torque_motor[i]
+        torque_load[i] = load[i]
         ctrl_out[i] = torque_motor[i]
         applied_out[i] = torque_friction[i]
         expected[i] = speed[i] - h * expected[i]
@@ -353,16 +438,16 @@ def _cached_entry(sources: str) -> Callable[..., int]:
     def servo_step(
         h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,
         target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty,
-        joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, rownnz, rowadr, colind,
-        ctrl_out, applied_out,
+        gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv,
+        rownnz, rowadr, colind, ctrl_out, applied_out,
     ):  # fmt: skip
         if sources == "":
             return 0
         return _servo_step(
             h, position, velocity, command, voltage_start, warmth_start, parameters, constants,
             started, target, expected, goal_line, enable_line, torque_motor, torque_friction,
-            torque_load, duty, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv,
-            rownnz, rowadr, colind, ctrl_out, applied_out,
+            torque_load, duty, gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias,
+            qfrc_passive, M, qLD, qLDiagInv, rownnz, rowadr, colind, ctrl_out, applied_out,
         )  # fmt: skip
 
     options: dict[str, Any] = {"error_model": "numpy", "fastmath": False}

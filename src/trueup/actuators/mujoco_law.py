@@ -179,7 +179,6 @@ class ServoLaw:
 
     def _check(self, model: ServoModel, joint: str) -> None:
         """Raise a LawError unless the prepared model has what a servo needs."""
-        check_backlash(model, joint)
         delay = model.values.get("command_delay", 0.0)
         if delay > self.max_delay * (1.0 + 1e-12):
             raise LawError(
@@ -246,6 +245,10 @@ def servo_law(
     motion of joints without a servo are those of the step; contacts, limits and whatever else acts
     are taken from how far the last step did not lead where the law expected, a step late.
 
+    With backlash the motor is a second body within its gap, which the law moves itself; MuJoCo's
+    joint then has the inertia of the load alone. Where both meet within a step, the joint's angle
+    is that of the end of the step, as far from the bench as the step is long.
+
     The cost of a step grows with the cube of the number of servos; dozens are no difficulty.
 
     Args:
@@ -261,8 +264,8 @@ def servo_law(
       The prepared model and the law.
 
     Raises:
-      LawError: a joint does not exist, is no hinge or slide, or has several actuators; a servo has
-        backlash, which is a second body.
+      LawError: a joint does not exist, is no hinge or slide, or has several actuators; max_delay
+        is less than a servo's delay.
       ModelError: the model cannot be read or does not compile.
       ParameterError: a file of a servo cannot be read.
     """
@@ -277,8 +280,6 @@ def servo_law(
     }
     if not models:
         raise LawError("servo_law needs a servo for one joint or more")
-    for joint, model in models.items():
-        check_backlash(model, joint)
     joints = tuple(models)
     terms = {name for model in models.values() for name, value in model.values.items() if value}
     further = [channel for channel, term in _MEASURED.items() if term in terms]
@@ -307,16 +308,6 @@ def servo_law(
     }
     prepared = prepare_spec(prepared, law, gains=defaults)
     return ServoLaw(prepared, law, models, channels, gains, volts, offset, longest)
-
-
-def check_backlash(model: ServoModel, joint: str) -> None:
-    """Raise a LawError for a servo whose motor moves apart from its joint."""
-    if model.values.get("backlash"):
-        raise LawError(
-            f"joint {joint!r}: the servo has the term 'backlash': its motor moves apart from the "
-            "joint, as a body of its own, which the law does not have; simulate it on the bench, "
-            "or take the model without it (backlash = 0)"
-        )
 
 
 def command_places(channels: Mapping[str, Any], joints: int) -> np.ndarray:
