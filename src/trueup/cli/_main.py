@@ -31,6 +31,7 @@ Examples:
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
   trueup study run sphere              run, list, show, resume and export searches
+  trueup actuator list                 servos: record, fit, evaluate and compare friction models
 
 Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """
