@@ -143,7 +143,14 @@ class ParameterPart(_Part):
         if self.target is not None and self.inertia is not None:
             raise ValueError("give target or inertia, not both")
         if self.inertia is not None:
-            ignored = {"start", "bounds", "scale", "deviation", "prior", "each"} & self.model_fields_set
+            ignored = {
+                "start",
+                "bounds",
+                "scale",
+                "deviation",
+                "prior",
+                "each",
+            } & self.model_fields_set
             if ignored:
                 raise ValueError(
                     f"{', '.join(sorted(ignored))} cannot be given with inertia: start and bounds "
