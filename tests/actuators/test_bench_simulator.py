@@ -38,7 +38,8 @@ TERM_VALUES = {
 
 def in_general(simulator: BenchSimulator) -> BenchSimulator:
     """The same simulator without rollouts side by side."""
-    simulator._setting[4] = 0
+    simulator._in_lanes = False
+    simulator._lane_slopes = False
     return simulator
 
 
@@ -68,6 +69,29 @@ def test_batches_threads_and_lone_candidates_agree():
     np.testing.assert_array_equal(BenchSimulator(model, LOGS, threads=2).costs(X), costs)
     lone = BenchSimulator(model, LOGS, threads=1)
     np.testing.assert_allclose([lone.costs(x)[0] for x in X], costs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("friction", ["m1", "m3", "m4", "m6"])
+@pytest.mark.parametrize("scheme", ["bam", "semi-implicit"])
+@pytest.mark.parametrize("limit", [None, 0.6])
+def test_derivatives_side_by_side_are_those_of_the_general_step(friction, scheme, limit):
+    terms = () if limit is None else ("current_limit",)
+    model = make_model(friction, terms, **({} if limit is None else {"current_limit": limit}))
+    model = dataclasses.replace(model, quadratic="ungated" if limit else "gated")
+    free = [name for name in model.names if name != "current_limit"]
+    X = model.vector(free) * np.random.default_rng(4).uniform(0.8, 1.25, (5, len(free)))
+    X[3, 0] = np.nan
+    made = []
+    for change in (lambda s: s, in_general):
+        simulator = BenchSimulator(model, LOGS, scheme=scheme, free=free, reset_period=0.7)
+        assert simulator._lane_slopes
+        simulator = change(simulator)
+        motion, derivatives = simulator.sensitivities(X, position_only=True)
+        made.append((*simulator.cost_gradients(X, Objective("rmse")), motion, derivatives))
+    for one, other in zip(*made, strict=True):
+        kept = [0, 1, 2, 4]
+        np.testing.assert_allclose(one[kept], other[kept], atol=1e-8 * np.abs(other[kept]).max())
+    assert made[0][0][3] == LARGE_COST and not made[0][1][3].any()
 
 
 def finite_differences(simulator, x, step=1e-6):

@@ -15,11 +15,13 @@ import numba
 from trueup.actuators import (
     _bench_step,
     _lane_functions,
+    _lane_gradients,
     _lane_rollouts,
     _rollout_parts,
     _servo_kernel,
 )
 from trueup.actuators._bench_step import advance, command, surroundings
+from trueup.actuators._lane_gradients import lane_gradients
 from trueup.actuators._lane_rollouts import lane_rollouts
 from trueup.actuators._rollout_parts import has_diverged, initial_state, loss_of
 from trueup.actuators._servo_kernel import (
@@ -27,6 +29,7 @@ from trueup.actuators._servo_kernel import (
     BACKLASH,
     DELAY,
     compiled,
+    compiled_apart,
     stribeck_range,
 )
 
@@ -45,7 +48,7 @@ def observe(kind, objective, measured, sample, clock, row, q, v, v_motor, is_ope
     return clock, q, v, v_motor, is_open, sum_q, sum_v
 
 
-@compiled
+@compiled_apart
 def _rollouts(
     start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective, sums, failed,
     recorded, columns, gradient, jacobian, work,
@@ -55,8 +58,7 @@ def _rollouts(
     Args:
       start, stop: pairs to do; pair = candidate x number of logs + log.
       rows: parameters ``(n, SIZE)``.
-      setting: law, Stribeck, gated, ``bam``, and whether the rollouts side by side can make all
-        that is asked for, as whole numbers ``(5,)``.
+      setting: law, Stribeck, gated and ``bam`` as whole numbers ``(4,)``.
       log_rows: numbers of the logs ``(l, 14)``.
       offsets: first sample of each log, and the end ``(l + 1,)``.
       table: loads given by tables ``(k, 4)``.
@@ -154,43 +156,67 @@ def _rollouts(
         sums[i, j, 0], sums[i, j, 1], sums[i, j, 2] = sum_q, sum_v, sum_duty
 
 
-def _cached_entry(sources: str) -> Callable[..., None]:
-    """The rollouts, compiled once for all processes.
+def _cached(function: Any) -> Callable[..., None]:
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:
+        # numba found no folder for its cache that can be written
+        return numba.njit(**options)(function)
+
+
+def _entries(sources: str) -> tuple[Callable[..., None], ...]:
+    """The rollouts, each compiled once for all processes, when first called.
 
     Numba's cache on disk looks at the file and the closure of a function, so the digest of the
     sources stands in the closure: a change in any file compiles anew.
     """
 
-    def rollouts(
+    def general(
         start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective, sums,
-        failed, recorded, columns, gradient, jacobian, work, pairs,
+        failed, recorded, columns, gradient, jacobian, work,
     ):  # fmt: skip
         if sources != "":
-            if columns is None and setting[4] != 0:
-                lane_rollouts(
-                    start, stop, rows, setting, log_rows, offsets, inputs, measured, objective,
-                    sums, failed, recorded, work[0], pairs,
-                )  # fmt: skip
-            else:
-                _rollouts(
-                    start, stop, rows, setting, log_rows, offsets, table, inputs, measured,
-                    objective, sums, failed, recorded, columns, gradient, jacobian, work,
-                )  # fmt: skip
+            _rollouts(
+                start, stop, rows, setting, log_rows, offsets, table, inputs, measured, objective,
+                sums, failed, recorded, columns, gradient, jacobian, work,
+            )  # fmt: skip
 
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-    try:
-        return numba.njit(cache=True, **options)(rollouts)
-    except RuntimeError:
-        # numba found no folder for its cache that can be written
-        return numba.njit(**options)(rollouts)
+    def in_lanes(
+        start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums, failed,
+        recorded, lanes, pairs,
+    ):  # fmt: skip
+        if sources != "":
+            lane_rollouts(
+                start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums,
+                failed, recorded, lanes, pairs,
+            )  # fmt: skip
+
+    def gradients_in_lanes(
+        start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums, failed,
+        recorded, gradient, jacobian, work, pairs,
+    ):  # fmt: skip
+        if sources != "":
+            lane_gradients(
+                start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums,
+                failed, recorded, gradient, jacobian, work, pairs,
+            )  # fmt: skip
+
+    return _cached(general), _cached(in_lanes), _cached(gradients_in_lanes)
 
 
 def _digest() -> str:
-    modules = (_bench_step, _lane_functions, _lane_rollouts, _rollout_parts, _servo_kernel)
+    modules = (
+        _bench_step,
+        _lane_functions,
+        _lane_gradients,
+        _lane_rollouts,
+        _rollout_parts,
+        _servo_kernel,
+    )
     files = [Path(__file__), *(Path(str(module.__file__)) for module in modules)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-rollouts = _cached_entry(_digest())
-"""Roll pairs of candidate and log out; arguments as in :func:`_rollouts`. The work space is
-``(7, p)``, or those of :func:`lane_rollouts`."""
+rollouts, rollouts_in_lanes, gradients_in_lanes = _entries(_digest())
+"""Arguments as in :func:`_rollouts`, :func:`lane_rollouts` and :func:`lane_gradients`."""

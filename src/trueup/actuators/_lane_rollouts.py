@@ -36,6 +36,7 @@ from trueup.actuators._servo_kernel import (
     VISCOUS,
     R,
     compiled,
+    compiled_apart,
     stribeck_range,
 )
 
@@ -47,13 +48,13 @@ VECTOR = 4
 # Where each quantity of the lanes begins in the work space: what a lane keeps from step to step and
 # what it is told, then constants.
 (
-    POSITION, SPEED, TARGET, CLOCK, SUM_Q, SUM_V, SUM_DUTY, DUTY, SINE, FACTOR,
+    POSITION, SPEED, TARGET, CLOCK, SUM_Q, SUM_V, SUM_DUTY, DUTY, SINE, LOG_RATIO, POWER, FACTOR,
     WANTED, ON, VOLTS, PER_VOLT, OHMS, PER_OHM, ACTIVE, TORQUE, LOAD, LOSS, IMPLICIT,
     TORQUE_CONSTANT, GAIN, MAX_PWM, MAX_AMPS, SUPPLY, OFF, MAX_SLEW, STEP, MOMENTUM,
     PER_MOMENTUM, GRAVITY, OFFSET, COULOMB, DAMPING, PEAK, WEIGHT_M, WEIGHT_E, WEIGHT_MS,
     WEIGHT_ES, SQUARE_M, SQUARE_E, EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST,
-) = range(0, 46 * LANES, LANES)  # fmt: skip
-LANE_SPACE = 46 * LANES
+) = range(0, 48 * LANES, LANES)  # fmt: skip
+LANE_SPACE = 48 * LANES
 """Size of the work space."""
 PAIR_ROWS = 5
 """Rows of the whole numbers of the lanes: candidate, log, first sample, length, substeps."""
@@ -66,7 +67,7 @@ def tell_supply(vin, r, w, lanes):
     lanes[PER_VOLT + w], lanes[PER_OHM + w] = 1.0 / vin, 1.0 / r
 
 
-@compiled
+@compiled_apart
 def begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pairs):
     """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still."""
     logs = offsets.shape[0] - 1
@@ -99,7 +100,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pai
         lanes[SLOW + w], lanes[FAST + w] = stribeck_range(c[ALPHA])
 
 
-@compiled
+@compiled_apart
 def begin_sample(k, count, rows, log_rows, inputs, measured, objective, recorded, lanes, pairs):
     """Begin sample ``k`` of each lane: take the log's state where it is due, and add the losses."""
     kind = int(objective[0])
@@ -123,7 +124,7 @@ def begin_sample(k, count, rows, log_rows, inputs, measured, objective, recorded
             tell_supply(vin, c[R] * (1.0 + c[R_TEMP] * inputs[3, sample]), w, lanes)
 
 
-@compiled
+@compiled_apart
 def command_lanes(k, substep, rows, goal, enable, lanes, pairs):
     """Tell each lane the command of its step, and whether it makes one."""
     for w in range(LANES):
@@ -139,9 +140,9 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs):
                 lanes[WANTED + w], lanes[ON + w] = goal[first + k], enable[first + k]
 
 
-@compiled
-def step_lanes(stribeck, gated, bam, width, lanes):
-    """One step of all active lanes.
+@compiled_apart
+def load_lanes(stribeck, gated, bam, width, lanes):
+    """Torques and friction of all lanes at their states.
 
     ``width`` is the number of lanes: as an argument, because the compiler unrolls loops of a fixed
     length rather than make vector code of them.
@@ -151,11 +152,11 @@ def step_lanes(stribeck, gated, bam, width, lanes):
     if stribeck:
         for w in range(width):
             ratio = abs(lanes[SPEED + w]) * lanes[PER_STRIBECK_SPEED + w]
-            lanes[FACTOR + w] = logarithm(min(max(ratio, lanes[SLOW + w]), lanes[FAST + w]))
+            lanes[LOG_RATIO + w] = logarithm(min(max(ratio, lanes[SLOW + w]), lanes[FAST + w]))
         for w in range(width):
-            lanes[FACTOR + w] = exponential(lanes[EXPONENT + w] * lanes[FACTOR + w])
+            lanes[POWER + w] = exponential(lanes[EXPONENT + w] * lanes[LOG_RATIO + w])
         for w in range(width):
-            lanes[FACTOR + w] = exponential(-lanes[FACTOR + w])
+            lanes[FACTOR + w] = exponential(-lanes[POWER + w])
     # without torque the target stays with the joint; not so in the reference
     released = -1.0 if bam else 0.0
     for w in range(width):
@@ -196,6 +197,11 @@ def step_lanes(stribeck, gated, bam, width, lanes):
             square = 0.0 if gate * tau * load > 0.0 else square
             peak = abs(lanes[WEIGHT_ES + w] * load - lanes[WEIGHT_MS + w] * tau)
             lanes[LOSS + w] += lanes[FACTOR + w] * (lanes[PEAK + w] + peak + square)
+
+
+@compiled_apart
+def move_lanes(bam, width, lanes):
+    """Move all active lanes by a step."""
     if bam:
         for w in range(width):
             q, v, h = lanes[POSITION + w], lanes[SPEED + w], lanes[STEP + w]
@@ -218,7 +224,7 @@ def step_lanes(stribeck, gated, bam, width, lanes):
             lanes[SPEED + w] = new if lanes[ACTIVE + w] > 0.0 else v
 
 
-@compiled
+@compiled_apart
 def lane_rollouts(
     start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums, failed,
     recorded, lanes, pairs,
@@ -248,7 +254,8 @@ def lane_rollouts(
             )
             for substep in range(most):
                 command_lanes(k, substep, rows, goal, enable, lanes, pairs)
-                step_lanes(stribeck, gated, bam, width, lanes)
+                load_lanes(stribeck, gated, bam, width, lanes)
+                move_lanes(bam, width, lanes)
                 if substep > 0 or (objective[6] == 0.0 and recorded.shape[0] == 0):
                     continue
                 for w in range(count):

@@ -33,6 +33,12 @@ def compiled(function: Any) -> Any:
     return numba.njit(**options)(function)
 
 
+def compiled_apart(function: Any) -> Any:
+    """The function under numba, to be called as it stands: large ones compile once this way."""
+    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+    return numba.njit(**options)(function)
+
+
 @compiled
 def stribeck_range(alpha):
     """Speeds over the Stribeck speed below which its factor is 1, and beyond which it is 0."""

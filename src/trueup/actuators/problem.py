@@ -67,7 +67,9 @@ class ServoProblem(Problem):
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Residuals ``(rows,)`` and their exact derivatives ``(p, rows)``, a block a log."""
         channels = self._channels
-        simulated, derivatives = self.simulator.sensitivities(x[None, :], failures)
+        simulated, derivatives = self.simulator.sensitivities(
+            x[None, :], failures, position_only=channels == [0]
+        )
         for number, group in enumerate(self.groups):
             samples = self.simulator.data.log_samples(number)
             values = simulated[0, channels, samples].T

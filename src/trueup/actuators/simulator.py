@@ -1,5 +1,6 @@
 """The bench simulator: candidates x logs in one compiled call, with exact derivatives on demand."""
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.actuators._bench_data import BenchData
-from trueup.actuators._parameter_layout import LAWS, SIZE, columns_of, neutral_row
+from trueup.actuators._parameter_layout import INDEX, LAWS, SIZE, columns_of, neutral_row
 from trueup.actuators.bench import Bench, bench_of
 from trueup.actuators.objective import Objective
 from trueup.actuators.servo_log import ServoLog
@@ -25,6 +26,7 @@ MAX_STEP = 1e-3
 """Greatest step of the semi-implicit scheme [s]."""
 
 _SERIAL_STEPS = 100_000  # below this, threads cost more than they save
+QUANTITIES = 16  # whose derivatives rollouts side by side make
 _LANES = 4  # derivatives are padded to whole vector registers
 
 
@@ -109,15 +111,23 @@ class BenchSimulator:
                 model.friction.has_stribeck,
                 model.quadratic == "gated",
                 scheme == "bam",
-                model.servo.law == "voltage"
-                and "backlash" not in model.terms
-                and not len(self.data.table),
             ],
             np.int64,
         )
+        # what rollouts side by side can make; all else goes the general way
+        plain = model.servo.law == "voltage" and "backlash" not in model.terms
+        self._in_lanes = plain and not len(self.data.table)
         self._base = np.array(neutral_row())
         for name, value in model.values.items():
             self._base[list(columns_of(name))] = value
+        self._lane_slopes = self._in_lanes and all(
+            math.isinf(self._base[column])
+            if column == INDEX["max_velocity"]
+            else not self._base[column]
+            for name, column in INDEX.items()
+            if column >= QUANTITIES and name != "limit"
+        )
+        self._lane_slopes &= all(c < QUANTITIES for n in self.names for c in columns_of(n))
         entries = [(k, column) for k, n in enumerate(self.names) for column in columns_of(n)]
         self._sources, self._targets = np.array(entries, np.int64).reshape(-1, 2).T
 
@@ -165,13 +175,14 @@ class BenchSimulator:
         """
         objective = objective or Objective()
         X = self._batch(X)
-        columns, width = self._columns()
-        gradient = np.zeros((len(X), len(self.logs), 3, width))
+        columns, channels, width = self._columns(objective.speed == objective.duty == 0.0)
+        gradient = np.zeros((len(X), len(self.logs), channels, width))
         sums, failed = self._run(X, objective, columns=columns, gradient=gradient)
+        gradient = self._of_names(gradient, columns)
         self._note(failed, failures)
         shares = self.data.shares
-        slope = objective.slope(np.einsum("nlc,lc->nc", sums, shares))
-        out = np.einsum("nlcp,lc,nc->np", gradient, shares, slope)[:, : len(self.names)]
+        slope = objective.slope(np.einsum("nlc,lc->nc", sums, shares))[:, :channels]
+        out = np.einsum("nlcp,lc,nc->np", gradient, shares[:, :channels], slope)
         lost = _is_lost(failed)
         out[lost] = 0.0
         return np.where(lost, LARGE_COST, self._combined(sums, objective)), out
@@ -188,24 +199,27 @@ class BenchSimulator:
         return Rollouts(position, speed, duty, failures)
 
     def sensitivities(
-        self, X: np.ndarray, failures: Failures | None = None
+        self, X: np.ndarray, failures: Failures | None = None, *, position_only: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Samples of all logs, one log after the other, and their exact derivatives.
 
         Args:
           X: candidates ``(n, p)``.
           failures: takes the candidates that diverged, and where.
+          position_only: leave out what the derivatives of speed and duty would cost.
 
         Returns:
-          Position, speed and duty ``(n, 3, m)``, and their derivatives ``(n, 3, m, p)``.
+          Position, speed and duty ``(n, 3, m)``, and their derivatives ``(n, 3, m, p)``; of both,
+          the position alone with ``position_only``: ``(n, 1, m)`` and ``(n, 1, m, p)``.
         """
         X = self._batch(X)
-        columns, width = self._columns()
+        columns, channels, width = self._columns(position_only)
         recorded = np.zeros((len(X), 3, self.data.samples))
-        jacobian = np.zeros((len(X), 3, self.data.samples, width))
+        jacobian = np.zeros((len(X), channels, self.data.samples, width))
         _, failed = self._run(X, Objective(), recorded=recorded, columns=columns, jacobian=jacobian)
         self._note(failed, failures)
-        return recorded, jacobian[..., : len(self.names)]
+        kept = 1 if position_only else 3
+        return recorded[:, :kept], self._of_names(jacobian[:, :kept], columns)
 
     def _batch(self, X: np.ndarray) -> np.ndarray:
         X = np.atleast_2d(np.asarray(X, float))
@@ -221,13 +235,28 @@ class BenchSimulator:
         rows[:, self._targets] = X[:, self._sources]
         return rows
 
-    def _columns(self) -> tuple[np.ndarray, int]:
-        """Column of the derivatives of each quantity, and how many columns there are."""
+    def _columns(self, position_only: bool) -> tuple[np.ndarray | None, int, int]:
+        """Column of each quantity's derivatives, the channels that have some, how many columns.
+
+        None instead of columns, where rollouts side by side make those of all their quantities.
+        """
+        if position_only and self._lane_slopes:
+            return None, 1, QUANTITIES
         width = _LANES * ((len(self.names) + _LANES) // _LANES)
         columns = np.full(SIZE, width - 1, np.int64)
         for k, name in enumerate(self.names):
             columns[list(columns_of(name))] = k
-        return columns, width
+        return columns, 3, width
+
+    def _of_names(self, derivatives: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        """Derivatives ``(..., p)`` with respect to the free parameters."""
+        if columns is not None:
+            return derivatives[..., : len(self.names)]
+        out = np.zeros((*derivatives.shape[:-1], len(self.names)))
+        for k, name in enumerate(self.names):
+            for column in columns_of(name):
+                out[..., k] += derivatives[..., column]
+        return out
 
     def _combined(self, sums: np.ndarray, objective: Objective) -> np.ndarray:
         """Cost ``(n,)`` of summed losses ``(n, l, 3)``."""
@@ -255,41 +284,46 @@ class BenchSimulator:
         jacobian: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
-        from trueup.actuators._bench_kernel import rollouts
+        from trueup.actuators import _bench_kernel
+        from trueup.actuators._lane_gradients import SLOPE_SPACE
         from trueup.actuators._lane_rollouts import LANE_SPACE, LANES, PAIR_ROWS
 
         data = self.data
         pairs = len(X) * len(self.logs)
         sums = np.zeros((len(X), len(self.logs), 3))
         failed = np.full((len(X), len(self.logs)), np.nan)
-        empty = np.zeros((0, 0, 0, 1))
-        arguments = (
-            self._rows(X), self._setting, data.log_rows, data.offsets, data.table, data.inputs,
-            data.measured, objective.row(), sums, failed,
-            np.zeros((0, 0, 0)) if recorded is None else recorded, columns,
-            empty if gradient is None else gradient, empty if jacobian is None else jacobian,
-        )  # fmt: skip
-        width = max(arguments[-1].shape[3], arguments[-2].shape[3])
+        recorded = np.zeros((0, 0, 0)) if recorded is None else recorded
+        slopes = [np.zeros((0, 0, 0, 1)) if a is None else a for a in (gradient, jacobian)]
+        inputs = (data.inputs, data.measured, objective.row(), sums, failed, recorded)
+        fixed = (self._rows(X), self._setting, data.log_rows, data.offsets)
 
-        in_lanes = columns is None and self._setting[4] != 0
-
-        def work() -> tuple[np.ndarray, np.ndarray]:
-            if in_lanes:
-                return np.zeros((1, LANE_SPACE)), np.zeros((PAIR_ROWS, LANES), np.int64)
-            return np.zeros((7, width)), np.zeros((0, 0), np.int64)
+        def run(start: int, stop: int) -> None:
+            """One thread's part, with a work space of its own."""
+            if columns is not None or not self._in_lanes:
+                width = max(a.shape[3] for a in slopes)
+                _bench_kernel.rollouts(
+                    start, stop, *fixed, data.table, *inputs, columns, *slopes,
+                    np.zeros((7, width)),
+                )  # fmt: skip
+                return
+            lanes = np.zeros((PAIR_ROWS, LANES), np.int64)
+            if gradient is None and jacobian is None:
+                space = np.zeros(LANE_SPACE)
+                _bench_kernel.rollouts_in_lanes(start, stop, *fixed, *inputs, space, lanes)
+            else:
+                space = np.zeros((2, max(LANE_SPACE, SLOPE_SPACE)))
+                _bench_kernel.gradients_in_lanes(
+                    start, stop, *fixed, *inputs, *slopes, space, lanes
+                )
 
         threads = self.threads or _usable_cores()
         if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
-            rollouts(0, pairs, *arguments, *work())
+            run(0, pairs)
             return sums, failed
-        bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int)
+        bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int).tolist()
         with ThreadPoolExecutor(threads) as pool:
-            tasks = [
-                pool.submit(rollouts, a, b, *arguments, *work())
-                for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-            ]
-            for task in tasks:
-                task.result()
+            for _ in pool.map(run, bounds[:-1], bounds[1:]):
+                pass  # raises what a thread raised
         return sums, failed
 
 
