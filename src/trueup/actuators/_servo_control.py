@@ -60,6 +60,7 @@ def servos(
         timestep, position, velocity, command, int(gains.channels[0]), int(gains.channels[1]),
         gains.parameters, gains.constants, state.started, state.target, state.speed_expected,
         state.goal_line, state.enable_line, state.torque_motor, state.torque_friction,
-        state.torque_load, state.duty, state.gap, state.speed_motor, state.is_open, targets.joint, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD,
-        qLDiagInv, M_rownnz, M_rowadr, M_colind, ctrl_out, qfrc_applied_out,
+        state.torque_load, state.duty, state.gap, state.speed_motor, state.is_open, targets.joint,
+        jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, M_rownnz, M_rowadr, M_colind,
+        ctrl_out, qfrc_applied_out,
     )  # fmt: skip

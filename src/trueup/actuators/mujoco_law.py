@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueup.actuators.parameter_file import load_model
 from trueup.actuators.servo_model import ServoModel
@@ -83,8 +84,8 @@ class ServoLaw:
         simulation: "mujoco.MjData | Batch",
         models: Mapping[str, ServoModel | Sequence[ServoModel]] | None = None,
         *,
-        kp: Mapping[str, Any] | float | None = None,
-        vin: Mapping[str, Any] | float | None = None,
+        kp: Mapping[str, Any] | ArrayLike | None = None,
+        vin: Mapping[str, Any] | ArrayLike | None = None,
     ) -> None:
         """Start servos afresh, with other numbers if wanted.
 
@@ -95,7 +96,7 @@ class ServoLaw:
         Args:
           simulation: a ``Batch`` or an ``MjData`` of the compiled model.
           models: joint -> servo, or one for each simulation of the batch.
-          kp: firmware gain of all joints, or joint -> one, or one for each simulation.
+          kp: firmware gain of all joints, or one for each simulation ``(n,)``, or joint -> such.
           vin: nominal bus voltage [V], likewise.
 
         Raises:
