@@ -165,9 +165,12 @@ def test_make_says_which_python_is_needed():
     assert "needs Python 3.11" in done.stdout
 
 
-def test_nothing_installs_torch():
+def test_torch_is_asked_for_in_one_version_only():
+    # any other request brings gigabytes of a build for graphics cards
     for name in ("Makefile", "constraints.txt", "pyproject.toml", ".ci/run"):
-        assert not re.search(r"\b(torch|lightning)\b", (ROOT / name).read_text()), name
+        text = (ROOT / name).read_text()
+        assert re.findall(r"\btorch\b", text) == re.findall(r"\btorch(?===2\.13\.0\b)", text), name
+        assert "lightning" not in text, name
 
 
 def test_extras_of_the_set_up_exist():

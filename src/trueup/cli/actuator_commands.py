@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from tyro.conf import Positional, arg
 
 from trueup.cli import actuator_show_commands
+from trueup.cli.actuator_export import ExportServo
 from trueup.cli.actuator_fit_commands import EvaluateServo, FitServo, ListServos
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -278,6 +279,7 @@ class Actuator:
         "fit": FitServo,
         "evaluate": EvaluateServo,
         **actuator_show_commands.COMMANDS,
+        "export": ExportServo,
         "list": ListServos,
         "record": RecordServo,
         "sweep": SweepServo,
