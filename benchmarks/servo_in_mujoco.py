@@ -62,7 +62,7 @@ def pendulum(log: ServoLog) -> mujoco.MjSpec:
 
 def difference(model: ServoModel, log: ServoLog) -> np.ndarray:
     """Position difference between MuJoCo and the bench at each sample [rad]."""
-    offset, substeps = model.values["q_offset"], round(log.dt / STEP)
+    offset, substeps = model.values["q_offset"], round((log.dt or 0.0) / STEP)
     servos = servo_law(
         pendulum(log),
         {"hinge": model},

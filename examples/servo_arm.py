@@ -45,11 +45,11 @@ ARM = """
 def arm() -> ServoLaw:
     """The arm with an XL330 on each joint; the goals are the controls of the old actuators."""
     motor = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_viscous": 0.005}
-    shoulder = ServoModel.create(
-        "xl330", "m4", friction_base=0.01, friction_stribeck=0.01, load_friction_base=0.12,
+    shoulder = ServoModel.create("xl330", "m4").with_values(
+        friction_base=0.01, friction_stribeck=0.01, load_friction_base=0.12,
         load_friction_stribeck=0.08, dtheta_stribeck=1.2, alpha=1.5, **motor,
     )  # fmt: skip
-    elbow = ServoModel.create("xl330", "m1", friction_base=0.03, **motor)
+    elbow = ServoModel.create("xl330", "m1").with_values(friction_base=0.03, **motor)
     spec = mujoco.MjSpec.from_string(ARM)
     return servo_law(spec, {"shoulder": shoulder, "elbow": elbow}, kp=400.0)
 
