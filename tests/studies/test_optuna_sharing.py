@@ -157,7 +157,8 @@ def test_processes_share_a_study_in_postgresql_through_a_restart(tmp_path, serve
     worker.go()
     restarting = threading.Thread(target=restart)
     restarting.start()
-    problem = SlowSphere(0.02, note=here.append)
+    # slower than the worker, which so gets its share on any machine
+    problem = SlowSphere(0.1, note=here.append)
     _share(tmp_path / "run", server.url, problem=problem, generations=_GENERATIONS)
     restarting.join()
     assert worker.end() == 0
