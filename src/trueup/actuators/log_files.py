@@ -167,7 +167,7 @@ def log_object(log: ServoLog) -> dict[str, Any]:
         "torque_enable": log.torque_enable,
     }
     header: dict[str, Any] = {"mass": log.mass, "arm_mass": log.arm_mass, "length": log.length}
-    header["kp"] = int(log.kp) if log.kp.is_integer() else log.kp
+    header["kp"] = int(log.kp) if float(log.kp).is_integer() else log.kp
     numbers = {"vin": log.vin, "damping": log.damping, "dt": log.dt}
     header |= {name: value for name, value in numbers.items() if value is not None}
     header |= {"motor": log.motor, "trajectory": log.trajectory}

@@ -8,6 +8,7 @@ import numpy as np
 from trueup.actuators.parallel_descents import DescentAnswers, ParallelDescents
 from trueup.actuators.scan_points import best_of_families, scan_points
 from trueup.errors import FitError
+from trueup.fitting._state_version import require_version
 from trueup.fitting.cma_es import CmaEs
 from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.least_squares import LeastSquaresSettings
@@ -208,11 +209,7 @@ class ServoSearch:
         Raises:
           FitError: the state was saved by another version of this search.
         """
-        if state.get("version") != STATE_VERSION:
-            raise FitError(
-                f"the saved search has state version {state.get('version')}, this version of "
-                f"trueup reads {STATE_VERSION}: start the fit again (--overwrite)"
-            )
+        require_version(state, STATE_VERSION, "servo search")
         search = cls(space, ServoSearchSettings(**state["settings"]), int(state["seed"]))
         search.x, search.cost = np.array(state["x"], float), float(state["cost"])
         search.evaluations, search.generation = int(state["evaluations"]), int(state["generation"])

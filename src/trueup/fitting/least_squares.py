@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
+from trueup.fitting._state_version import require_version
 from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import (
     Linearisation,
@@ -212,11 +213,7 @@ class LeastSquares:
         Raises:
           FitError: the state was saved by another version of this search.
         """
-        if state.get("version") != STATE_VERSION:
-            raise FitError(
-                f"the saved search has state version {state.get('version')}, this version of "
-                f"trueup reads {STATE_VERSION}: start the fit again (--overwrite)"
-            )
+        require_version(state, STATE_VERSION, "least-squares search")
         search = cls(space, LeastSquaresSettings(**state["settings"]))
         search.x = np.array(state["x"], float)
         search.cost, search.mu = float(state["cost"]), float(state["mu"])
