@@ -1,0 +1,84 @@
+"""Signals that a learned actuator can take, by name, and what each is in SI units.
+
+The first three, in this order, are the default: it is the order that deployed networks of this kind
+rely on (``FEATURE_NAMES`` of their data sets).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.errors import ColumnError, did_you_mean, listing
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One signal: what it is, and its unit."""
+
+    name: str
+    unit: str
+    label: str
+    """Short name for a figure's axis."""
+    description: str
+
+
+ANGLE = "current_angle_rad"
+TARGET_ANGLE = "target_angle_rad"
+VELOCITY = "current_ang_vel_rad_s"
+ANGLE_ERROR = "angle_error_rad"
+TARGET_VELOCITY = "target_ang_vel_rad_s"
+COMMANDED_TORQUE = "commanded_torque_nm"
+CURRENT = "current_a"
+VOLTAGE = "voltage_v"
+TEMPERATURE = "temperature_c"
+INERTIA = "inertia_kg_m2"
+
+FEATURES = {
+    feature.name: feature
+    for feature in (
+        Feature(ANGLE, "rad", "angle", "measured joint angle"),
+        Feature(TARGET_ANGLE, "rad", "target angle", "commanded joint angle"),
+        Feature(VELOCITY, "rad/s", "velocity", "measured joint velocity"),
+        Feature(ANGLE_ERROR, "rad", "angle error", "commanded less measured joint angle"),
+        Feature(TARGET_VELOCITY, "rad/s", "target velocity", "commanded joint velocity"),
+        Feature(COMMANDED_TORQUE, "N m", "commanded torque", "torque asked of the motor"),
+        Feature(CURRENT, "A", "current", "measured motor current"),
+        Feature(VOLTAGE, "V", "voltage", "measured supply voltage"),
+        Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature"),
+        Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording"),
+    )
+}
+"""Name -> feature."""
+
+FEATURE_NAMES = (ANGLE, TARGET_ANGLE, VELOCITY)
+"""Default features of a network, in order."""
+
+SIMULATOR_FEATURE_NAMES = (ANGLE_ERROR, VELOCITY)
+"""Features that the network actuators of Isaac Lab and mjlab feed, in their order ``pos_vel``."""
+
+
+def check_feature_names(names: tuple[str, ...]) -> None:
+    """Refuse unknown or repeated features.
+
+    Raises:
+      ColumnError: a feature is unknown, named twice, or none is named.
+    """
+    unknown = [name for name in names if name not in FEATURES]
+    if unknown:
+        raise ColumnError(
+            f"there is no feature {listing(unknown)}.{did_you_mean(unknown[0], FEATURES)} There "
+            f"are {listing(FEATURES)}"
+        )
+    if not names or len(set(names)) != len(names):
+        raise ColumnError(f"features must be named once each, and at least one: {listing(names)}")
+
+
+def with_derived(channels: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Channels, with what follows from others: the angle error, or the target angle from it."""
+    known = dict(channels)
+    if ANGLE in known:
+        if TARGET_ANGLE in known and ANGLE_ERROR not in known:
+            known[ANGLE_ERROR] = known[TARGET_ANGLE] - known[ANGLE]
+        elif ANGLE_ERROR in known and TARGET_ANGLE not in known:
+            known[TARGET_ANGLE] = known[ANGLE_ERROR] + known[ANGLE]
+    return known
