@@ -34,6 +34,8 @@ LAYERS = (
     "reports",
     "sysid",
     "actuators",
+    "networks",
+    "gait",
     "cli",
 )
 FREE = ("_version", "_lazy")
