@@ -27,6 +27,7 @@ Family = Literal["gru", "lstm", "mlp", "linear"]
 Activation = Literal["elu", "relu", "softsign", "tanh"]
 
 FAMILIES: tuple[str, ...] = get_args(Family)
+"""Kinds of networks."""
 RECURRENT = ("gru", "lstm")
 
 
