@@ -94,7 +94,7 @@ def run_study_command(command: StudyRun, output: Output) -> int:
         return _dry_run(setup, target, output)
     # whatever is wrong with the options is said before a folder is made
     _search(setup)
-    check_execution(command)
+    check_execution(command, setup.name, space, named.problem.objectives)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(setup, directory, command, output, resume=False)
 

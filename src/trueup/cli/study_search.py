@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -52,12 +53,21 @@ def with_former_execution(options: Options, former: dict[str, Any]) -> Options:
     return dataclasses.replace(options, **changes)
 
 
-def check_execution(options: ExecutionOptions) -> None:
+def check_execution(
+    options: ExecutionOptions, name: str, space: Space, objectives: Sequence[str]
+) -> None:
     """Raise where the options of evaluators and trackers do not fit together or cannot be had.
+
+    Args:
+      options: the options.
+      name: name of the run, which its study in a storage takes.
+      space: the unknowns.
+      objectives: names of the costs.
 
     Raises:
       FitError: two kinds of evaluators, or a study to load from no storage.
-      StorageError: the storage cannot be reached.
+      StorageError: the storage cannot be reached, or has a study of that name, or the study to
+        load is of another problem.
       EvaluationError: the scheduler cannot be reached.
       MissingExtraError: a package that an option needs is not installed.
     """
@@ -69,9 +79,10 @@ def check_execution(options: ExecutionOptions) -> None:
     if options.load_study and not (options.storage or options.share):
         raise FitError("--load-study names a study of a storage: give the --storage too")
     if options.storage:
-        from trueup.studies.optuna_storage.database import Database
+        from trueup.studies.optuna_storage.ownership import check_new_run
 
-        Database.open(options.storage, create=True).close()
+        load = options.load_study
+        check_new_run(options.storage, load or name, space, objectives, load=load is not None)
     evaluator = evaluator_of(options)
     if hasattr(evaluator, "check"):
         evaluator.check()

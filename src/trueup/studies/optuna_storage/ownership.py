@@ -57,13 +57,36 @@ def adopt_study(
         study = database.existing_study(name)
         check_study(database, study, name, space, objectives)
     elif found is not None:
-        raise StorageError(
-            f"{database.address.shown} has a study {name!r} already: continue it with "
-            "--load-study, or give this one another --study-name"
-        )
+        raise _is_there_already(database, name)
     else:
         study = database.create_study(name, objectives)
     return database.transact(lambda c: _claim(database, c, study, run))
+
+
+def check_new_run(
+    url: str, name: str, space: Space, objectives: Sequence[str], *, load: bool
+) -> None:
+    """Raise what `adopt_study` would for a run that is yet to be made, and change nothing.
+
+    Raises:
+        StorageError: as `adopt_study`, or the storage cannot be reached.
+        MissingExtraError: optuna is not installed.
+    """
+    database = Database.open(url, create=not load)
+    try:
+        if load:
+            check_study(database, database.existing_study(name), name, space, objectives)
+        elif database.find_study(name) is not None:
+            raise _is_there_already(database, name)
+    finally:
+        database.close()
+
+
+def _is_there_already(database: Database, name: str) -> StorageError:
+    return StorageError(
+        f"{database.address.shown} has a study {name!r} already: continue it with "
+        f"--load-study {name}, or give this run another folder, whose name its study takes"
+    )
 
 
 def _claim(database: Database, connection: "Connection", study: int, run: str) -> int:
