@@ -9,53 +9,15 @@ import time
 
 import numpy as np
 import pytest
+from servo_bench_logs import write_logs
 
-from trueup.actuators import BenchSimulator, ServoLog, ServoModel, write_log
 from trueup.cli import main
 from trueup.studies import RunDirectory, Store
-
-TRUTH = ServoModel.create(
-    "xl330", "m1", kt=0.35, R=3.2, armature=0.0016, friction_base=0.02, friction_viscous=0.006
-)
-
-
-def bench_log(name, kp, seconds=0.8):
-    times = np.arange(round(seconds / 0.005)) * 0.005
-    zeros = np.zeros_like(times)
-    log = ServoLog(
-        name=name,
-        source=f"{name}.json",
-        sha256="",
-        motor="xl330",
-        trajectory="sine",
-        mass=0.4,
-        arm_mass=0.0,
-        length=0.1,
-        kp=kp,
-        vin=7.4,
-        damping=None,
-        dt=0.005,
-        times=times,
-        position=zeros.copy(),
-        speed=zeros.copy(),
-        goal_position=np.sin(6.0 * times),
-        torque_enable=np.ones(len(times), bool),
-        load=None,
-        input_volts=None,
-        temperature=None,
-    )
-    motion = BenchSimulator(TRUTH, [log]).simulate()
-    noise = 1e-3 * np.random.default_rng(int(kp)).standard_normal(len(times))
-    columns = {"position": motion.position[0][0] + noise, "speed": motion.speed[0][0].copy()}
-    return ServoLog(**{**vars(log), **columns})
 
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    for kp in (100.0, 200.0, 400.0):
-        write_log(bench_log(f"kp{kp:.0f}", kp), folder / f"kp{kp:.0f}.json")
-    return folder
+    return write_logs(tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture

@@ -143,8 +143,11 @@ def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dic
         row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
         value = float(model.values[p.name])
         low, high = row.get("interval", (None, None))
-        if "interval" in row:  # a file holds no infinite numbers
-            low, high = -np.inf if low is None else low, np.inf if high is None else high
+        if "interval" in row:  # files hold infinite numbers as null or as text
+            low, high = (
+                -np.inf if low is None else float(low),
+                float(np.inf if high is None else high),
+            )
         lower, upper = float(row["lower"]), float(row["upper"])
         margin = _AT_BOUND * (upper - lower)
         near = min(value - lower, upper - value) < margin

@@ -25,7 +25,7 @@ from trueup.cli.servo_job import (
 )
 from trueup.cli.study_commands import StudyResume
 from trueup.cli.study_options import ExecutionOptions
-from trueup.cli.study_search import trackers_of
+from trueup.cli.study_search import check_execution, trackers_of
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, atomic, provenance, warm_start
@@ -70,7 +70,8 @@ def run_fit(command: FitServo, output: Output) -> int:
     if command.dry_run:
         return _dry_run(job, prepared, target, skipped, output)
     execution = execution_of(command)
-    trackers_of(execution, job.output.stem)  # what is wrong is said before a folder is made
+    # what is wrong is said before a folder is made
+    check_execution(execution, job.output.stem, prepared.space, prepared.problem.objectives)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(job, directory, execution, verbose, output, resume=False)
 

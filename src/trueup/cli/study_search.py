@@ -83,6 +83,7 @@ def check_execution(
 
         load = options.load_study
         check_new_run(options.storage, load or name, space, objectives, load=load is not None)
+    trackers_of(options, name)
     evaluator = evaluator_of(options)
     if hasattr(evaluator, "check"):
         evaluator.check()
