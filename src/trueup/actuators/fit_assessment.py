@@ -1,15 +1,16 @@
 """How far to trust a fitted servo model: intervals, bounds, what the logs cannot determine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trueup.actuators._fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators.experiment_advice import Advice, advise
 from trueup.actuators.problem import ServoProblem
 from trueup.actuators.servo_log import ServoLog
-from trueup.errors import FitError
+from trueup.errors import FitError, listing
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
@@ -31,6 +32,8 @@ class ServoAssessment:
     """In units of the parameters ``(p,)``; infinite likewise."""
     at_bound: np.ndarray
     """Which parameters ended on a bound ``(p,)`` bool."""
+    remarks: tuple[str, ...]
+    """What a reader must know: active bounds, undetermined parameters, a search cut short."""
     identifiability: Identifiability
     """What can be told apart."""
     advice: tuple[Advice, ...]
@@ -40,7 +43,7 @@ class ServoAssessment:
     def sentences(self) -> tuple[str, ...]:
         """All of it in words."""
         return (
-            *self.covariance.remarks,
+            *self.remarks,
             *self.identifiability.sentences,
             *(advice.sentence for advice in self.advice),
         )
@@ -58,7 +61,7 @@ class ServoAssessment:
             "at_bound": [n for n, hit in zip(names, self.at_bound, strict=True) if hit],
             "determined": list(self.identifiability.determined),
             "identifiability": list(self.identifiability.sentences),
-            "remarks": list(self.covariance.remarks),
+            "remarks": list(self.remarks),
             "advice": [
                 {"parameters": list(a.parameters), "sentence": a.sentence} for a in self.advice
             ],
@@ -70,9 +73,11 @@ def assess(
 ) -> ServoAssessment:
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
-    Noise counts as autoregressive in each log. Parameters on a bound are fixed for the others.
-    Absolute errors stand as a loss that is smooth near zero: their own second derivative is the
-    density of the residuals there, which has to be smoothed to be seen.
+    Noise counts as autoregressive in each log, and each log alike, as in the objective. Absolute
+    errors stand as a loss that is smooth near zero: their own second derivative is the density of
+    the residuals there, which has to be smoothed to be seen. Standard errors are those around a
+    parameter that is on its bound; intervals also hold for its other values,
+    see :mod:`trueup.actuators._fit_intervals`.
 
     Args:
       problem: the problem of the training logs.
@@ -89,8 +94,9 @@ def assess(
     loss = _loss(problem, x)
     fits, weights, curvatures = [], [], []
     information = np.zeros((space.size, space.size))
-    for group, (_, values, derivatives) in zip(
-        problem.groups, problem.jacobian_blocks(x, failures), strict=True
+    curvature, gradient = np.zeros_like(information), np.zeros(space.size)
+    for number, (group, (_, values, derivatives)) in enumerate(
+        zip(problem.groups, problem.jacobian_blocks(x, failures), strict=True)
     ):
         if failures:
             raise FitError(f"there is nothing to judge: {failures[0]}")
@@ -98,18 +104,21 @@ def assess(
         information += derivatives @ derivatives.T
         jacobian = (derivatives * slope[:, None]).T.reshape(*shape, space.size)
         fits.append(SequenceFit(values.reshape(shape), jacobian, group.sequence, group.channels))
-        first, second = loss.weights(values)
+        share = problem.shares(number)
+        first, second = (share * weight for weight in loss.weights(values))
         weights.append(first.reshape(shape))
         curvatures.append(second.reshape(shape))
+        searched = derivatives * slope[:, None]
+        gradient += searched @ (first * values)
+        curvature += (searched * second) @ searched.T
     at_bound = space.at_bound(x, 1e-6)
-    robust = not loss.is_linear
     covariance = estimate_covariance(
         fits,
         "auto",
         1.0 - level,
         at_bound=at_bound if at_bound.any() else None,
-        weights=weights if robust else None,
-        slopes=curvatures if robust else None,
+        weights=weights,
+        slopes=curvatures,
         names=space.names,
     )
     plain = covariance.matrix * np.outer(slope, slope)
@@ -122,18 +131,33 @@ def assess(
         plain if np.isfinite(plain).all() else None,
         is_information=True,
     )
-    lower, upper = space.search_bounds
-    ends = covariance.intervals(space.to_search(x), lower, upper)
-    intervals = np.array(space.unclipped(ends.T)).T
-    intervals[covariance.undetermined] = [-np.inf, np.inf]
+    found = fit_intervals(space, x, covariance, curvature, gradient)
     return ServoAssessment(
         covariance=covariance,
-        intervals=intervals,
+        intervals=found.ends,
         standard_errors=np.sqrt(np.diag(plain)),
         at_bound=at_bound,
+        remarks=tuple(_remarks(covariance, found)),
         identifiability=identifiability,
-        advice=advise(identifiability, covariance, space, x, intervals, logs),
+        advice=advise(identifiability, covariance, space, x, found.ends, logs),
     )
+
+
+def _remarks(covariance: CovarianceEstimate, found: FitIntervals) -> Iterator[str]:
+    names = np.array(covariance.names)
+    for name in names[covariance.active]:
+        yield (
+            f"{name} is at its bound: its interval is one-sided, and the other intervals hold for "
+            "every value in it"
+        )
+    if loose := names[covariance.undetermined].tolist():
+        yield f"the logs do not determine {listing(loose)}: no end of their intervals is known"
+    if moving := names[found.stopped_early].tolist():
+        yield (
+            f"the search stopped before its optimum: the derivatives still ask for a change of "
+            f"{listing(moving)} of more than a standard error, and the intervals reach as far. "
+            "Search for longer, or with another method"
+        )
 
 
 def _loss(problem: ServoProblem, x: np.ndarray) -> Loss:

@@ -42,6 +42,15 @@ class ServoProblem(Problem):
         """Objective ``(n, 1)`` of candidates ``X (n, p)``."""
         return self.simulator.costs(X, self.objective, failures)[:, None]
 
+    def shares(self, number: int) -> np.ndarray:
+        """How much each residual of a log ``(rows,)`` counts: 1 on average, each log alike.
+
+        A log has the same share of the objective however long it is.
+        """
+        data = self.simulator.data
+        each = data.shares[number, self._channels] * data.counts[:, self._channels].sum(axis=0)
+        return np.tile(each, len(self.simulator.logs[number]))
+
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:

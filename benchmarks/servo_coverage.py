@@ -1,0 +1,179 @@
+"""How often the intervals of servo fits hold a known truth, for the parameters that a rule names.
+
+The rule is applied to the truth and the planned recordings, before anything is fitted. A parameter
+is identifiable where, by the derivatives of the noiseless motion at the truth, white noise of the
+known size and no bounds, all parameters being unknown,
+
+- no direction without effect has a part of it,
+- half the width of its 95 % interval is at most 25 % of its value (of ``q_offset``, which may be 0:
+  of its upper bound), and
+- three standard deviations to either side lie within its bounds.
+
+A fit is that of ``trueup actuator fit --method least-squares``, with its assessment; instead of
+from 256 points it begins once, up to 10 % away from the truth. A result with a greater error than
+the truth itself has is no optimum: then it begins anew, up to four times.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from servo_truths import ENCODER_COUNT, clean_logs, noisy_logs, true_model
+from trueup.actuators import (
+    BenchSimulator,
+    FitSettings,
+    Objective,
+    ServoFit,
+    ServoModel,
+    ServoProblem,
+)
+from trueup.actuators._fit import Prepared
+from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
+from trueup.fitting import analyse, minimise
+
+LARGEST_HALF_WIDTH = 0.25
+"""Of the predicted interval, over the value."""
+
+BOUND_DEVIATIONS = 3.0
+"""Standard deviations that have to fit between the truth and each bound."""
+
+START_DISTANCE = 0.1
+"""Greatest distance of the start from the truth, relative to each value."""
+
+STARTS = 5
+"""Starts of a fit at most."""
+
+LOSSES = {"mae": "soft_l1", "rmse": "linear"}
+"""Loss of the search for each objective."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A servo with a friction model, and how its logs are made and fitted."""
+
+    servo: str
+    model: str
+    seed: int = 0
+    objective: str = "mae"
+    rounded: bool = False
+    evolve: bool = False
+
+    def truth(self) -> ServoModel:
+        """The true model."""
+        return true_model(self.servo, self.model, self.seed)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What one draw of noise gave."""
+
+    hits: np.ndarray
+    """Whether each interval holds the truth ``(p,)``."""
+    errors: np.ndarray
+    """Distance from the truth in standard errors ``(p,)``."""
+    starts: int
+    """Starts that were needed."""
+    worse: bool
+    """Whether no start led to an error as small as that of the truth."""
+
+
+def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray]:
+    """Standard deviations at the truth ``(p,)``, and which parameters have an effect of their own.
+
+    By linear theory for white noise, all parameters unknown and unbounded.
+    """
+    problem = ServoProblem(BenchSimulator(truth, clean_logs(truth), threads=1))
+    x = truth.vector()
+    derivatives = np.hstack([slopes for _, _, slopes in problem.jacobian_blocks(x, {})])
+    information = derivatives @ derivatives.T
+    space = problem.space
+    found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
+    size = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    inverse = np.linalg.pinv(information / np.outer(size, size), hermitian=True)
+    deviations = ENCODER_COUNT * np.sqrt(np.diag(inverse)) / size
+    return deviations, np.isin(space.names, found.determined)
+
+
+def identifiable(truth: ServoModel) -> dict[str, bool]:
+    """Which parameters the rule calls identifiable."""
+    deviations, determined = predicted_deviations(truth)
+    out = {}
+    for parameter, deviation, alone in zip(truth.parameters, deviations, determined, strict=True):
+        value = truth.values[parameter.name]
+        size = parameter.upper if parameter.name == "q_offset" else abs(value)
+        room = min(value - parameter.lower, parameter.upper - value)
+        out[parameter.name] = bool(
+            alone
+            and 1.96 * deviation <= LARGEST_HALF_WIDTH * size
+            and BOUND_DEVIATIONS * deviation <= room
+        )
+    return out
+
+
+def run_repeats(case: Case, repeats: Iterable[int]) -> list[Repeat]:
+    """Fits to the same motion with other noise."""
+    truth = case.truth()
+    clean = clean_logs(truth)
+    x = truth.vector()
+    found = []
+    for repeat in repeats:
+        rng = np.random.default_rng([case.seed, 1, repeat])
+        fit, starts, worse = fitted(case, truth, noisy_logs(clean, rng, case.rounded), rng)
+        low, high = fit.assessment.intervals.T
+        error = (fit.solution.x - x) / fit.assessment.standard_errors
+        found.append(Repeat((low <= x) & (x <= high), error, starts, worse))
+    return found
+
+
+def fitted(
+    case: Case, truth: ServoModel, logs: list, rng: np.random.Generator
+) -> tuple[ServoFit, int, bool]:
+    """The fit, the starts that it took, and whether the truth has a smaller error even so."""
+    settings = FitSettings(method="least-squares", objective=Objective(case.objective))
+    prepared = Prepared(case.servo, case.model, logs, settings, workers=1)
+    problem, space = prepared.problem, prepared.space
+    x = truth.vector()
+    error_of_truth = problem.costs(x[None, :])[0, 0]
+    search_settings = ServoSearchSettings(
+        scanned=1, descents=1, kept=1, loss=LOSSES[case.objective], evolve=case.evolve
+    )
+    best = None
+    for start in range(1, STARTS + 1):
+        begin = x * (1.0 + START_DISTANCE * rng.uniform(-1.0, 1.0, space.size))
+        near = replace(space, start=np.clip(begin, space.lower, space.upper))
+        solution = minimise(problem, ServoSearch(near, search_settings, case.seed))
+        if best is None or solution.cost < best.cost:
+            best = solution
+        if best.cost <= error_of_truth:
+            return prepared.result(best), start, False
+    assert best is not None
+    return prepared.result(best), STARTS, True
+
+
+def summarise(case: Case, repeats: list[Repeat]) -> dict:
+    """Counts for each parameter of a case, as plain data."""
+    truth = case.truth()
+    named = identifiable(truth)
+    deviations, _ = predicted_deviations(truth)
+    hits = np.array([repeat.hits for repeat in repeats]).sum(axis=0)
+    errors = np.array([repeat.errors for repeat in repeats])
+    with np.errstate(invalid="ignore"):
+        spread = np.where(np.isfinite(errors).all(axis=0), errors.std(axis=0), np.nan)
+    return {
+        "servo": case.servo,
+        "model": case.model,
+        "repeats": len(repeats),
+        "starts": sum(repeat.starts for repeat in repeats),
+        "worse_than_truth": sum(repeat.worse for repeat in repeats),
+        "parameters": {
+            name: {
+                "truth": truth.values[name],
+                "predicted_deviation": float(deviations[i]),
+                "identifiable": named[name],
+                "hits": int(hits[i]),
+                "error_spread": None if np.isnan(spread[i]) else float(spread[i]),
+            }
+            for i, name in enumerate(truth.names)
+        },
+    }

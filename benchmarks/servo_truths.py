@@ -1,0 +1,194 @@
+"""Made-up servos on a made-up bench: true parameters, and the logs that they would give.
+
+Each servo of the catalogue gets a truth well inside its bounds, of the size that such servos have;
+a seed moves every value by up to 15 %. The bench is a pendulum with two masses. With each of them
+three recordings of 6 s are made: steps and a sweep at the high gain, a lift at the low gain after
+which the servo goes limp.
+
+What is recorded has noise: of the position, white and normal with a standard deviation of one count
+of an encoder of 12 bits; of the speed 0.02 rad/s. A fit begins each of its rollouts at the first
+sample, noise included, as with recorded logs. The noise can also be rounded to whole counts: where
+nothing but such noise is left, the least absolute error puts a servo at rest on a whole count,
+which no interval knows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.actuators import BenchSimulator, ServoLog, ServoModel, trajectory_named
+
+ENCODER_COUNT = 2.0 * np.pi / 4096
+"""Angle of one count [rad]; the position noise has this standard deviation."""
+
+SPEED_NOISE = 0.02
+"""Standard deviation of the speed noise [rad/s]."""
+
+TIME_STEP = 0.005
+"""Time between samples [s]."""
+
+SPREAD = 0.15
+"""How far a seed moves the true values, as a share of them."""
+
+RECORDINGS = (("steps", 1), ("sin_time_square", 1), ("lift_and_drop", 0))
+"""Trajectory and number of the gain of the recordings with each mass."""
+
+SHARED = {
+    "load_friction_base": 0.1,
+    "load_friction_stribeck": 0.1,
+    "load_friction_motor": 0.12,
+    "load_friction_external": 0.08,
+    "load_friction_motor_stribeck": 0.1,
+    "load_friction_external_stribeck": 0.06,
+    "load_friction_motor_quad": 0.005,
+    "load_friction_external_quad": 0.005,
+    "dtheta_stribeck": 0.5,
+    "alpha": 1.5,
+    "q_offset": 0.03,
+}
+"""Middle of the true values that do not depend on the size of a servo."""
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A servo's true values, and the bench that suits its size."""
+
+    values: dict[str, float]
+    """Middle of the true values of the motor and of ``friction_base`` and ``friction_viscous``."""
+    masses: tuple[float, float]
+    """Masses at the tip [kg]."""
+    length: float
+    """Length of the pendulum [m]."""
+    gains: tuple[float, float]
+    """Low and high firmware gain."""
+
+
+def _rig(motor: dict[str, float], friction: tuple[float, float], *bench) -> Rig:
+    names = ("friction_base", "friction_viscous")
+    return Rig({**motor, **dict(zip(names, friction, strict=True))}, *bench)
+
+
+RIGS = {
+    "mx64": _rig(
+        {"kt": 1.6, "R": 3.0, "armature": 0.015}, (0.08, 0.05), (0.5, 1.5), 0.15, (8.0, 32.0)
+    ),
+    "mx106": _rig(
+        {"kt": 2.1, "R": 2.8, "armature": 0.025}, (0.1, 0.06), (0.7, 2.0), 0.2, (8.0, 32.0)
+    ),
+    "xl320": _rig(
+        {"kt": 0.8, "R": 18.0, "armature": 0.002}, (0.015, 0.008), (0.05, 0.12), 0.1, (16.0, 32.0)
+    ),
+    "xl330": _rig(
+        {"kt": 0.4, "R": 3.2, "armature": 0.002}, (0.015, 0.006), (0.15, 0.4), 0.1, (200.0, 800.0)
+    ),
+    "xl330i": _rig(
+        {"kt": 0.4, "R": 3.2, "armature": 0.002, "current_limit": 1.5},
+        (0.015, 0.006),
+        (0.15, 0.4),
+        0.1,
+        (100.0, 400.0),
+    ),
+    "sts3215": _rig(
+        {
+            "kt": 1.0,
+            "R": 2.5,
+            "armature": 0.015,
+            "error_gain_ratio": 1.0,
+            "max_velocity": 5.0,
+        },
+        (0.05, 0.04),
+        (0.5, 1.2),
+        0.15,
+        (8.0, 32.0),
+    ),
+    "erob80_100": _rig(
+        {"kt": 7.0, "R": 2.2, "armature": 0.8}, (4.0, 4.0), (5.0, 12.0), 0.4, (25.0, 100.0)
+    ),
+    "erob80_50": _rig(
+        {"kt": 4.5, "R": 2.2, "armature": 0.3}, (2.0, 1.5), (3.0, 8.0), 0.4, (25.0, 100.0)
+    ),
+    "unitree_go1": _rig(
+        {"armature": 0.02, "ratio": 1.0, "max_torque": 24.0},
+        (0.3, 0.15),
+        (1.0, 3.0),
+        0.3,
+        (10.0, 40.0),
+    ),
+}
+"""Rig of each servo of the catalogue."""
+
+
+def true_model(servo: str, friction: str, seed: int) -> ServoModel:
+    """The truth of a servo with a friction model: the rig's values, moved a little by the seed."""
+    rig = RIGS[servo]
+    model = ServoModel.create(servo, friction)
+    values = {**SHARED, **rig.values, "friction_stribeck": 0.6 * rig.values["friction_base"]}
+    rng = np.random.default_rng([seed, *map(ord, servo + friction)])
+    return model.with_values(
+        **{n: values[n] * (1.0 + rng.uniform(-SPREAD, SPREAD)) for n in model.names}
+    )
+
+
+def clean_logs(truth: ServoModel) -> list[ServoLog]:
+    """The recordings without noise, two masses, each with :data:`RECORDINGS`."""
+    rig = RIGS[truth.servo.name]
+    planned = [
+        _planned(truth, trajectory, mass, rig.gains[gain], rig.length)
+        for mass in rig.masses
+        for trajectory, gain in RECORDINGS
+    ]
+    motion = BenchSimulator(truth, planned, threads=1).simulate()
+    if motion.failures:
+        raise ValueError(f"{truth.servo.name} {truth.friction.name}: {motion.failures[0]}")
+    return [
+        _with_motion(log, position[0], speed[0])
+        for log, position, speed in zip(planned, motion.position, motion.speed, strict=True)
+    ]
+
+
+def noisy_logs(
+    logs: list[ServoLog], rng: np.random.Generator, rounded: bool = False
+) -> list[ServoLog]:
+    """The recordings as the servo would give them, rounded to whole counts or not."""
+    noisy = []
+    for log in logs:
+        counts = log.position / ENCODER_COUNT + rng.standard_normal(len(log))
+        speed = log.speed + SPEED_NOISE * rng.standard_normal(len(log))
+        position = ENCODER_COUNT * (np.round(counts) if rounded else counts)
+        noisy.append(_with_motion(log, position, speed))
+    return noisy
+
+
+def _planned(
+    truth: ServoModel, trajectory: str, mass: float, gain: float, length: float
+) -> ServoLog:
+    plan = trajectory_named(trajectory)
+    times = np.arange(round(plan.duration / TIME_STEP) + 1) * TIME_STEP
+    goals, enable = plan(times)
+    name = f"{trajectory}_{mass:g}kg_kp{gain:g}"
+    return ServoLog(
+        name=name,
+        source=f"made up: {name}",
+        sha256="",
+        motor=truth.servo.name,
+        trajectory=trajectory,
+        mass=mass,
+        arm_mass=0.0,
+        length=length,
+        kp=gain,
+        vin=None,
+        damping=None,
+        dt=TIME_STEP,
+        times=times,
+        position=np.zeros(times.size),
+        speed=np.zeros(times.size),
+        goal_position=goals,
+        torque_enable=enable,
+        load=None,
+        input_volts=None,
+        temperature=None,
+    )
+
+
+def _with_motion(log: ServoLog, position: np.ndarray, speed: np.ndarray) -> ServoLog:
+    return replace(log, position=position, speed=speed)

@@ -1,0 +1,80 @@
+"""Intervals of a bounded fit: what a parameter on its bound, and a search that stopped early, add.
+
+A parameter on its bound is fixed for the others, but its true value may lie further in, as far as
+its own interval goes. The others would then lie elsewhere too: by the linearised fit,
+``-H_oo^-1 H_oa`` for each unit of it, with ``H`` the second derivatives of the cost, ``o`` the
+others and ``a`` those on a bound. An interval of the others holds for all of these values.
+
+Where the derivatives say that the optimum is still some way off, the interval reaches from there
+to where the search stopped: a search that moves at random stops anywhere.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.parameters import Space
+
+_FAR = 1.0  # standard errors from the optimum beyond which a search stopped early
+_CUT = 1e-12  # relative singular value below which the cost has no curvature
+
+
+@dataclass(frozen=True)
+class FitIntervals:
+    """Intervals in units of the parameters, and why they are wider than the noise makes them."""
+
+    ends: np.ndarray
+    """Lower and upper ends ``(p, 2)``; infinite where the logs do not determine a parameter."""
+    stopped_early: np.ndarray
+    """Which parameters are more than a standard error from the linearised optimum ``(p,)``."""
+
+
+def fit_intervals(
+    space: Space,
+    x: np.ndarray,
+    covariance: CovarianceEstimate,
+    curvature: np.ndarray,
+    gradient: np.ndarray,
+) -> FitIntervals:
+    """Intervals of the parameters of a fit.
+
+    Args:
+      space: the parameters.
+      x: where the search stopped ``(p,)``.
+      covariance: in search coordinates.
+      curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
+      gradient: its derivatives ``(p,)``, likewise.
+    """
+    free, active = ~covariance.active, covariance.active
+    lower, upper = space.search_bounds
+    z = space.to_search(x)
+    below = np.zeros(space.size)
+    above = np.zeros(space.size)
+    inverse = _inverse(curvature[np.ix_(free, free)])
+    step = np.zeros(space.size)
+    step[free] = -inverse @ gradient[free]
+    errors = np.where(covariance.undetermined, np.inf, covariance.standard_errors)
+    early = free & (np.abs(step) > _FAR * errors)
+    if early.any():
+        below, above = np.maximum(-step, 0.0), np.maximum(step, 0.0)
+    if active.any() and free.any():
+        inwards = np.where(z[active] - lower[active] <= upper[active] - z[active], 1.0, -1.0)
+        reach = covariance.half_widths[active] + inwards * covariance.preferred_step[active]
+        reach = np.clip(reach, 0.0, (upper - lower)[active]) * inwards
+        moves = -inverse @ curvature[np.ix_(free, active)] * reach
+        below[free] += np.maximum(-moves, 0.0).sum(axis=1)
+        above[free] += np.maximum(moves, 0.0).sum(axis=1)
+    low = np.maximum(z - covariance.half_widths - below, np.minimum(lower, z))
+    high = np.minimum(z + covariance.half_widths + above, np.maximum(upper, z))
+    ends = np.array(space.unclipped(np.array([low, high]))).T
+    ends[covariance.undetermined] = [-np.inf, np.inf]
+    return FitIntervals(ends, early)
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    """Inverse of a symmetric matrix where it has one, whatever the units of its rows."""
+    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    scale = np.where(size > 0.0, size, 1.0)
+    outer = np.outer(scale, scale)
+    return np.linalg.pinv(matrix / outer, rcond=_CUT, hermitian=True) / outer
