@@ -1,0 +1,20 @@
+"""Training of networks: many-to-many on lanes of recordings, with the hidden state carried."""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.networks.training._train_network import TrainedNetwork, train_network
+    from trueup.networks.training.settings import ModelSettings, TrainSettings
+
+_EXPORTS = {
+    "ModelSettings": "trueup.networks.training.settings",
+    "TrainSettings": "trueup.networks.training.settings",
+    "TrainedNetwork": "trueup.networks.training._train_network",
+    "train_network": "trueup.networks.training._train_network",
+}
+
+__all__ = ["ModelSettings", "TrainSettings", "TrainedNetwork", "train_network"]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -1,0 +1,132 @@
+"""Recordings cut into lanes that are trained on side by side, chunk after chunk.
+
+A lane is a stretch of one recording. In each epoch every sample belongs to exactly one lane, and
+every step of a lane is supervised once: no window overlaps another. The cuts fall elsewhere in each
+epoch, so that no sample always stands at the start of a chunk.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """Lanes that run side by side.
+
+    Attributes:
+        starts: first sample of each lane in the stacked recordings, shape (lanes,).
+        lengths: samples of each lane, shape (lanes,).
+        cold: which lanes start cold, shape (lanes,), bool: those at the start of a recording, and
+            some within.
+    """
+
+    starts: np.ndarray
+    lengths: np.ndarray
+    cold: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Consecutive samples of all lanes of a wave.
+
+    Attributes:
+        samples: index of each step in the stacked recordings, shape (lanes, steps).
+        supervised: which steps belong to their lane, shape (lanes, steps), bool; the others fill up
+            lanes that have ended.
+        nominal: steps that a full chunk has.
+        burn_in: index of the samples that are run before the lanes start, shape (lanes, burn-in),
+            for the first chunk of a wave; None for the others, which carry on.
+        cold: which lanes start cold, shape (lanes,), bool.
+        progress: part of the epoch done before this chunk, 0 to 1.
+    """
+
+    samples: np.ndarray
+    supervised: np.ndarray
+    nominal: int
+    burn_in: np.ndarray | None
+    cold: np.ndarray
+    progress: float
+
+
+class Lanes:
+    """The chunks of each epoch.
+
+    Args:
+        lengths: samples of each recording, stacked one after the other.
+        batch: lanes side by side.
+        chunk: steps that are unrolled at a time.
+        burn_in: samples before a lane that are run first.
+        cold_start_share: share of the lanes within a recording that start cold.
+        seed: of the cuts.
+    """
+
+    def __init__(
+        self,
+        lengths: Sequence[int],
+        batch: int,
+        chunk: int,
+        burn_in: int = 0,
+        cold_start_share: float = 0.0,
+        seed: int = 0,
+    ):
+        self.lengths = np.asarray(lengths, dtype=np.int64)
+        self.first = np.cumsum(self.lengths) - self.lengths
+        self.total = int(self.lengths.sum())
+        self.batch = batch
+        self.chunk = max(1, min(chunk, int(self.lengths.max())))
+        self.burn_in = burn_in
+        self.cold_start_share = cold_start_share
+        self.seed = seed
+        share = -(-self.total // batch)
+        self.lane_length = -(-share // self.chunk) * self.chunk
+
+    def waves(self, epoch: int) -> list[Wave]:
+        """Lanes of an epoch, the same for the same seed and epoch."""
+        random = np.random.default_rng([self.seed, epoch])
+        starts, lengths, cold = [], [], []
+        for first, count in zip(self.first, self.lengths, strict=True):
+            # the first lane is long enough that all others have their burn-in before them
+            shift = self.burn_in + int(random.integers(self.lane_length)) + 1
+            cuts = np.concatenate([[0], np.arange(shift, count, self.lane_length), [count]])
+            starts.append(first + cuts[:-1])
+            lengths.append(np.diff(cuts))
+            drawn = random.random(len(cuts) - 1) < self.cold_start_share
+            drawn[0] = True
+            cold.append(drawn)
+        lane_starts, lane_lengths = np.concatenate(starts), np.concatenate(lengths)
+        lane_cold = np.concatenate(cold)
+        order = random.permutation(len(lane_starts))
+        waves = max(1, round(len(order) / self.batch))
+        return [
+            Wave(lane_starts[part], lane_lengths[part], lane_cold[part])
+            for part in np.array_split(order, waves)
+        ]
+
+    def chunks(self, epoch: int) -> Iterator[Chunk]:
+        """Chunks of an epoch in the order in which they are trained on."""
+        waves = self.waves(epoch)
+        counts = [-(-int(wave.lengths.max()) // self.chunk) for wave in waves]
+        done = 0
+        for wave, count in zip(waves, counts, strict=True):
+            burn_in = None
+            if self.burn_in:
+                back = np.arange(-self.burn_in, 0)
+                warm = np.where(wave.cold, self.burn_in, 0)  # a cold lane has nothing before it
+                burn_in = wave.starts[:, None] + back + warm[:, None]
+                burn_in = np.minimum(burn_in, self.total - 1)
+            for index in range(count):
+                steps = np.arange(index * self.chunk, (index + 1) * self.chunk)
+                supervised = steps < wave.lengths[:, None]
+                keep = int(supervised.any(axis=0).sum())
+                within = np.minimum(steps, wave.lengths[:, None] - 1)
+                yield Chunk(
+                    samples=(wave.starts[:, None] + within)[:, :keep],
+                    supervised=supervised[:, :keep],
+                    nominal=self.chunk * len(wave.starts),
+                    burn_in=burn_in if index == 0 else None,
+                    cold=wave.cold,
+                    progress=done / sum(counts),
+                )
+                done += 1

@@ -1,0 +1,344 @@
+"""Settings of a network and of its training; plain data, no heavy imports."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args, get_type_hints
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.network import FAMILIES, Activation
+
+MONITORS = (
+    "val_rmse_epoch",
+    "val_mse_epoch",
+    "val_mae_epoch",
+    "val_r2_epoch",
+    "val_group_rmse_epoch",
+)
+"""Scores on the validation part that training can be stopped by and the best epoch chosen by."""
+
+
+@dataclass(frozen=True)
+class ModelType:
+    """Family of the network."""
+
+    name: str = "gru"
+    """``gru``, ``lstm``, ``mlp`` or ``linear``."""
+
+    def __post_init__(self):
+        _check_choice("model.model_type.name", self.name, FAMILIES)
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The network and its optimiser, the ``model`` part of a configuration."""
+
+    model_type: ModelType = ModelType()
+    gru_hidden_dim: int = 128
+    """Width of the hidden layers, of every family."""
+    gru_num_layers: int = 2
+    """Hidden layers, of every family."""
+    gru_dropout: float = 0.1
+    """Share of the values dropped between recurrent layers while training."""
+    history: int = 3
+    """Samples that an ``mlp`` or ``linear`` network sees, the newest included."""
+    activation: str = "elu"
+    """Of an ``mlp``: ``elu``, ``relu``, ``softsign`` or ``tanh``."""
+    torque_limit: float | None = None
+    """Bound of the torque's magnitude, part of the network [N m]."""
+    learning_rate: float = 1e-3
+    """Highest learning rate, after the warm-up."""
+    weight_decay: float = 1e-6
+    """Weight decay of AdamW."""
+    warmup_epochs: float = 1.0
+    """Epochs over which the learning rate rises from zero."""
+    loss_diff_weight: float = 0.0
+    """Weight of the squared error of the change from one sample to the next, beside that of the
+    torque itself, both in deviations of the torque."""
+    use_residual: bool = False
+    """Learn what an analytic base leaves, rather than the whole torque."""
+    k_spring: float = 0.0
+    """Base: stiffness of a spring that pulls back to theta0 [N m/rad]."""
+    theta0: float = 0.0
+    """Base: angle at which that spring is at rest [rad]."""
+    kp_phys: float = 0.0
+    """Base: proportional gain [N m/rad]."""
+    kd_phys: float = 0.0
+    """Base: derivative gain [N m s/rad]."""
+    pd_stall_torque_phys_training: float | None = None
+    """Base: torque at rest that the PD law is limited to [N m]."""
+    pd_no_load_speed_phys_training: float | None = None
+    """Base: speed at which no torque is left in the direction of motion [rad/s]."""
+    base_target_velocity: bool = False
+    """Base: whether the recorded target velocity enters the derivative term; otherwise zero."""
+    learn_base: bool = False
+    """Move the gains of the base in training."""
+    ensemble_members: int = 1
+    """Networks trained from different seeds; their spread tells how sure they are."""
+
+    def __post_init__(self):
+        _check_choice("model.activation", self.activation, get_args(Activation))
+        for name in ("gru_hidden_dim", "gru_num_layers", "history", "ensemble_members"):
+            _check_at_least(f"model.{name}", getattr(self, name), 1)
+        _check_positive("model.learning_rate", self.learning_rate)
+        for name in ("weight_decay", "warmup_epochs", "loss_diff_weight"):
+            _check_at_least(f"model.{name}", getattr(self, name), 0)
+        if not 0 <= self.gru_dropout < 1:
+            raise ExperimentError(f"model.gru_dropout is {self.gru_dropout}; it is a share below 1")
+        if self.torque_limit is not None:
+            _check_positive("model.torque_limit", self.torque_limit)
+        self._check_base()
+
+    def _check_base(self) -> None:
+        names = ("k_spring", "theta0", "kp_phys", "kd_phys", "base_target_velocity", "learn_base")
+        curve = ("pd_stall_torque_phys_training", "pd_no_load_speed_phys_training")
+        given = [n for n in names if getattr(self, n)]
+        given += [n for n in curve if getattr(self, n) is not None]
+        if given and not self.use_residual:
+            raise ExperimentError(
+                f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
+                "set model.use_residual=true, or leave them out"
+            )
+        if self.use_residual and not (self.kp_phys or self.kd_phys or self.k_spring):
+            if not self.learn_base:
+                raise ExperimentError(
+                    "model.use_residual is true, but the base gives no torque: set model.kp_phys, "
+                    "model.kd_phys or model.k_spring, or learn them with model.learn_base=true"
+                )
+        if self.use_residual:
+            _ = self.base  # its own checks, at once
+
+    @property
+    def family(self) -> str:
+        """Family of the network."""
+        return self.model_type.name
+
+    @property
+    def base(self) -> AnalyticBase | None:
+        """The analytic base, or None."""
+        if not self.use_residual:
+            return None
+        return AnalyticBase(
+            kp=self.kp_phys,
+            kd=self.kd_phys,
+            k_spring=self.k_spring,
+            theta0=self.theta0,
+            stall_torque=self.pd_stall_torque_phys_training,
+            no_load_speed=self.pd_no_load_speed_phys_training,
+            target_velocity=self.base_target_velocity,
+            learned=self.learn_base,
+        )
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "ModelSettings":
+        """Settings from plain values.
+
+        Raises:
+          ExperimentError: a key is unknown, or a value cannot be used.
+        """
+        return build_settings(cls, content, "model")
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """When training ends before ``max_epochs``."""
+
+    active: bool = True
+    monitor: str = "val_rmse_epoch"
+    """Score that has to improve."""
+    mode: str = "min"
+    """``min`` or ``max``: which way is better."""
+    patience: int = 20
+    """Validations without improvement that are waited for."""
+    min_delta: float = 1e-4
+    """Change that counts as an improvement, in the unit of the score."""
+    verbose: bool = False
+    """Say in ``log.jsonl`` at each validation what was waited for."""
+    stopping_threshold: float | None = None
+    """Score that is good enough: training ends at once."""
+
+    def __post_init__(self):
+        _check_monitor("train.early_stopping", self.monitor, self.mode)
+        _check_at_least("train.early_stopping.patience", self.patience, 1)
+        _check_at_least("train.early_stopping.min_delta", self.min_delta, 0)
+
+
+@dataclass(frozen=True)
+class Checkpointing:
+    """Which epochs are kept."""
+
+    monitor: str = "val_rmse_epoch"
+    """Score that tells the best epoch."""
+    mode: str = "min"
+    """``min`` or ``max``: which way is better."""
+    save_top_k: int = 1
+    """Number of best epochs kept as networks in ``checkpoints``."""
+    filename: str = "epoch_{epoch:03d}"
+    """Name of their files: ``epoch`` and the scores may stand in it."""
+    every_seconds: float = 30.0
+    """Time between checkpoints for a resume, at whole epochs [s]."""
+
+    def __post_init__(self):
+        _check_monitor("train.checkpointing", self.monitor, self.mode)
+        _check_at_least("train.checkpointing.save_top_k", self.save_top_k, 1)
+        _check_at_least("train.checkpointing.every_seconds", self.every_seconds, 0)
+        try:
+            name = self.filename.format(epoch=0, **dict.fromkeys(MONITORS, 0.0))
+        except (KeyError, IndexError, ValueError, AttributeError) as error:
+            raise ExperimentError(
+                f"train.checkpointing.filename {self.filename!r} is no name with fields "
+                f"{listing(('epoch', *MONITORS))} ({error!r})"
+            ) from error
+        if not name or "/" in name or "\\" in name or name.startswith("."):
+            raise ExperimentError(
+                f"train.checkpointing.filename {self.filename!r} must name a file, not a folder"
+            )
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """What is recorded beside the network."""
+
+    learning_rate_monitor: bool = True
+    """Keep the learning rate in ``history.jsonl``."""
+    early_summary: bool = False
+    """Write ``model_summary.json``, layers and weights, before training."""
+    test_prediction_plotter: bool = True
+    """Write the predictions of the test part to ``predictions``."""
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """How a network is trained, the ``train`` part of a configuration."""
+
+    max_epochs: int = 200
+    early_stopping: EarlyStopping = EarlyStopping()
+    checkpointing: Checkpointing = Checkpointing()
+    callbacks: Callbacks = Callbacks()
+    gradient_clip_val: float | None = 5.0
+    """Bound of the gradient; null: none."""
+    gradient_clip_algorithm: str = "norm"
+    """``norm``: of the whole gradient; ``value``: of each entry."""
+    accelerator: str = "auto"
+    """``auto``, ``cpu``, ``gpu`` or another that Lightning knows."""
+    devices: int = 1
+    """One: the state carried from chunk to chunk lives on one device."""
+    precision: str = "32-true"
+    """Lightning's precision, such as ``16-mixed`` or ``bf16-mixed`` on a GPU."""
+    deterministic_trainer: bool = True
+    """Use only algorithms that repeat exactly."""
+    burn_in: int = 100
+    """Samples before a lane that are run first, without supervision, so that it starts warm."""
+    cold_start_share: float = 0.2
+    """Share of the lanes within a recording that start cold, as a network does after a reset."""
+    group_weighting: float = 0.0
+    """0: every sample counts alike; 1: every group counts alike, however large its torque is."""
+    check_val_every_n_epoch: int = 1
+    """Epochs from one validation to the next."""
+    threads: int = 1
+    """Threads of torch on the CPU."""
+    export_jit_model: bool = False
+    """Export the best network to TorchScript at the end."""
+
+    def __post_init__(self):
+        for name in ("max_epochs", "check_val_every_n_epoch", "threads"):
+            _check_at_least(f"train.{name}", getattr(self, name), 1)
+        _check_at_least("train.burn_in", self.burn_in, 0)
+        if self.devices != 1:
+            raise ExperimentError(
+                f"train.devices is {self.devices}; a network is trained on one device, since the "
+                "state that is carried from chunk to chunk lives there"
+            )
+        if self.gradient_clip_val is not None:
+            _check_positive("train.gradient_clip_val", self.gradient_clip_val)
+        _check_choice(
+            "train.gradient_clip_algorithm", self.gradient_clip_algorithm, ("norm", "value")
+        )
+        _check_choice("train.precision", self.precision, ("32-true", "16-mixed", "bf16-mixed"))
+        _check_choice("train.accelerator", self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps"))
+        for name in ("cold_start_share", "group_weighting"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ExperimentError(f"train.{name} is {getattr(self, name)}; from 0 to 1")
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "TrainSettings":
+        """Settings from plain values.
+
+        Raises:
+          ExperimentError: a key is unknown, or a value cannot be used.
+        """
+        return build_settings(cls, content, "train")
+
+
+def build_settings(kind: type, content: Any, where: str) -> Any:
+    """A settings dataclass, and those within it, from nested plain values.
+
+    Raises:
+      ExperimentError: a key is unknown, or a value is of another type or cannot be used.
+    """
+    if not isinstance(content, Mapping):
+        raise ExperimentError(f"{where} is {content!r}; expected keys {listing(_names(kind))}")
+    names = _names(kind)
+    unknown = [str(key) for key in content if key not in names]
+    if unknown:
+        raise ExperimentError(
+            f"there is no setting '{where}.{unknown[0]}'.{did_you_mean(unknown[0], names)} There "
+            f"are {listing(names, limit=len(names))}"
+        )
+    hints = get_type_hints(kind)
+    values = {
+        name: _value(hints[name], value, f"{where}.{name}") for name, value in content.items()
+    }
+    return kind(**values)
+
+
+def to_values(settings: Any) -> dict[str, Any]:
+    """Settings as plain values, as `build_settings` takes them."""
+    return asdict(settings)
+
+
+def _names(kind: type) -> list[str]:
+    return [item.name for item in fields(kind)]
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    if hasattr(hint, "__dataclass_fields__"):
+        return build_settings(hint, value, where)
+    allowed = get_args(hint) or (hint,)
+    if value is None and type(None) in allowed:
+        return None
+    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    kinds = tuple(kind for kind in allowed if kind is not type(None))
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise ExperimentError(f"{where} is {value!r}; expected {expected}")
+    if isinstance(value, float) and value != value:
+        raise ExperimentError(f"{where} is not a number")
+    return value
+
+
+def _check_monitor(where: str, monitor: str, mode: str) -> None:
+    _check_choice(f"{where}.monitor", monitor, MONITORS)
+    _check_choice(f"{where}.mode", mode, ("min", "max"))
+    wanted = "max" if monitor == "val_r2_epoch" else "min"
+    if mode != wanted:
+        raise ExperimentError(f"{where}.mode is {mode!r}; {monitor} is better the other way")
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ExperimentError(
+            f"{name} {value!r} does not exist.{did_you_mean(value, choices)} There are "
+            f"{listing(choices)}"
+        )
+
+
+def _check_at_least(name: str, value: float, lowest: float) -> None:
+    if not value >= lowest:
+        raise ExperimentError(f"{name} is {value}; at least {lowest}")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise ExperimentError(f"{name} is {value}; it must be positive")
