@@ -21,6 +21,7 @@ ALL_TERMS = (
     "measured_voltage",
     "supply_resistance",
     "resistance_temperature",
+    "torque_saturation",
     "max_velocity",
     "current_limit",
 )
@@ -30,6 +31,7 @@ TERM_VALUES = {
     "measured_voltage": 0.3,
     "supply_resistance": 0.5,
     "resistance_temperature": 0.004,
+    "torque_saturation": 0.7,
     "max_velocity": 2.5,
     "current_limit": 0.6,
     "backlash": 0.03,
@@ -117,6 +119,7 @@ SENSITIVE = [
     ("xl330", "m6", ALL_TERMS, "semi-implicit", {}),
     ("xl330", "m5", ("backlash", "command_delay"), "semi-implicit", {}),
     ("xl330i", "m2", (), "semi-implicit", {"current_limit": 1.2}),
+    ("xl330i", "m2", ("torque_saturation",), "bam", {"torque_saturation": 0.5}),
     ("sts3215", "m2", (), "semi-implicit", {"max_velocity": 3.0}),
     ("erob80_50", "m5", (), "semi-implicit", {"kt": 1.5, "armature": 0.05}),
     ("unitree_go1", "m3", (), "semi-implicit", {"max_torque": 20.0, "armature": 0.01}),

@@ -74,6 +74,7 @@ def test_one_joint_moves_exactly_as_on_the_bench(friction):
         {"measured_voltage": 0.8},
         {"resistance_temperature": 0.004},
         {"supply_resistance": 1.5},
+        {"torque_saturation": 0.8},
         {"current_limit": 0.25},
     ],
     ids=lambda term: "+".join(term),

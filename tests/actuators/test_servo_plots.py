@@ -26,6 +26,7 @@ TERMS = {
     "measured_voltage": {"measured_voltage": 0.7},
     "supply_resistance": {"supply_resistance": 1.5},
     "resistance_temperature": {"resistance_temperature": 0.01},
+    "torque_saturation": {"torque_saturation": 0.8},
     "winding_braking": {"winding_braking": 0.6},
     "command_delay": {"command_delay": 0.02},
     "max_velocity": {"max_velocity": 1.5},

@@ -28,6 +28,7 @@ from trueup.actuators._servo_kernel import (
     R_SUPPLY,
     R_TEMP,
     RATIO,
+    SATURATION,
     STRIBECK,
     V_MAX,
     V_STRIBECK,
@@ -38,6 +39,7 @@ from trueup.actuators._servo_kernel import (
     load_of,
     motor_torque,
     next_speed,
+    saturated,
     stribeck_factor,
 )
 
@@ -192,6 +194,11 @@ def advance(
         duty, u_e, u_v, u_kt, u_r, u_limit, u_vin,
         damping, b_kt, b_r,
     ) = motor_torque(law, c, row[2], row[3], row[4], row[5], vin, r, error, v_motor)  # fmt: skip
+    t_saturation = 0.0
+    if c[SATURATION] != 0.0 or columns is not None:
+        driven, kept, by_kt, t_saturation = saturated(c, driven)
+        t_e, t_v, t_kt, t_r = kept * t_e, kept * t_v, kept * t_kt + by_kt, kept * t_r
+        t_limit, t_vin, t_supply = kept * t_limit, kept * t_vin, kept * t_supply
     if columns is not None and duty_wanted:
         for k in range(s_q.shape[0]):
             by_speed = s_m[k] if is_open else s_v[k]
@@ -269,6 +276,7 @@ def advance(
             direct[columns[LIMIT]] += w_m * on * t_limit
             direct[columns[MEASURED_V]] += w_m * on * t_vin * (volts - row[6])
             direct[columns[R_SUPPLY]] += w_m * on * t_supply
+            direct[columns[SATURATION]] += w_m * on * t_saturation
             direct[columns[BRAKING]] += brake * short
             by_on = w_m * (driven + off * v_motor) + d_b * (damping - off)
             direct[columns[DELAY]] += on_slope * by_on

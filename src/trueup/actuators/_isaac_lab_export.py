@@ -337,6 +337,12 @@ def _left_out(model: ServoModel, best: IsaacLabActuator) -> list[str]:
         parts.append(f"the firmware's speed limit, {model.values['max_velocity']:.4g} rad/s")
     if model.values.get("command_delay") and not best.delay:
         parts.append(f"the delay of commands, {1e3 * model.values['command_delay']:.3g} ms")
-    others = ("backlash", "winding_braking", "supply_resistance", "resistance_temperature")
+    others = (
+        "backlash",
+        "winding_braking",
+        "supply_resistance",
+        "resistance_temperature",
+        "torque_saturation",
+    )
     parts += [name.replace("_", " ") for name in others if model.values.get(name)]
     return parts

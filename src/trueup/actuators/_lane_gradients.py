@@ -270,7 +270,7 @@ def lane_gradients(
                     slopes[SUMMED + first + w] += slopes[SLOPE + w] * slopes[S_Q + first + w]
             for substep in range(most):
                 command_lanes(k, substep, rows, goal, enable, lanes, pairs)
-                load_lanes(stribeck, gated, bam, width, lanes)
+                load_lanes(stribeck, gated, bam, False, width, lanes)
                 motor_slopes(width, lanes, slopes)
                 move_slopes(bam, width, lanes, slopes)
                 gather_slopes(stribeck, gated, width, lanes, slopes)

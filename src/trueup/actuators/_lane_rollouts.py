@@ -30,6 +30,7 @@ from trueup.actuators._servo_kernel import (
     R_SUPPLY,
     R_TEMP,
     RATIO,
+    SATURATION,
     STRIBECK,
     V_MAX,
     V_STRIBECK,
@@ -52,9 +53,9 @@ VECTOR = 4
     WANTED, ON, VOLTS, PER_VOLT, OHMS, PER_OHM, ACTIVE, TORQUE, LOAD, LOSS, IMPLICIT,
     TORQUE_CONSTANT, GAIN, MAX_PWM, MAX_AMPS, SUPPLY, OFF, MAX_SLEW, STEP, MOMENTUM,
     PER_MOMENTUM, GRAVITY, OFFSET, COULOMB, DAMPING, PEAK, WEIGHT_M, WEIGHT_E, WEIGHT_MS,
-    WEIGHT_ES, SQUARE_M, SQUARE_E, EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST,
-) = range(0, 48 * LANES, LANES)  # fmt: skip
-LANE_SPACE = 48 * LANES
+    WEIGHT_ES, SQUARE_M, SQUARE_E, EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST, WEAKENING,
+) = range(0, 49 * LANES, LANES)  # fmt: skip
+LANE_SPACE = 49 * LANES
 """Size of the work space."""
 PAIR_ROWS = 5
 """Rows of the whole numbers of the lanes: candidate, log, first sample, length, substeps."""
@@ -98,6 +99,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pai
         lanes[SQUARE_M + w], lanes[SQUARE_E + w] = c[QUAD_M], c[QUAD_E]
         lanes[EXPONENT + w], lanes[PER_STRIBECK_SPEED + w] = c[ALPHA], 1.0 / c[V_STRIBECK]
         lanes[SLOW + w], lanes[FAST + w] = stribeck_range(c[ALPHA])
+        lanes[WEAKENING + w] = c[SATURATION] / c[KT]
 
 
 @compiled_apart
@@ -141,7 +143,7 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs):
 
 
 @compiled_apart
-def load_lanes(stribeck, gated, bam, width, lanes):
+def load_lanes(stribeck, gated, bam, saturates, width, lanes):
     """Torques and friction of all lanes at their states.
 
     ``width`` is the number of lanes: as an argument, because the compiler unrolls loops of a fixed
@@ -184,6 +186,13 @@ def load_lanes(stribeck, gated, bam, width, lanes):
         lanes[LOAD + w] = -lanes[GRAVITY + w] * lanes[SINE + w]
         lanes[DUTY + w] = duty
         lanes[TARGET + w] = target if lanes[ACTIVE + w] > 0.0 else lanes[TARGET + w]
+    if saturates:
+        for w in range(width):
+            on, kt = lanes[ON + w], lanes[TORQUE_CONSTANT + w]
+            braking = (1.0 - on) * lanes[OFF + w] * kt * kt * lanes[PER_OHM + w] * lanes[SPEED + w]
+            driven = lanes[TORQUE + w] + braking
+            weaker = lanes[WEAKENING + w] * abs(driven) / max(on, 1e-300)
+            lanes[TORQUE + w] = driven / (1.0 + weaker) - braking
     for w in range(width):
         tau, load = lanes[TORQUE + w], lanes[LOAD + w]
         loss = abs(lanes[WEIGHT_E + w] * load - lanes[WEIGHT_M + w] * tau)
@@ -245,16 +254,17 @@ def lane_rollouts(
         count = start + (number + 1) * (stop - start) // groups - group
         begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pairs)
         width = (count + VECTOR - 1) // VECTOR * VECTOR
-        longest, most = 0, 0
+        longest, most, saturates = 0, 0, False
         for w in range(count):
             longest, most = max(longest, pairs[3, w]), max(most, pairs[4, w])
+            saturates |= lanes[WEAKENING + w] != 0.0
         for k in range(longest):
             begin_sample(
                 k, count, rows, log_rows, inputs, measured, objective, recorded, lanes, pairs
             )
             for substep in range(most):
                 command_lanes(k, substep, rows, goal, enable, lanes, pairs)
-                load_lanes(stribeck, gated, bam, width, lanes)
+                load_lanes(stribeck, gated, bam, saturates, width, lanes)
                 move_lanes(bam, width, lanes)
                 if substep > 0 or (objective[6] == 0.0 and recorded.shape[0] == 0):
                     continue

@@ -193,5 +193,11 @@ def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
         parts.append("the braking of its winding while the torque is off")
     if values.get("command_delay"):
         parts.append("the delay until the joint is let go")
-    others = ("backlash", "supply_resistance", "measured_voltage", "resistance_temperature")
+    others = (
+        "backlash",
+        "supply_resistance",
+        "measured_voltage",
+        "resistance_temperature",
+        "torque_saturation",
+    )
     return parts + [name.replace("_", " ") for name in others if values.get(name)]

@@ -164,7 +164,13 @@ def _is_exact(model: ServoModel, form: str) -> bool:
         return False
     if model.values.get("max_velocity") is not None and form == "position":
         return False
-    others = ("supply_resistance", "measured_voltage", "resistance_temperature", "backlash")
+    others = (
+        "supply_resistance",
+        "measured_voltage",
+        "resistance_temperature",
+        "torque_saturation",
+        "backlash",
+    )
     return not any(model.values.get(term) for term in others)
 
 

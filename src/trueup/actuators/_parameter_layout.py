@@ -29,6 +29,7 @@ INDEX = {
     "measured_voltage": 21,
     "resistance_temperature": 22,
     "supply_resistance": 23,
+    "torque_saturation": 24,
 }
 """Quantity -> column of the row."""
 

@@ -15,7 +15,7 @@ KT, R, ARMATURE, Q_OFFSET = 0, 1, 2, 3
 BASE, VISCOUS, STRIBECK = 4, 5, 6
 LOAD_M, LOAD_E, LOAD_MS, LOAD_ES, QUAD_M, QUAD_E = 7, 8, 9, 10, 11, 12
 V_STRIBECK, ALPHA, RATIO, V_MAX, LIMIT = 13, 14, 15, 16, 17
-DELAY, BACKLASH, BRAKING, MEASURED_V, R_TEMP, R_SUPPLY = 18, 19, 20, 21, 22, 23
+DELAY, BACKLASH, BRAKING, MEASURED_V, R_TEMP, R_SUPPLY, SATURATION = 18, 19, 20, 21, 22, 23, 24
 
 VOLTAGE, CURRENT, BUS_CURRENT, CURRENT_PD, TORQUE_PD = 0, 1, 2, 3, 4
 
@@ -298,6 +298,24 @@ def motor_torque(law, c, gain, damping_gain, max_pwm, max_amps, vin, r, e, v):
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
         -t_v, 0.0, 0.0,
     )  # fmt: skip
+
+
+@compiled
+def saturated(c, torque):
+    """Torque of a motor whose torque constant falls with its current, and its derivatives.
+
+    Args:
+      c: row of parameters.
+      torque: the torque that the current would make with the constant of small currents [N m].
+
+    Returns:
+      Torque [N m]; its derivatives with respect to ``torque``, kt and the saturation.
+    """
+    amps = abs(torque) / c[KT]
+    share = 1.0 / (1.0 + c[SATURATION] * amps)
+    slope = share * share
+    by_kt = slope * c[SATURATION] * amps * torque / c[KT]
+    return torque * share, slope, by_kt, -slope * amps * torque
 
 
 @compiled

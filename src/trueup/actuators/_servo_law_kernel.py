@@ -37,6 +37,7 @@ from trueup.actuators._servo_kernel import (
     friction_loss,
     motor_torque,
     next_speed,
+    saturated,
     stribeck_factor,
     stribeck_range,
 )
@@ -367,7 +368,7 @@ def _servo_step(
             int(k[LAW]), c, k[GAIN], k[RATE_GAIN], k[MAX_PWM], k[MAX_AMPS], vin, r, target[i] - q, v
         )
         short = (1.0 - on) * c[BRAKING] * c[KT] * c[KT] / r
-        tau[i] = on * driven[0] - short * v
+        tau[i] = on * saturated(c, driven[0])[0] - short * v
         damping[i] = on * driven[15] + short
         duty[i] = driven[8]
         felt = load[i] if is_open[i] == _TOGETHER else 0.0

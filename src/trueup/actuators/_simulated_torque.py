@@ -53,6 +53,7 @@ def simulated_torque(
     sag = values.get("supply_resistance", 0.0) * duty / resistance
     bus = (bus + sag * emf) / (1.0 + sag * duty)
     driving = kt * (bus * duty - emf) / resistance
+    driving = driving / (1.0 + values.get("torque_saturation", 0.0) * np.abs(driving) / kt)
     braking = -values.get("winding_braking", 0.0) * kt * emf / resistance
     return driven * driving + (1.0 - driven) * braking
 

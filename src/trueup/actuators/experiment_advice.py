@@ -42,6 +42,7 @@ _OWN = {
     "measured_voltage": "recordings at two supply voltages",
     "supply_resistance": "recordings with long and short cables, or with another servo loading the "
     "supply",
+    "torque_saturation": "slow lifts of light and heavy loads, up to the greatest the servo holds",
     "resistance_temperature": "the same trajectory cold and warm",
     "max_velocity": "large steps at a high gain, so that the firmware limits the speed",
     "current_limit": "stalls at a high gain, so that the firmware limits the current",

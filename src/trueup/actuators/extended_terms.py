@@ -61,6 +61,15 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             "growth of R with the measured temperature, R being that at 25 degrees C",
         ),
         ModelParameter(
+            "torque_saturation",
+            0.2,
+            0.0,
+            2.0,
+            "1/A",
+            "how the torque constant falls with the current I: kt / (1 + torque_saturation |I|), kt "
+            "being that of small currents",
+        ),
+        ModelParameter(
             "max_velocity",
             6.0,
             0.5,
@@ -83,6 +92,7 @@ ABSENT = {
     "measured_voltage": 0.0,
     "supply_resistance": 0.0,
     "resistance_temperature": 0.0,
+    "torque_saturation": 0.0,
     "max_velocity": float("inf"),
     "current_limit": float("inf"),
 }
@@ -95,6 +105,7 @@ _LAWS_WITH = {
     "measured_voltage": _ELECTRIC,
     "supply_resistance": ("voltage",),
     "resistance_temperature": _ELECTRIC,
+    "torque_saturation": _ELECTRIC,
     "max_velocity": _EVERY,
     "current_limit": ("voltage",),
 }

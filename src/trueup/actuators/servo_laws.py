@@ -31,6 +31,8 @@ def motor_torque(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Torque of a driven servo and the duty cycle of its bridge; everything broadcasts.
 
+    The torque constant falls with the current where ``values`` have a ``torque_saturation``.
+
     Args:
       servo: constants of the servo.
       values: its identified parameters.
@@ -44,6 +46,22 @@ def motor_torque(
     Returns:
       Torque [N m] and duty cycle, 0 for a law without a bridge.
     """
+    torque, duty = _unsaturated(servo, values, error, speed, kp, vin, damping)
+    if saturation := values.get("torque_saturation", 0.0):
+        torque = torque / (1.0 + saturation * np.abs(torque) / values["kt"])
+    return torque, duty
+
+
+def _unsaturated(
+    servo: Servo,
+    values: Mapping[str, float],
+    error: np.ndarray | float,
+    speed: np.ndarray | float,
+    kp: float | None,
+    vin: float | None,
+    damping: float | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Torque and duty cycle with the torque constant of small currents."""
     error, speed = np.broadcast_arrays(np.asarray(error, float), np.asarray(speed, float))
     gain, rate = servo.gains(kp, damping)
     gain = gain * values.get("error_gain_ratio", values.get("ratio", 1.0))

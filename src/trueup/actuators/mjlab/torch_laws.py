@@ -48,6 +48,14 @@ def drive(servo: Servo, values: Mapping[str, float], state: LawInputs) -> Drive:
       values: identified parameters.
       state: errors, speeds, gains and voltage.
     """
+    found = _unsaturated(servo, values, state)
+    if saturation := values.get("torque_saturation", 0.0):
+        torque = found.torque / (1.0 + saturation / values["kt"] * found.torque.abs())
+        found = Drive(torque, found.duty, found.damping)
+    return found
+
+
+def _unsaturated(servo: Servo, values: Mapping[str, float], state: LawInputs) -> Drive:
     ratio = values.get("error_gain_ratio", values.get("ratio", 1.0))
     command = state.gain * ratio * state.error
     limit = min(values.get("current_limit", float("inf")), servo.max_amps)
