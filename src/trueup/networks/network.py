@@ -11,7 +11,8 @@ Nothing here needs torch. The weights carry the names of torch's modules:
 - ``linear``: ``layers.0.weight`` (1, history x features), ``layers.0.bias``, input as for ``mlp``.
 
 A network starts cold: the hidden state is zero; rows of the history before the first sample are
-zero in the features' own units, as in the network actuators of Isaac Lab and mjlab.
+zero in the features' own units, as in the network actuators of Isaac Lab. (mjlab repeats the first
+sample instead.)
 """
 
 from dataclasses import dataclass, field

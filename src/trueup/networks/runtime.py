@@ -74,7 +74,19 @@ class NetworkRuntime:
             "mlp": self._feed_forward,
             "linear": self._feed_forward,
         }[network.family](features)
-        stats = network.normalization
+        return self.torque(inputs, output)
+
+    def torque(self, inputs: np.ndarray, output: np.ndarray) -> np.ndarray:
+        """Torque of what the network gives in normal units, with base and limit.
+
+        Args:
+            inputs: raw features, shape (..., inputs).
+            output: shape (...).
+
+        Returns:
+            Torque, shape (...) [N m].
+        """
+        network, stats = self.network, self.network.normalization
         torque = stats.output_mean + stats.output_deviation * output
         if network.base is not None:
             torque = torque + network.base.torque(inputs[:, self._base_columns])
@@ -157,8 +169,19 @@ class NetworkRuntime:
         history = self._state[0]
         history[:, 1:] = history[:, :-1].copy()
         history[:, 0] = features
+        return self.layers(history)
+
+    def layers(self, history: np.ndarray) -> np.ndarray:
+        """What the layers of an ``mlp`` or a ``linear`` network give, in normal units.
+
+        Args:
+            history: raw features, newest first, shape (n, history, features).
+
+        Returns:
+            Output, shape (n,).
+        """
         normalised = (history - self._mean) / self._deviation
-        values = normalised.transpose(0, 2, 1).reshape(self.joints, -1)
+        values = normalised.transpose(0, 2, 1).reshape(len(history), -1)
         last = self.network.layers - 1
         for layer in range(last + 1):
             weight = self._weights[f"layers.{layer}.weight"]

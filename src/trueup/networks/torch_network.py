@@ -126,6 +126,23 @@ class TorchNetwork(nn.Module):
         zeros = self.input_mean.new_zeros(template.layers, batch, template.hidden)
         return zeros if template.family == "gru" else (zeros, zeros.clone())
 
+    def first_of(self, state: State | None, count: int) -> State | None:
+        """State of the first ``count`` sequences of a batch."""
+        if isinstance(state, tuple):
+            return state[0][:, :count].contiguous(), state[1][:, :count].contiguous()
+        if state is None:
+            return None
+        if self.template.family in RECURRENT:
+            return state[:, :count].contiguous()
+        return state[:count]
+
+    def made_cold(self, state: State, cold: Tensor) -> State:
+        """State with the sequences that ``cold`` (B,) names put back to a cold start."""
+        keep = (~cold).to(self.input_mean.device)[:, None]
+        if isinstance(state, tuple):
+            return state[0] * keep, state[1] * keep
+        return state * (keep if self.template.family in RECURRENT else keep[..., None])
+
     @torch.no_grad()
     def rollout(self, inputs: np.ndarray) -> np.ndarray:
         """Torque over a whole recording from a cold start, as `NetworkRuntime.rollout` gives it.

@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """Lanes that run side by side.
+    """Lanes that run side by side, the longest first.
 
     Attributes:
         starts: first sample of each lane in the stacked recordings, shape (lanes,).
@@ -29,15 +29,15 @@ class Wave:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Consecutive samples of all lanes of a wave.
+    """Consecutive samples of the lanes of a wave that have not ended, which are its first.
 
     Attributes:
         samples: index of each step in the stacked recordings, shape (lanes, steps).
         supervised: which steps belong to their lane, shape (lanes, steps), bool; the others fill up
-            lanes that have ended.
-        nominal: steps that a full chunk has.
-        burn_in: index of the samples that are run before the lanes start, shape (lanes, burn-in),
-            for the first chunk of a wave; None for the others, which carry on.
+            lanes that end within the chunk.
+        nominal: steps of a chunk in which no lane ends.
+        starts: whether a wave starts here; otherwise the state is carried on.
+        burn_in: index of the samples that are run before a wave starts, shape (lanes, burn-in).
         cold: which lanes start cold, shape (lanes,), bool.
         progress: part of the epoch done before this chunk, 0 to 1.
     """
@@ -45,7 +45,8 @@ class Chunk:
     samples: np.ndarray
     supervised: np.ndarray
     nominal: int
-    burn_in: np.ndarray | None
+    starts: bool
+    burn_in: np.ndarray
     cold: np.ndarray
     progress: float
 
@@ -98,35 +99,34 @@ class Lanes:
         lane_starts, lane_lengths = np.concatenate(starts), np.concatenate(lengths)
         lane_cold = np.concatenate(cold)
         order = random.permutation(len(lane_starts))
-        waves = max(1, round(len(order) / self.batch))
-        return [
-            Wave(lane_starts[part], lane_lengths[part], lane_cold[part])
-            for part in np.array_split(order, waves)
-        ]
+        parts = np.array_split(order, max(1, round(len(order) / self.batch)))
+        parts = [part[np.argsort(-lane_lengths[part], kind="stable")] for part in parts]
+        return [Wave(lane_starts[part], lane_lengths[part], lane_cold[part]) for part in parts]
 
     def chunks(self, epoch: int) -> Iterator[Chunk]:
         """Chunks of an epoch in the order in which they are trained on."""
         waves = self.waves(epoch)
-        counts = [-(-int(wave.lengths.max()) // self.chunk) for wave in waves]
+        counts = [-(-int(wave.lengths[0]) // self.chunk) for wave in waves]
         done = 0
         for wave, count in zip(waves, counts, strict=True):
-            burn_in = None
-            if self.burn_in:
-                back = np.arange(-self.burn_in, 0)
-                warm = np.where(wave.cold, self.burn_in, 0)  # a cold lane has nothing before it
-                burn_in = wave.starts[:, None] + back + warm[:, None]
-                burn_in = np.minimum(burn_in, self.total - 1)
+            # a cold lane has nothing before it: whatever is run there is forgotten
+            before = np.where(wave.cold, 0, self.burn_in)[:, None]
+            burn_in = wave.starts[:, None] - before + np.arange(self.burn_in)
+            burn_in = np.minimum(burn_in, self.total - 1)
             for index in range(count):
-                steps = np.arange(index * self.chunk, (index + 1) * self.chunk)
-                supervised = steps < wave.lengths[:, None]
-                keep = int(supervised.any(axis=0).sum())
-                within = np.minimum(steps, wave.lengths[:, None] - 1)
                 yield Chunk(
-                    samples=(wave.starts[:, None] + within)[:, :keep],
-                    supervised=supervised[:, :keep],
+                    *self._samples(wave, index),
                     nominal=self.chunk * len(wave.starts),
-                    burn_in=burn_in if index == 0 else None,
+                    starts=index == 0,
+                    burn_in=burn_in,
                     cold=wave.cold,
                     progress=done / sum(counts),
                 )
                 done += 1
+
+    def _samples(self, wave: Wave, index: int) -> tuple[np.ndarray, np.ndarray]:
+        steps = np.arange(index * self.chunk, (index + 1) * self.chunk)
+        lengths = wave.lengths[wave.lengths > steps[0]][:, None]
+        steps = steps[steps < lengths[0]]
+        starts = wave.starts[: len(lengths), None]
+        return starts + np.minimum(steps, lengths - 1), steps < lengths

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.networks.analytic_base import AnalyticBase
@@ -33,7 +33,7 @@ class ModelType:
 class ModelSettings:
     """The network and its optimiser, the ``model`` part of a configuration."""
 
-    model_type: ModelType = ModelType()
+    model_type: ModelType = field(default_factory=ModelType)
     gru_hidden_dim: int = 128
     """Width of the hidden layers, of every family."""
     gru_num_layers: int = 2
@@ -99,12 +99,12 @@ class ModelSettings:
                 f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
                 "set model.use_residual=true, or leave them out"
             )
-        if self.use_residual and not (self.kp_phys or self.kd_phys or self.k_spring):
-            if not self.learn_base:
-                raise ExperimentError(
-                    "model.use_residual is true, but the base gives no torque: set model.kp_phys, "
-                    "model.kd_phys or model.k_spring, or learn them with model.learn_base=true"
-                )
+        gains = self.kp_phys or self.kd_phys or self.k_spring
+        if self.use_residual and not gains and not self.learn_base:
+            raise ExperimentError(
+                "model.use_residual is true, but the base gives no torque: set model.kp_phys, "
+                "model.kd_phys or model.k_spring, or learn them with model.learn_base=true"
+            )
         if self.use_residual:
             _ = self.base  # its own checks, at once
 
@@ -212,9 +212,9 @@ class TrainSettings:
     """How a network is trained, the ``train`` part of a configuration."""
 
     max_epochs: int = 200
-    early_stopping: EarlyStopping = EarlyStopping()
-    checkpointing: Checkpointing = Checkpointing()
-    callbacks: Callbacks = Callbacks()
+    early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
+    checkpointing: Checkpointing = field(default_factory=Checkpointing)
+    callbacks: Callbacks = field(default_factory=Callbacks)
     gradient_clip_val: float | None = 5.0
     """Bound of the gradient; null: none."""
     gradient_clip_algorithm: str = "norm"
