@@ -243,7 +243,8 @@ def _one_rate(series: Sequence[ActuatorSeries]) -> float:
     if highest > lowest * (1.0 + 1e-3):
         named = {each.rate: f"{each.name} at {each.rate:g} Hz" for each in series}
         raise SignalError(
-            f"recordings have different rates: {listing(named.values())}. A network is stepped at one rate: put them on one with data.rate"
+            f"recordings have different rates: {listing(named.values())}. A network is stepped "
+            "at one rate: put them on one with data.rate"
         )
     return series[0].rate
 
