@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
+from trueup.networks._clock_repair import usable
 from trueup.networks._raw_signals import (
     COMMANDS,
     RawSignals,
@@ -44,9 +45,11 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
     files = recording_files(settings)
     if settings.num_workers > 0:
         with ThreadPoolExecutor(settings.num_workers) as pool:
-            raws = list(pool.map(lambda file: _usable(file, settings), files))
+            raws = list(
+                pool.map(lambda file: usable(read_raw(file, settings), settings.repair), files)
+            )
     else:
-        raws = [_usable(file, settings) for file in files]
+        raws = [usable(read_raw(file, settings), settings.repair) for file in files]
     rate = settings.rate if settings.rate is not None else common_rate(raws)
     names = _names(files)
     return [_series(raw, name, rate, settings) for raw, name in zip(raws, names, strict=True)]
@@ -79,55 +82,6 @@ def recorded_rate(times: np.ndarray) -> float:
     typical = np.median(steps)
     regular = steps[(steps > 0.4 * typical) & (steps < 1.6 * typical)]
     return float(1.0 / regular.mean())
-
-
-def _usable(file: RecordingFile, settings: DataSettings) -> RawSignals:
-    """The signals of a file, refused or repaired where time or values are broken."""
-    raw = read_raw(file, settings)
-    order = np.diff(raw.times)
-    if len(raw.times) < 2:
-        raise RecordingError(f"{file.path} holds {len(raw.times)} samples; at least 2 are needed")
-    for name, values in raw.signals.items():
-        if not np.isfinite(values).any():
-            raise RecordingError(
-                f"{file.path}: {name} holds no finite value at all: map another column, or leave "
-                "the recording out"
-            )
-    if (order <= 0).any():
-        if not settings.repair:
-            row = int(np.argmax(order <= 0))
-            what = "repeats" if order[row] == 0 else "runs backwards"
-            raise RecordingError(
-                f"{file.path}: time {what} at {raw.times[row + 1]:.10g} s (sample {row + 2}), "
-                f"{np.count_nonzero(order <= 0)} times in all. Set data.repair=true to sort the "
-                "rows and keep one of each time"
-            )
-        times, first = np.unique(raw.times, return_index=True)
-        raw = raw.with_note(
-            f"rows sorted by time, {len(raw.times) - len(times)} with a repeated time dropped",
-            times=times,
-            signals={name: values[first] for name, values in raw.signals.items()},
-        )
-    return _bridged(raw, settings)
-
-
-def _bridged(raw: RawSignals, settings: DataSettings) -> RawSignals:
-    for name, values in raw.signals.items():
-        good = np.isfinite(values)
-        bad = np.count_nonzero(~good)
-        if not bad:
-            continue
-        if not settings.repair:
-            raise RecordingError(
-                f"{raw.file.path}: {name} holds {bad} of {len(values)} values that are not finite, "
-                f"the first at {raw.times[int(np.argmin(good))]:.10g} s. Set data.repair=true to "
-                "bridge them from their neighbours"
-            )
-        bridged = np.interp(raw.times, raw.times[good], values[good])
-        raw = raw.with_note(
-            f"{bad} missing values of {name} bridged", signals={**raw.signals, name: bridged}
-        )
-    return raw
 
 
 def _series(raw: RawSignals, name: str, rate: float, settings: DataSettings) -> ActuatorSeries:
