@@ -23,7 +23,8 @@ class LaneBatches:
         self._epoch = epoch
 
     def __iter__(self):
-        return self._lanes.chunks(self._epoch())
+        # asked when the first chunk is: a resumed trainer makes its iterator before it knows
+        yield from self._lanes.chunks(self._epoch())
 
 
 class NetworkTraining(lightning.LightningModule):
@@ -80,13 +81,13 @@ class NetworkTraining(lightning.LightningModule):
         """Keep the indices where they are; the samples are on the device already."""
         return batch
 
-    def on_train_epoch_start(self) -> None:
-        """Seed the dropout by the epoch, so that a resumed run draws what the first would have."""
-        torch.manual_seed(hash((self.seed, self.current_epoch)) & 0x7FFFFFFF)
-        self.losses = [0.0, 0.0]
-
     def on_train_batch_start(self, batch: Chunk, batch_idx: int) -> None:
         """Set the learning rate: linear warm-up, then half a cosine to zero."""
+        if batch_idx == 0:
+            # here and not at the start of the epoch, which a resumed trainer passes over; seeded by
+            # the epoch, so that it drops what the uninterrupted run would have dropped
+            torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) & 0x7FFFFFFF)
+            self.losses = [0.0, 0.0]
         self.learning_rate = self._learning_rate(self.current_epoch + batch.progress)
         optimizer = self.optimizers(use_pl_optimizer=False)
         for group in optimizer.param_groups:  # type: ignore[union-attr]

@@ -147,7 +147,9 @@ def train_network(
         try:
             trainer.fit(
                 module,
-                train_dataloaders=LaneBatches(lanes, lambda: trainer.current_epoch),
+                train_dataloaders=LaneBatches(
+                    lanes, lambda: trainer.fit_loop.epoch_progress.current.processed
+                ),
                 val_dataloaders=[0],
                 ckpt_path=checkpoint,
                 weights_only=True,
