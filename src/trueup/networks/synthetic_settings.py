@@ -1,0 +1,121 @@
+"""What a synthetic recording of an actuator is made of."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+
+SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
+"""Kinds of target angle."""
+
+
+@dataclass(frozen=True)
+class SyntheticSettings:
+    """A joint with a load, driven by a PD law, and its sensors.
+
+    The defaults give the usual test case of such data sets: a sine, a linear motor, no friction;
+    its torque is linear in the features but for noise.
+    """
+
+    inertias: tuple[float, ...] = (0.083,)
+    """Inertia of each group [kg m2]. Each further group has a smaller and faster motion."""
+    signals: tuple[SyntheticSignal, ...] = ("sine",)
+    """Target angles; each group has one file for each of them."""
+    repeats: int = 1
+    """Files for each inertia and signal, with other phases or levels."""
+    duration: float = 20.0
+    """Length of each file [s]."""
+    rate: float = 100.0
+    """Samples a second [Hz]."""
+    substeps: int = 10
+    """Steps of the simulation for each sample."""
+
+    amplitude: float = math.pi / 4
+    """Largest target angle of the first group [rad]."""
+    frequency: float = 0.5
+    """Frequency of the sine, lowest of chirp and multisine, and mean rate of steps [Hz]."""
+    highest_frequency: float = 5.0
+    """Highest frequency of chirp and multisine [Hz]."""
+
+    kp: float = 10.0
+    """Proportional gain [N m/rad]."""
+    kd: float = 1.0
+    """Derivative gain, on target velocity less velocity [N m s/rad]."""
+    torque_limit: float = 10.0
+    """Largest motor torque, at rest [N m]."""
+    no_load_speed: float | None = None
+    """Speed at which no torque is left in the direction of motion [rad/s]; None: no such limit."""
+    delay: float = 0.0
+    """From command to motor torque [s]."""
+    coulomb: float = 0.0
+    """Coulomb friction [N m]."""
+    viscous: float = 0.0
+    """Viscous friction [N m s/rad]."""
+    stribeck: float = 0.0
+    """Friction at rest beyond Coulomb's [N m]."""
+    stribeck_velocity: float = 0.1
+    """Velocity at which that has fallen to 1/e [rad/s]."""
+    spring: float = 0.0
+    """Stiffness of a spring to zero angle [N m/rad]."""
+
+    torque_noise: float = 0.05
+    """Standard deviation of the motor torque about the law's [N m]."""
+    encoder_noise: float = 1e-3
+    """Of the measured angle [rad]."""
+    gyro_noise: float = 0.01
+    """Of the measured velocity [rad/s]."""
+    accel_noise: float = 0.1
+    """Of the measured tangential acceleration [m/s2]."""
+    radius_accel: float = 0.2
+    """Distance of the accelerometer from the axis [m]."""
+
+    def __post_init__(self):
+        object.__setattr__(self, "inertias", tuple(self.inertias))
+        object.__setattr__(self, "signals", tuple(self.signals))
+        kinds = get_args(SyntheticSignal)
+        for signal in self.signals:
+            if signal not in kinds:
+                raise ExperimentError(
+                    f"there is no signal {signal!r}.{did_you_mean(str(signal), kinds)} There is "
+                    f"{listing(kinds)}"
+                )
+        if not self.inertias or not self.signals:
+            raise ExperimentError("name at least one inertia and one signal")
+        if len(set(self.inertias)) != len(self.inertias):
+            raise ExperimentError("an inertia is named twice; use repeats for more files of it")
+        positive = ("duration", "rate", "frequency", "highest_frequency", "torque_limit")
+        for name in (*positive, "radius_accel", "stribeck_velocity", "amplitude"):
+            _positive(name, getattr(self, name))
+        for inertia in self.inertias:
+            _positive("inertia", inertia)
+        if self.no_load_speed is not None:
+            _positive("no_load_speed", self.no_load_speed)
+        for name in ("repeats", "substeps"):
+            if getattr(self, name) < 1:
+                raise ExperimentError(f"{name} is {getattr(self, name)}; at least 1")
+        noises = ("torque_noise", "encoder_noise", "gyro_noise", "accel_noise")
+        for name in (*noises, "delay", "coulomb", "viscous", "stribeck", "spring"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ExperimentError(f"{name} is {getattr(self, name)}; it must not be negative")
+        if self.highest_frequency < self.frequency or self.highest_frequency > 0.5 * self.rate:
+            raise ExperimentError(
+                f"highest_frequency is {self.highest_frequency} Hz; it must be between frequency "
+                f"({self.frequency} Hz) and half the rate ({0.5 * self.rate} Hz)"
+            )
+        if self.duration * self.rate < 10:
+            raise ExperimentError("duration x rate must be 10 samples or more")
+
+    def noise_floor(self, inertia: float) -> float:
+        """Smallest RMSE of the torque that any network can reach from noiseless inputs [N m].
+
+        The target is inertia x acceleration / radius: it holds the motor's own noise and the
+        accelerometer's, ``sqrt(torque_noise^2 + (inertia accel_noise / radius)^2)``. Where the
+        motor is at its limit, its noise is cut, and the floor is a little lower.
+        """
+        return math.hypot(self.torque_noise, inertia * self.accel_noise / self.radius_accel)
+
+
+def _positive(name: str, value: float) -> None:
+    if not 0 < value < math.inf:
+        raise ExperimentError(f"{name} is {value}; it must be positive")
