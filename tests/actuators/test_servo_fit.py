@@ -19,8 +19,10 @@ from trueup.actuators import (
 from trueup.actuators._fit import Prepared, reached_its_end
 from trueup.actuators.experiment_advice import Coverage, experiments
 from trueup.actuators.fit_settings import parse_values
+from trueup.actuators.model_faces import FaceProblem, model_faces
+from trueup.actuators.nested_search import NestedServoSearch
 from trueup.actuators.scan_points import best_of_families, scan_points
-from trueup.actuators.servo_search import ServoSearch
+from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError, ParameterError, RecordingError
 from trueup.fitting import minimise
 from trueup.studies import RunDirectory
@@ -112,6 +114,70 @@ def test_the_search_goes_on_from_any_state_as_if_it_had_not_stopped(logs):
     assert stopped.history == whole.history
     assert np.array_equal(stopped.x, whole.x)
     assert whole.cost == min(record["cost"] for record in whole.history)
+
+
+def test_a_nested_search_goes_on_from_any_state_and_begins_with_the_simpler_model(logs):
+    prepared = Prepared("xl330", "m3", logs[:2], FitSettings(seed=3))
+    settings = ServoSearchSettings(
+        scanned=16, descents=2, kept=1, rounds=1, evaluations_per_element=12
+    )
+    problem, space = prepared.problem, prepared.space
+    whole = NestedServoSearch(space, settings, 3)
+    stopped = NestedServoSearch(space, settings, 3)
+    while stopped.done() is None:
+        X, failures = stopped.ask(), {}
+        stopped.tell(X, stopped.evaluate(problem, X, failures), failures)
+        stopped = NestedServoSearch.from_state(stopped.state(), space)
+    minimise(problem, whole)
+    assert stopped.history == whole.history
+    assert np.array_equal(stopped.x, whole.x)
+    assert whole.cost == problem.costs(whole.x[None, :])[0, 0]
+    simple = Prepared("xl330", "m1", logs[:2], FitSettings(seed=3))
+    alone = NestedServoSearch(simple.space, settings, 3)
+    minimise(simple.problem, alone)
+    begun = [record for record in whole.history if record["model"] == "m1"]
+    assert [r["evaluations"] for r in begun] == [r["evaluations"] for r in alone.history]
+    np.testing.assert_allclose(
+        [r["cost"] for r in begun], [r["cost"] for r in alone.history], rtol=1e-6
+    )
+    assert whole.cost <= begun[-1]["cost"]
+    assert {r["model"] for r in whole.history} == {"m1", "full"}
+
+
+def test_simpler_models_are_faces_of_richer_ones(logs):
+    known = {"m1": [], "m2": ["m1"], "m3": ["m1"], "m4": ["m1", "m2", "m3"]}
+    known["m5"] = [*known["m4"], "m4"]
+    known["m6"] = [*known["m5"], "m5"]
+    for name, simpler in known.items():
+        faces = model_faces(ServoModel.create("xl330", name).space())
+        assert [face.name for face in faces] == [*simpler, "full"]
+    rich = Prepared("xl330", "m6", logs[:2], FitSettings())
+    generator = np.random.default_rng(0)
+    for face in model_faces(rich.space)[:-1]:
+        simple = Prepared("xl330", face.name, logs[:2], FitSettings())
+        lower, upper = simple.space.lower, simple.space.upper
+        assert np.array_equal(face.space.lower, lower)
+        assert np.array_equal(face.space.upper, upper)
+        z = lower + generator.random(lower.size) * 0.2 * (upper - lower)
+        x = face.widened(z)
+        assert face.holds(x)
+        assert not face.holds(rich.space.upper)
+        assert np.array_equal(face.narrowed(x), z)
+        problem = FaceProblem(rich.problem, face)
+        assert problem.costs(z[None]) == pytest.approx(simple.problem.costs(z[None]), rel=1e-9)
+        pairs = zip(problem.jacobian_blocks(z, {}), simple.problem.jacobian_blocks(z, {}))
+        for (_, values, slopes), (_, expected, derivatives) in pairs:
+            np.testing.assert_allclose(values, expected, atol=1e-9)
+            scale = np.abs(derivatives).max(axis=1, keepdims=True) + 1e-12
+            np.testing.assert_allclose(slopes / scale, derivatives / scale, atol=1e-6)
+
+
+def test_too_few_trials_for_the_simpler_models_go_to_the_model_itself(logs):
+    search = Prepared("xl330", "m6", logs[:2], FitSettings(trials=200)).search()
+    assert search.face.name == "full"
+    search = Prepared("xl330", "m6", logs[:2], FitSettings(trials=4000)).search()
+    assert search.face.name == "m1"
+    assert search.settings.scanned * 6 <= 1000
 
 
 def test_a_search_of_which_every_candidate_fails_says_so(logs):

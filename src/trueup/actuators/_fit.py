@@ -14,12 +14,14 @@ from trueup.actuators.bench import Bench, bench_of
 from trueup.actuators.fit_assessment import assess
 from trueup.actuators.fit_settings import ENDLESS, FitSettings
 from trueup.actuators.log_splits import split_logs
+from trueup.actuators.model_faces import model_faces
+from trueup.actuators.nested_search import NestedServoSearch
 from trueup.actuators.objective import Objective
 from trueup.actuators.servo import Servo
 from trueup.actuators.servo_fit import ServoFit
 from trueup.actuators.servo_log import ServoLog
 from trueup.actuators.servo_model import ServoModel
-from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.servo_search import ServoSearchSettings
 from trueup.actuators.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.staged_problem import PositionAndSpeed, StagedProblem, default_threads
 from trueup.errors import FitError, ParameterError, RunDirectoryError, SimulationError
@@ -200,14 +202,15 @@ class Prepared:
         """The search at its start."""
         settings, space = self.settings, self.space
         if settings.method in ("auto", "least-squares"):
-            scanned = max(1, min(ServoSearchSettings().scanned, settings.trials // 4))
+            most = ServoSearchSettings().scanned
+            scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
             own = ServoSearchSettings(
                 scanned=scanned,
                 loss=_LOSSES[settings.objective.kind],
                 loss_scale=_loss_scale(settings.objective),
                 evolve=settings.method == "auto",
             )
-            return ServoSearch(space, own, settings.seed)
+            return NestedServoSearch(space, own, settings.seed, limit=settings.trials // 2)
         if settings.method == "cmaes":
             own_settings = {"restarts": "bipop", "deviation": 0.25}
             return make_search("cmaes", space, seed=settings.seed, settings=own_settings)

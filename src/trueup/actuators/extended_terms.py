@@ -66,8 +66,8 @@ EXTENDED_TERMS: dict[str, ModelParameter] = {
             0.0,
             2.0,
             "1/A",
-            "how the torque constant falls with the current I: kt / (1 + torque_saturation |I|), kt "
-            "being that of small currents",
+            "how the torque constant falls with the current I: kt / (1 + torque_saturation |I|), "
+            "kt being that of small currents",
         ),
         ModelParameter(
             "max_velocity",

@@ -19,7 +19,9 @@ _EQUAL = (
 )
 
 
-def scan_points(space: Space, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def scan_points(
+    space: Space, count: int, seed: int, known: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Points of a scan, and the family of each.
 
     A richer friction model holds the simpler ones as faces of its box. Few points of the box lie
@@ -31,12 +33,17 @@ def scan_points(space: Space, count: int, seed: int) -> tuple[np.ndarray, np.nda
       space: the unknowns.
       count: number of points, the given start included, which is the first.
       seed: seed of the Sobol sequence.
+      known: points that are known to be good ``(k, p)``, each a family of its own; the others are
+        of the whole box then. None: of its faces too.
 
     Returns:
-      Points ``(count, p)`` and the number of their family ``(count,)``; one family only where the
-      model has no faces.
+      Points ``(count + k, p)`` and the number of their family ``(count + k,)``; one family only
+      where the model has no faces.
     """
     points = SobolSearch(space, count, count, seed).ask()
+    if known is not None:
+        families = np.concatenate([np.zeros(count, int), 1 + np.arange(len(known))])
+        return np.vstack([points, known]), families
     place = {name: i for i, name in enumerate(space.names)}
     families = np.zeros(count, int)
     faces = [

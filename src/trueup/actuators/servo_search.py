@@ -19,7 +19,7 @@ from trueup.parameters import Space
 STAGES = ("scan", "descents", "fine 1", "fine 2", "cmaes", "polish")
 """Stages by their numbers in a study's history."""
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """Version of what :meth:`ServoSearch.state` holds."""
 
 _SCALES = (0.1, 0.1, 0.03, 0.03)
@@ -76,12 +76,19 @@ class ServoSearch:
       space: the unknowns; bounds have to be finite.
       settings: settings.
       seed: seed of everything random.
+      known: further points to descend from ``(k, p)``; with them the others are of the whole box.
 
     Raises:
       FitError: no free element, an infinite bound, or settings out of range.
     """
 
-    def __init__(self, space: Space, settings: ServoSearchSettings | None = None, seed: int = 0):
+    def __init__(
+        self,
+        space: Space,
+        settings: ServoSearchSettings | None = None,
+        seed: int = 0,
+        known: np.ndarray | None = None,
+    ):
         self.space = space
         self.settings = settings or ServoSearchSettings()
         self.seed = seed
@@ -94,7 +101,8 @@ class ServoSearch:
         self._round = 0
         self._before_round = np.inf
         self._level = -1
-        self._points, self._families = scan_points(space, self.settings.scanned, seed)
+        self._known = known
+        self._points, self._families = scan_points(space, self.settings.scanned, seed, known)
         self._scanned: np.ndarray | None = np.zeros(0)
         self._descents: ParallelDescents | None = None
         self._cma: CmaEs | None = None
@@ -192,6 +200,7 @@ class ServoSearch:
             "status": self.status.value if self.status else None,
             "message": self.message,
             "history": [dict(record) for record in self.history],
+            "known": None if self._known is None else self._known.copy(),
             "round": self._round,
             "before_round": self._before_round,
             "level": self._level,
@@ -210,7 +219,13 @@ class ServoSearch:
           FitError: the state was saved by another version of this search.
         """
         require_version(state, STATE_VERSION, "servo search")
-        search = cls(space, ServoSearchSettings(**state["settings"]), int(state["seed"]))
+        known = state["known"]
+        search = cls(
+            space,
+            ServoSearchSettings(**state["settings"]),
+            int(state["seed"]),
+            None if known is None else np.array(known, float).reshape(-1, space.size),
+        )
         search.x, search.cost = np.array(state["x"], float), float(state["cost"])
         search.evaluations, search.generation = int(state["evaluations"]), int(state["generation"])
         search.status = Status(state["status"]) if state["status"] else None
@@ -235,7 +250,8 @@ class ServoSearch:
         self._scanned = np.concatenate([self._scanned, costs])
         if len(self._scanned) < len(self._points):
             return
-        best = best_of_families(self._scanned, self._families, self.settings.descents)
+        count = self.settings.descents + (0 if self._known is None else len(self._known))
+        best = best_of_families(self._scanned, self._families, count)
         found, self._scanned = self._points[best], None
         if not len(found):
             self.status = Status.START_FAILED
