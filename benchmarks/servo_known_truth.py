@@ -9,7 +9,7 @@ identifiable; an interval that holds the truth in exactly 95 % of all draws stay
 4 % of the cases, which is printed beside what was found. A count that falls short is settled by
 more repeats with other noise: ``--servo xl330 --model m2 --repeats 200 --seed 1``.
 
-    python benchmarks/servo_known_truth.py             # all, about 25 minutes on two cores
+    python benchmarks/servo_known_truth.py             # all, 10 to 15 minutes on two cores
     python benchmarks/servo_known_truth.py --quick     # 3 combinations, 10 repeats
     python benchmarks/servo_known_truth.py --servo xl330 mx64 --model m1 m6 --objective rmse
 
@@ -22,8 +22,8 @@ import json
 import os
 import sys
 import time
-from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ _CHUNK = 5  # repeats in one piece of work
 def main() -> int:
     """Run what the command line asks for, print the table, write JSON."""
     options = _options()
-    pairs = [(s, m) for s in options.servo for m in options.model]
+    pairs = [(s, m) for m in options.model for s in options.servo]
     if options.quick:
         pairs, options.repeats = list(QUICK), min(options.repeats, 10)
     cases = [
@@ -48,45 +48,37 @@ def main() -> int:
         for s, m in pairs
     ]
     started, cpu = time.perf_counter(), _cpu_time()
-    results = run_cases(cases, options.repeats, options.workers)
-    seconds, cpu = time.perf_counter() - started, _cpu_time() - cpu
-    summary = overall(results)
-    print("\n".join(table(results)))
+    results: list[dict] = []
+    for result in run_cases(cases, options.repeats, options.workers):
+        results.append(result)
+        print(line(result), flush=True)
+        summary = overall(results)
+        content = {**vars(options), "output": str(options.output), **summary, "cases": results}
+        content |= {"seconds": time.perf_counter() - started}
+        options.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print("\n".join(verdict(results, summary)))
-    print(f"{seconds:.0f} s wall, {cpu:.0f} s CPU")
-    content = {**vars(options), "seconds": seconds, "cpu_seconds": cpu, **summary}
-    content |= {"output": str(options.output), "cases": results}
-    options.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    print(f"written to {options.output}")
+    seconds, cpu = time.perf_counter() - started, _cpu_time() - cpu
+    print(f"{seconds:.0f} s wall, {cpu:.0f} s CPU; written to {options.output}")
     return 1 if summary["short"] else 0
 
 
-def run_cases(cases: list[Case], repeats: int, workers: int) -> list[dict]:
-    """The summary of each case; progress goes to the error stream."""
-    found: dict[Case, dict[int, list[Repeat]]] = defaultdict(dict)
-    jobs = [
-        (case, range(first, min(first + _CHUNK, repeats)))
-        for case in cases
-        for first in range(0, repeats, _CHUNK)
-    ]
-    started = time.perf_counter()
+def run_cases(cases: list[Case], repeats: int, workers: int) -> Iterator[dict]:
+    """The summary of each case, in their order; progress goes to the error stream."""
+    parts = [range(n, min(n + _CHUNK, repeats)) for n in range(0, repeats, _CHUNK)]
+    started, done = time.perf_counter(), 0
     with ProcessPoolExecutor(workers) as pool:
-        running = {pool.submit(run_repeats, *job): job for job in jobs}
-        for number, future in enumerate(as_completed(running), start=1):
-            case, part = running[future]
-            found[case][part.start] = future.result()
-            left = (time.perf_counter() - started) / number * (len(jobs) - number)
-            print(
-                f"\r{100 * number / len(jobs):3.0f} %, {left / 60:.1f} minutes left ",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
+        running = [[pool.submit(run_repeats, case, part) for part in parts] for case in cases]
+        for case, futures in zip(cases, running, strict=True):
+            found: list[Repeat] = []
+            for future in futures:
+                found += future.result()
+                done += 1
+                share = done / (len(cases) * len(parts))
+                left = (time.perf_counter() - started) * (1.0 / share - 1.0) / 60
+                text = f"\r{100 * share:3.0f} %, {left:.1f} minutes left "
+                print(text, end="", file=sys.stderr, flush=True)
+            yield summarise(case, found)
     print(file=sys.stderr)
-    return [
-        summarise(case, [r for first in sorted(found[case]) for r in found[case][first]])
-        for case in cases
-    ]
 
 
 def overall(results: list[dict]) -> dict:
@@ -117,23 +109,20 @@ def overall(results: list[dict]) -> dict:
     }
 
 
-def table(results: list[dict]) -> list[str]:
-    """A line for each case: hits of each identifiable parameter, and the names of the others."""
-    lines = []
-    for result in results:
-        known = {n: r for n, r in result["parameters"].items() if r["identifiable"]}
-        others = [n for n in result["parameters"] if n not in known]
-        counts = " ".join(
-            f"{name} {row['hits']}{'!' if row['hits'] < BAR * result['repeats'] else ''}"
-            for name, row in known.items()
-        )
-        share = np.mean([row["hits"] for row in known.values()]) / result["repeats"]
-        lines.append(
-            f"{result['servo']:12} {result['model']}: {100 * share:5.1f} % | {counts}"
-            f" | not identifiable: {', '.join(others) or 'none'}"
-            f" | starts {result['starts']}, worse than the truth {result['worse_than_truth']}"
-        )
-    return lines
+def line(result: dict) -> str:
+    """A case: hits of each identifiable parameter, and the names of the others."""
+    known = {n: r for n, r in result["parameters"].items() if r["identifiable"]}
+    others = [n for n in result["parameters"] if n not in known]
+    counts = " ".join(
+        f"{name} {row['hits']}{'!' if row['hits'] < BAR * result['repeats'] else ''}"
+        for name, row in known.items()
+    )
+    share = np.mean([row["hits"] for row in known.values()]) / result["repeats"]
+    return (
+        f"{result['servo']:12} {result['model']}: {100 * share:5.1f} % | {counts}"
+        f" | not identifiable: {', '.join(others) or 'none'}"
+        f" | starts {result['starts']}, worse than the truth {result['worse_than_truth']}"
+    )
 
 
 def verdict(results: list[dict], summary: dict) -> list[str]:

@@ -2,7 +2,7 @@
 
 Each servo of the catalogue gets a truth well inside its bounds, of the size that such servos have;
 a seed moves every value by up to 15 %. The bench is a pendulum with two masses. With each of them
-three recordings of 6 s are made: steps and a sweep at the high gain, a lift at the low gain after
+three recordings of 4 s are made: steps and a sweep at the high gain, a lift at the low gain after
 which the servo goes limp.
 
 What is recorded has noise: of the position, white and normal with a standard deviation of one count
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, trajectory_named
+from trueup.actuators.trajectories import Trajectory, stairs
 
 ENCODER_COUNT = 2.0 * np.pi / 4096
 """Angle of one count [rad]; the position noise has this standard deviation."""
@@ -27,10 +28,25 @@ SPEED_NOISE = 0.02
 TIME_STEP = 0.005
 """Time between samples [s]."""
 
+DURATION = 4.0
+"""Duration of a recording [s]."""
+
 SPREAD = 0.15
 """How far a seed moves the true values, as a share of them."""
 
-RECORDINGS = (("steps", 1), ("sin_time_square", 1), ("lift_and_drop", 0))
+STRIDES = Trajectory(
+    "strides",
+    DURATION,
+    "Saturation: steps up to 2.1 rad drive the servo to its limits.",
+    stairs([(0.0, 0.0), (0.3, 0.75), (1.0, 1.5), (1.8, -0.6), (2.8, 0.3), (3.4, 0.0)]),
+)
+"""Small and large steps."""
+
+RECORDINGS = (
+    (STRIDES, 1),
+    (trajectory_named("sin_time_square"), 1),
+    (trajectory_named("lift_and_drop"), 0),
+)
 """Trajectory and number of the gain of the recordings with each mass."""
 
 SHARED = {
@@ -160,18 +176,17 @@ def noisy_logs(
 
 
 def _planned(
-    truth: ServoModel, trajectory: str, mass: float, gain: float, length: float
+    truth: ServoModel, trajectory: Trajectory, mass: float, gain: float, length: float
 ) -> ServoLog:
-    plan = trajectory_named(trajectory)
-    times = np.arange(round(plan.duration / TIME_STEP) + 1) * TIME_STEP
-    goals, enable = plan(times)
-    name = f"{trajectory}_{mass:g}kg_kp{gain:g}"
+    times = np.linspace(0.0, DURATION, round(DURATION / TIME_STEP) + 1)
+    goals, enable = trajectory(times)
+    name = f"{trajectory.name}_{mass:g}kg_kp{gain:g}"
     return ServoLog(
         name=name,
         source=f"made up: {name}",
         sha256="",
         motor=truth.servo.name,
-        trajectory=trajectory,
+        trajectory=trajectory.name,
         mass=mass,
         arm_mass=0.0,
         length=length,
