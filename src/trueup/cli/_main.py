@@ -32,6 +32,7 @@ Examples:
   trueup compare runs/arm runs/arm2    two runs side by side
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
+  trueup network train                 learned actuators: train, score and export networks
 
 Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """

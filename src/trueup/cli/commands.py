@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
+from trueup.cli.network_commands import Network
 from trueup.cli.output import Output
 from trueup.cli.study_commands import Study
 from trueup.cli.study_options import Json
@@ -170,5 +171,5 @@ class Demo:
         return run_demo(self, output)
 
 
-COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Init, Demo)
+COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Init, Demo)
 """All commands, in the order of the help."""

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.networks._check_data import DataCheck, FileCheck, check_data
+    from trueup.networks._closed_loop import JointModel, RollOut, roll_out
     from trueup.networks._read_series import read_series
+    from trueup.networks._synthesize import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.actuator_series import ActuatorSeries
     from trueup.networks.analytic_base import AnalyticBase
     from trueup.networks.compiled_runtime import CompiledRuntime, predict
@@ -22,10 +25,20 @@ if TYPE_CHECKING:
         SIMULATOR_FEATURE_NAMES,
         Feature,
     )
+    from trueup.networks.linear_baseline import fit_linear, fit_linear_chosen
+    from trueup.networks.metrics import (
+        Band,
+        NetworkScores,
+        Scores,
+        SeriesScores,
+        predict_series,
+        score,
+    )
     from trueup.networks.network import FAMILIES, Network
     from trueup.networks.network_file import load_network, save_network
     from trueup.networks.normalization import Normalization
     from trueup.networks.runtime import NetworkRuntime
+    from trueup.networks.synthetic_settings import SyntheticSettings
 
 _EXPORTS = {
     "FAMILIES": "trueup.networks.network",
@@ -34,22 +47,40 @@ _EXPORTS = {
     "SIMULATOR_FEATURE_NAMES": "trueup.networks.features",
     "ActuatorSeries": "trueup.networks.actuator_series",
     "AnalyticBase": "trueup.networks.analytic_base",
+    "Band": "trueup.networks.metrics",
     "CompiledRuntime": "trueup.networks.compiled_runtime",
+    "DataCheck": "trueup.networks._check_data",
     "DataSettings": "trueup.networks.data_settings",
     "DataSplit": "trueup.networks.data_splits",
     "Feature": "trueup.networks.features",
+    "FileCheck": "trueup.networks._check_data",
     "InertiaGroup": "trueup.networks.data_settings",
+    "JointModel": "trueup.networks._closed_loop",
     "Network": "trueup.networks.network",
     "NetworkRuntime": "trueup.networks.runtime",
+    "NetworkScores": "trueup.networks.metrics",
     "Normalization": "trueup.networks.normalization",
+    "RollOut": "trueup.networks._closed_loop",
+    "Scores": "trueup.networks.metrics",
+    "SeriesScores": "trueup.networks.metrics",
+    "SyntheticData": "trueup.networks._synthesize",
+    "SyntheticFile": "trueup.networks._synthesize",
+    "SyntheticSettings": "trueup.networks.synthetic_settings",
     "TorqueTerms": "trueup.networks.data_settings",
+    "check_data": "trueup.networks._check_data",
+    "fit_linear": "trueup.networks.linear_baseline",
+    "fit_linear_chosen": "trueup.networks.linear_baseline",
     "load_network": "trueup.networks.network_file",
     "predict": "trueup.networks.compiled_runtime",
+    "predict_series": "trueup.networks.metrics",
     "read_series": "trueup.networks._read_series",
+    "roll_out": "trueup.networks._closed_loop",
     "save_network": "trueup.networks.network_file",
+    "score": "trueup.networks.metrics",
     "split_global": "trueup.networks.data_splits",
     "split_held_out": "trueup.networks.data_splits",
     "split_lomo": "trueup.networks.data_splits",
+    "synthesize": "trueup.networks._synthesize",
 }
 
 __all__ = [
@@ -59,22 +90,40 @@ __all__ = [
     "SIMULATOR_FEATURE_NAMES",
     "ActuatorSeries",
     "AnalyticBase",
+    "Band",
     "CompiledRuntime",
+    "DataCheck",
     "DataSettings",
     "DataSplit",
     "Feature",
+    "FileCheck",
     "InertiaGroup",
+    "JointModel",
     "Network",
     "NetworkRuntime",
+    "NetworkScores",
     "Normalization",
+    "RollOut",
+    "Scores",
+    "SeriesScores",
+    "SyntheticData",
+    "SyntheticFile",
+    "SyntheticSettings",
     "TorqueTerms",
+    "check_data",
+    "fit_linear",
+    "fit_linear_chosen",
     "load_network",
     "predict",
+    "predict_series",
     "read_series",
+    "roll_out",
     "save_network",
+    "score",
     "split_global",
     "split_held_out",
     "split_lomo",
+    "synthesize",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

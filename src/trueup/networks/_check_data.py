@@ -115,7 +115,7 @@ def _check_file(raw: RawSignals, settings: DataSettings) -> FileCheck:
     channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
     roles = dict.fromkeys(channels, "other")
     roles |= {name: "control" for name in COMMANDS if name in channels}
-    roles |= {name: role for name, role in ((ANGLE, "position"), (VELOCITY, "velocity"))}
+    roles |= {ANGLE: "position", VELOCITY: "velocity"}
     pair = [(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else []
     quality = check_quality(
         raw.times,

@@ -1,0 +1,147 @@
+"""``trueup network``: its commands and their arguments; what they do is imported when they run."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+from trueup.networks.synthetic_settings import SyntheticSettings
+
+Overrides = Annotated[Positional[tuple[str, ...]], arg(metavar="[data.KEY=VALUE ...]")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Which recordings, and what their columns mean."""
+
+    settings: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with the keys of data, such as columns, inertia_groups and rate."""
+    overrides: Overrides = ()
+    """Keys of data, as for trueup network train: data.rate=500 data.columns.torque=torAct"""
+    json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesizeRecordings:
+    """Write synthetic recordings of an actuator, and say how well a network can do at best.
+
+    Examples:
+      trueup network synthesize data/synthetic
+      trueup network synthesize data/five --inertias 0.05 0.083 0.1 0.125 0.166
+          --signals sine chirp multisine steps
+      trueup network synthesize data/hard --signals multisine steps --coulomb 0.4 --delay 0.02
+          --torque-limit 3 --no-load-speed 12
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    folder: Annotated[Positional[Path], arg(metavar="FOLDER")]
+    """Folder to write; one folder an inertia, one CSV file a recording."""
+    settings: Annotated[SyntheticSettings, arg(name="")] = field(default_factory=SyntheticSettings)
+    """Joint, motion and sensors."""
+    seed: int = 0
+    """Seed of phases, levels and noise."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network_data import run_synthesize
+
+        return run_synthesize(self.folder, self.settings, self.seed, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRecordings(DataOptions):
+    """Check recordings before a network is trained on them.
+
+    Examples:
+      trueup network check --data data/synthetic
+      trueup network check --data data/real data.gyro_axis_for_ang_vel=Gyro_X data.repair=true
+      trueup network check --data bench --settings bench.yaml --json
+
+    Exit codes: 0 they can be trained on, 2 wrong input, unusable data included.
+    """
+
+    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Folder of the recordings; that of the settings where absent."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network_data import run_check
+
+        return run_check(self.data, self.settings, self.overrides, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateNetwork(DataOptions):
+    """Score a trained network over whole recordings, from a cold start.
+
+    The recordings are read as those of its training were, but for what is given here.
+
+    Examples:
+      trueup network evaluate outputs/arm --data data/real
+      trueup network evaluate network.safetensors --data data/real --json
+      trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
+    """Run directory of a training, or network file."""
+    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Folder of the recordings; that of the training where absent."""
+    report: Annotated[Path | None, arg(metavar="FILE")] = None
+    """HTML file with the time series, scatter and bands."""
+    inertia: Annotated[float | None, arg(metavar="KG_M2")] = None
+    """Drive a joint of this inertia with the network, and compare its angle with the recorded."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network_evaluate import run_evaluate
+
+        return run_evaluate(self, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictTorque(DataOptions):
+    """Write the torque that a network gives for recordings, one CSV file each.
+
+    Examples:
+      trueup network predict outputs/arm --data data/new --output predictions
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
+    """Run directory of a training, or network file."""
+    data: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Folder of the recordings; that of the training where absent."""
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
+    """Folder for the files: time, features, torque, torque predicted."""
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network_evaluate import run_predict
+
+        return run_predict(self, output)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Learn an actuator from recordings: train a network, score it, take it to a simulator.
+
+    Examples:
+      trueup network synthesize data/synthetic
+      trueup network check --data data/synthetic
+      trueup network evaluate outputs/arm --data data/real
+    """
+
+    COMMANDS: ClassVar[dict[str, type]] = {
+        "synthesize": SynthesizeRecordings,
+        "check": CheckRecordings,
+        "evaluate": EvaluateNetwork,
+        "predict": PredictTorque,
+    }

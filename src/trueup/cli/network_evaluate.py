@@ -1,0 +1,139 @@
+"""``trueup network evaluate`` and ``trueup network predict``."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueup.cli.network_options import data_settings, named_network, settings_of_network
+from trueup.cli.output import Output
+from trueup.errors import RecordingError
+from trueup.networks import (
+    ActuatorSeries,
+    DataSettings,
+    JointModel,
+    Network,
+    NetworkScores,
+    RollOut,
+    predict_series,
+    read_series,
+    roll_out,
+    score,
+)
+from trueup.networks.features import FEATURES, INERTIA
+
+if TYPE_CHECKING:
+    from trueup.cli.network_commands import EvaluateNetwork, PredictTorque
+
+
+def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
+    """Score a network on recordings; returns the exit code."""
+    network = named_network(command.network)
+    settings = _settings(command, network)
+    series = read_series(settings)
+    scores = score(network, series)
+    rollouts = _rollouts(network, series, command.inertia)
+    _show(scores, rollouts, output)
+    result = {
+        "network": str(command.network),
+        "data": settings.data_base_dir,
+        "start": "cold",
+        **scores.to_dict(),
+    }
+    if rollouts:
+        result["closed_loop"] = [each.to_dict() for each in rollouts]
+    if command.report is not None:
+        from trueup.networks.report import evaluation_report
+
+        page = evaluation_report(network, series, scores, rollouts)
+        result["report"] = str(page.save(command.report))
+        output.text(f"Report: {result['report']}")
+    output.result(result)
+    return 0
+
+
+def run_predict(command: "PredictTorque", output: Output) -> int:
+    """Write the torque that a network gives; returns the exit code."""
+    network = named_network(command.network)
+    series = read_series(_settings(command, network))
+    folder = command.output
+    written = [_write(network, each, folder, output) for each in series]
+    output.text(f"{len(written)} files in {folder}")
+    output.result({"network": str(command.network), "folder": str(folder), "files": written})
+    return 0
+
+
+def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> DataSettings:
+    start = settings_of_network(network)
+    if command.data is not None:
+        # groups are folders of the training's recordings; others have their own
+        start.pop("inertia_groups", None)
+    return data_settings(command.data, command.settings, command.overrides, start)
+
+
+def _rollouts(
+    network: Network, series: list[ActuatorSeries], inertia: float | None
+) -> list[RollOut]:
+    """Roll-outs where the inertia is given, or known of every recording."""
+    known = [inertia if inertia is not None else _inertia(each) for each in series]
+    if any(value is None for value in known):
+        return []
+    return [
+        roll_out(network, each, JointModel(float(value or 0.0)))
+        for each, value in zip(series, known, strict=True)
+    ]
+
+
+def _inertia(series: ActuatorSeries) -> float | None:
+    values = series.channels.get(INERTIA)
+    return None if values is None else float(values[0])
+
+
+def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> None:
+    others = list(dict.fromkeys(name for each in scores.series for name in each.others))
+    columns = ["recording", "samples", "RMSE N m", "MAE N m", "R2", "out of range"]
+    rows = [
+        [
+            each.name,
+            str(each.scores.samples),
+            f"{each.scores.rmse:.4g}",
+            f"{each.scores.mae:.4g}",
+            f"{each.scores.r2:.4f}",
+            "" if np.isnan(each.out_of_range) else f"{100 * each.out_of_range:.1f} %",
+            *(_rmse_of(each.others, name) for name in others),
+        ]
+        for each in scores.series
+    ]
+    total = scores.total
+    sums = [str(total.samples), f"{total.rmse:.4g}", f"{total.mae:.4g}", f"{total.r2:.4f}", ""]
+    rows.append(["all", *sums, *(_rmse_of(scores.others, name) for name in others)])
+    output.table([*columns, *(f"{name} RMSE" for name in others)], rows)
+    output.text("Each recording is run through whole, from a cold start, as deployed.")
+    for each in rollouts:
+        end = ", and it runs away" if each.diverged else ""
+        output.text(
+            f"{each.name}: driving the joint, the angle is off by {each.scores.rmse:.4g} rad RMS"
+            f"{end}"
+        )
+
+
+def _rmse_of(scores: Any, name: str) -> str:
+    return f"{scores[name].rmse:.4g}" if name in scores else ""
+
+
+def _write(network: Network, series: ActuatorSeries, folder: Any, output: Output) -> dict[str, Any]:
+    predicted = predict_series(network, series)
+    path = folder / f"{series.name.replace('/', '_')}.csv"
+    if path.exists():
+        raise RecordingError(f"{path} exists already: choose another folder")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {
+        "time [s]": series.start + series.times,
+        **{f"{name} [{FEATURES[name].unit}]": series.channels[name] for name in network.inputs},
+        "torque [N m]": series.torque,
+        "torque_predicted [N m]": predicted,
+    }
+    header = ",".join(columns)
+    table = np.stack(list(columns.values()), 1)
+    np.savetxt(path, table, "%.9g", delimiter=",", header=header, comments="")
+    output.text(f"{path}: {len(series)} samples")
+    return {"name": series.name, "path": str(path), "samples": len(series)}

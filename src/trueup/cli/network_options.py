@@ -1,0 +1,84 @@
+"""Data settings and networks that the arguments of ``trueup network`` name."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.networks import DataSettings, Network, load_network
+from trueup.studies.yaml_file import read_mapping
+
+NETWORK_FILE = "network.safetensors"
+"""File of the best network in a run directory."""
+
+
+def data_settings(
+    folder: Path | None,
+    file: Path | None,
+    overrides: Sequence[str],
+    start: Mapping[str, Any] | None = None,
+) -> DataSettings:
+    """Settings from, in this order: ``start``, a YAML file, ``data.key=value``, the folder.
+
+    Raises:
+      ExperimentError: a key is unknown, or no folder is given.
+    """
+    values: dict[str, Any] = dict(start or {})
+    if file is not None:
+        content = read_mapping(file)
+        values |= content["data"] if isinstance(content.get("data"), dict) else content
+    for override in overrides:
+        _set(values, override)
+    if folder is not None:
+        values["data_base_dir"] = str(folder)
+    if "data_base_dir" not in values:
+        raise ExperimentError("no recordings are named: give --data FOLDER")
+    return DataSettings.from_dict(values)
+
+
+def named_network(path: Path) -> Network:
+    """The network of a run directory, or of a file.
+
+    Raises:
+      RunDirectoryError: there is neither.
+      FitError: the file is no network.
+    """
+    if path.is_dir():
+        file = path / NETWORK_FILE
+        if not file.is_file():
+            found = sorted(str(p.relative_to(path)) for p in path.rglob(NETWORK_FILE))
+            more = f" Name one of {listing(found)}" if found else ""
+            raise RunDirectoryError(f"{path} holds no {NETWORK_FILE} of a finished training.{more}")
+        return load_network(file)
+    if not path.exists():
+        raise RunDirectoryError(f"there is no run or network {path}")
+    return load_network(path)
+
+
+def settings_of_network(network: Network) -> dict[str, Any]:
+    """How the recordings of its training were read, for others of the same kind.
+
+    Where the network does not tell, its features and rate.
+    """
+    known = network.provenance.get("data")
+    values: dict[str, Any] = dict(known) if isinstance(known, dict) else {}
+    return {**values, "features": list(network.inputs), "rate": network.rate}
+
+
+def _set(values: dict[str, Any], override: str) -> None:
+    key, equals, text = override.partition("=")
+    path = key.removeprefix("data.").split(".")
+    if not equals or not all(path):
+        raise ExperimentError(f"{override!r} is not of the form data.key=value")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
+    place = values
+    for name in path[:-1]:
+        inner = place.get(name)
+        place[name] = dict(inner) if isinstance(inner, Mapping) else {}
+        place = place[name]
+    place[path[-1]] = value

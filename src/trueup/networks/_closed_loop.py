@@ -1,0 +1,151 @@
+"""The network in the loop: it drives a simulated joint, whose motion is set beside the recorded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import ColumnError, FitError, SignalError, listing
+from trueup.networks.actuator_series import ActuatorSeries
+from trueup.networks.features import ANGLE, ANGLE_ERROR, TARGET_ANGLE, VELOCITY
+from trueup.networks.metrics import RATE_TOLERANCE, Scores
+from trueup.networks.network import Network
+
+_SUBSTEPS = 10
+_LARGEST_ANGLE = 1e4
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """The joint that the torque of the network drives.
+
+    ``inertia acceleration = torque - coulomb sign(velocity) - viscous velocity - gravity sin(angle
+    - gravity_angle) - spring (angle - spring_angle)``. A network of net torque needs the inertia
+    alone.
+    """
+
+    inertia: float
+    """Of load and joint about the axis [kg m2]."""
+    coulomb: float = 0.0
+    """Coulomb friction [N m]."""
+    viscous: float = 0.0
+    """Viscous friction [N m s/rad]."""
+    gravity: float = 0.0
+    """Largest torque of the load's weight [N m]."""
+    gravity_angle: float = 0.0
+    """Angle at which the load hangs down [rad]."""
+    spring: float = 0.0
+    """Stiffness of a spring to the frame [N m/rad]."""
+    spring_angle: float = 0.0
+    """Angle at which it is at rest [rad]."""
+
+    def __post_init__(self):
+        if not self.inertia > 0:
+            raise FitError(f"the inertia of the joint is {self.inertia} kg m2; it must be positive")
+
+
+@dataclass(frozen=True, eq=False)
+class RollOut:
+    """A motion that the network drove."""
+
+    name: str
+    group: str
+    angle: np.ndarray
+    """Simulated angle, shape (n,) [rad]."""
+    velocity: np.ndarray
+    """Simulated velocity, shape (n,) [rad/s]."""
+    torque: np.ndarray
+    """Torque of the network, shape (n,) [N m]."""
+    scores: Scores
+    """Of the angle beside the recorded one: errors in rad."""
+    torque_scores: Scores
+    """Of the torque beside the recorded one."""
+    diverged: bool
+    """Whether the joint ran away; the samples after that hold the last value."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores as JSON values."""
+        return {
+            "name": self.name,
+            "group": self.group,
+            "angle_rmse": self.scores.rmse,
+            "angle_r2": self.scores.r2,
+            "torque_rmse": self.torque_scores.rmse,
+            "diverged": self.diverged,
+        }
+
+
+def roll_out(
+    network: Network, series: ActuatorSeries, joint: JointModel, horizon: float | None = None
+) -> RollOut:
+    """Let the network drive a joint along the commands of a recording.
+
+    The joint starts as recorded. At each sample the network sees the simulated angle and velocity,
+    and the recorded commands and other features; its torque is held until the next one.
+
+    Args:
+        network: the network.
+        series: the recording.
+        joint: the joint driven.
+        horizon: time after which the joint is put back to the recorded state [s]; the network's
+            own state goes on. None: never.
+
+    Raises:
+        SignalError: the recording has another rate than the network, or the horizon is too short.
+        ColumnError: the recording lacks a feature, or angle or velocity.
+    """
+    from trueup.networks._joint_loop import drive
+    from trueup.networks._network_record import WORK_SIZE, network_record, state_size
+
+    if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
+        raise SignalError(
+            f"{series.name} has {series.rate:g} Hz, the network runs at {network.rate:g} Hz"
+        )
+    lacking = [name for name in (ANGLE, VELOCITY) if name not in series.channels]
+    if lacking:
+        raise ColumnError(f"{series.name} lacks {listing(lacking)} to start the joint from")
+    every = len(series) if horizon is None else round(horizon * series.rate)
+    if every < 1:
+        raise SignalError(f"the horizon of {horizon} s is shorter than a sample")
+    record = network_record(network)
+    places = [
+        network.inputs.index(name) if name in network.inputs else -1
+        for name in (ANGLE, VELOCITY, ANGLE_ERROR)
+    ]
+    target = series.channels.get(TARGET_ANGLE, np.zeros(len(series)))
+    motion = drive(
+        record,
+        np.zeros((1, state_size(network))),
+        np.zeros(int(record[WORK_SIZE])),
+        series.features(network.inputs),
+        np.array(places),
+        target,
+        series.channels[ANGLE],
+        series.channels[VELOCITY],
+        np.array(
+            [
+                joint.inertia,
+                joint.coulomb,
+                joint.viscous,
+                joint.gravity,
+                joint.gravity_angle,
+                joint.spring,
+                joint.spring_angle,
+            ]
+        ),
+        1.0 / series.rate,
+        _SUBSTEPS,
+        every,
+        _LARGEST_ANGLE,
+    )
+    angle, velocity, torque, reached = motion
+    return RollOut(
+        series.name,
+        series.group,
+        angle,
+        velocity,
+        torque,
+        Scores.of(series.channels[ANGLE], angle),
+        Scores.of(series.torque, torque),
+        reached < len(series),
+    )
