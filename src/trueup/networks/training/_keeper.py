@@ -13,6 +13,8 @@ from trueup.networks.network import Network
 from trueup.networks.network_file import save_network
 from trueup.networks.training._lightning_module import NetworkTraining
 from trueup.networks.training.settings import TrainSettings
+from trueup.networks.training.tracking import Tracker
+from trueup.studies import atomic
 
 LAST = "last.ckpt"
 BEST = "network.safetensors"
@@ -33,6 +35,7 @@ class Keeper(lightning.Callback):
         progress: called with words and the part of the epochs done.
         stop: called between chunks; true ends training there, and the best is kept.
         log: called with what should be logged.
+        tracker: told of each epoch.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Keeper(lightning.Callback):
         progress: Callable[[str, float], None],
         stop: Callable[[], bool],
         log: Callable[[dict[str, Any]], None],
+        tracker: Tracker,
     ):
         self.settings = settings
         self.directory = directory
@@ -50,6 +54,7 @@ class Keeper(lightning.Callback):
         self._progress = progress
         self._stop = stop
         self._log = log
+        self._tracker = tracker
         self._saved = time.monotonic()
         self.best: Network | None = None
         self.best_epoch = -1
@@ -107,6 +112,15 @@ class Keeper(lightning.Callback):
                 provenance=self.provenance,
             )
 
+    def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
+        """Describe the network, where asked for."""
+        self._tracker.watch(pl_module.network)
+        if self.settings.callbacks.early_summary and self.directory is not None:
+            weights = {n: list(p.shape) for n, p in pl_module.network.named_parameters()}
+            count = sum(p.numel() for p in pl_module.network.parameters())
+            content = {"network": str(pl_module.network), "weights": weights, "parameters": count}
+            atomic.write_json(self.directory / "model_summary.json", content)
+
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
         """Stop between chunks where that is wished."""
         if self._stop():
@@ -126,6 +140,7 @@ class Keeper(lightning.Callback):
             words += f", validation RMSE {scores['val_rmse_epoch']:.4g} N m"
             if self._is_enough(epoch, scores):
                 trainer.should_stop = last = True
+        self._tracker.epoch(entry)
         self._progress(words, (epoch + 1) / trainer.max_epochs)
         if self.directory is not None:
             with (self.directory / HISTORY).open("a", encoding="utf-8") as file:

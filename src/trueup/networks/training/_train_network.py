@@ -18,6 +18,7 @@ from trueup.networks.network import RECURRENT, Network
 from trueup.networks.normalization import Normalization
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.networks.training.tracking import Tracker
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,7 @@ def train_network(
     progress: Callable[[str, float], None] = lambda words, fraction: None,
     stop: Callable[[], bool] = lambda: False,
     log: Callable[[dict[str, Any]], None] = lambda entry: None,
+    tracker: Tracker | None = None,
 ) -> TrainedNetwork:
     """Train a network, many-to-many on chunks with the hidden state carried.
 
@@ -76,6 +78,7 @@ def train_network(
         progress: called after each epoch with words and the part of the epochs done.
         stop: asked between chunks; true ends training and keeps the best.
         log: called with events, as JSON values.
+        tracker: told of each epoch.
 
     Raises:
         SignalError: recordings of different rates, or none for a part.
@@ -116,7 +119,7 @@ def train_network(
         [(series.features(network.inputs), series.torque) for series in validation],
         [series.group for series in validation],
     )
-    keeper = Keeper(train, directory, provenance or {}, progress, stop, log)
+    keeper = Keeper(train, directory, provenance or {}, progress, stop, log, tracker or Tracker())
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)

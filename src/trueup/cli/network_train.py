@@ -1,0 +1,50 @@
+"""``trueup network train``: its arguments; what it does is imported when it runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainNetwork:
+    """Train a network on recordings, score it on what it has not seen, beside a linear model.
+
+    Examples:
+      trueup network train data.data_base_dir=data/synthetic
+      trueup network train evaluation_mode=lomo_cv model.gru_hidden_dim=256 train.max_epochs=100
+      trueup network train data=synthetic model.model_type.name=lstm --output runs/arm --seed 1
+      trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
+      trueup network train --resume --output runs/arm
+
+    --dry-run prints every key with its value. Ctrl-C keeps the best network and says how to resume.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted.
+    """
+
+    overrides: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()
+    """Settings, such as model.gru_hidden_dim=256."""
+    config: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file with any of the keys, such as config.yaml of a run; overrides win."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory; a new one under outputs_dir where absent."""
+    resume: bool = False
+    """Go on with the run that --output names."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    seed: Annotated[int | None, arg(metavar="INT")] = None
+    """Seed of everything random; that of the configuration where absent."""
+    dry_run: bool = False
+    """Read and check everything, time an epoch, print the configuration, write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.network_training import run_train
+
+        return run_train(self, output)

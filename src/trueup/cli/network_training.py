@@ -1,0 +1,117 @@
+"""Run ``trueup network train``."""
+
+from typing import Any
+
+import yaml
+
+from trueup.cli.network_train import TrainNetwork
+from trueup.cli.output import Output
+from trueup.cli.study_commands import StudyResume
+from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.networks.training._run_training import (
+    TrainingResult,
+    resumed_configuration,
+    run_training,
+)
+from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
+from trueup.networks.training.plan import plan_training
+from trueup.studies import RunDirectory, atomic
+from trueup.studies.progress import duration
+
+
+def run_train(command: TrainNetwork, output: Output) -> int:
+    """Train, or say what would be done; returns the exit code."""
+    configuration = _configuration(command)
+    if command.dry_run:
+        return _dry_run(configuration, output)
+    result = run_training(
+        configuration,
+        command.output,
+        resume=command.resume,
+        overwrite=command.overwrite,
+        verbose=not (command.quiet or output.json),
+    )
+    return report_training(result, output)
+
+
+def resume_training(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+    """Continue a training with ``trueup study resume``; returns the exit code."""
+    limits = ("max_evaluations", "max_generations", "max_seconds", "target_cost")
+    unknown = [f"--{k.replace('_', '-')}" for k in limits if getattr(command, k, None) is not None]
+    if unknown:
+        raise RunDirectoryError(
+            f"{directory.path} is the training of a network, which does not know {listing(unknown)}"
+        )
+    verbose = not (command.quiet or output.json)
+    configuration = resumed_configuration(directory)
+    result = run_training(configuration, directory.path, resume=True, verbose=verbose)
+    return report_training(result, output)
+
+
+def report_training(result: TrainingResult, output: Output) -> int:
+    """Print the scores beside those of the linear model; returns the exit code."""
+    rows = []
+    for split in result.splits:
+        linear = split.scores.others["linear"]
+        network = split.scores.total
+        rows.append(
+            [
+                split.name,
+                split.scored_on,
+                f"{network.rmse:.4g}",
+                f"{network.r2:.4f}",
+                f"{linear.rmse:.4g}",
+                f"{linear.r2:.4f}",
+                duration(split.seconds),
+            ]
+        )
+    columns = ["split", "scored on", "RMSE [N m]", "R2", "linear RMSE", "linear R2", "training"]
+    output.table(columns, rows)
+    if len(result.splits) > 1:
+        metrics = result.metrics
+        output.text(
+            f"RMSE {metrics['rmse']:.4g} N m, spread over the folds {metrics['rmse_std']:.2g}; "
+            f"R2 {metrics['r2']:.4f}, spread {metrics['r2_std']:.2g}"
+        )
+    worse = [s.name for s in result.splits if s.scores.total.rmse >= s.scores.others["linear"].rmse]
+    if worse:
+        output.text(
+            f"A linear model is as good on {listing(worse)}: train longer, give the network more "
+            "features, or use the linear model (linear.safetensors)."
+        )
+    output.text(f"Run directory: {result.directory}")
+    output.result({"directory": str(result.directory), **atomic.to_plain(result.metrics)})
+    return 0
+
+
+def _configuration(command: TrainNetwork) -> TrainingConfiguration:
+    if command.resume:
+        if command.overrides or command.config or command.seed is not None or command.overwrite:
+            raise ExperimentError(
+                "--resume goes on with a run as it was started: leave overrides, --config, --seed "
+                "and --overwrite out, or start a new run with another --output"
+            )
+        if command.output is None:
+            raise ExperimentError("--resume needs the run directory: give it with --output")
+        return resumed_configuration(RunDirectory.open(command.output))
+    seed = () if command.seed is None else (f"seed={command.seed}",)
+    return load_configuration((*command.overrides, *seed), command.config)
+
+
+def _dry_run(configuration: TrainingConfiguration, output: Output) -> int:
+    plan = plan_training(configuration)
+    values: dict[str, Any] = atomic.to_plain(dict(configuration.values))
+    output.text(yaml.safe_dump(values, sort_keys=False))
+    output.text(
+        f"{plan.recordings} recordings at {plan.rate:g} Hz in {len(plan.groups)} groups: "
+        f"{listing(plan.groups)}",
+        *(
+            f"{name}: {parts['training']} samples for training, {parts['validation']} for "
+            f"validation, {parts['test']} for the test"
+            for name, parts in plan.splits.items()
+        ),
+        f"{plan.networks} x {plan.family} with {plan.parameters} weights, {plan.epochs} epochs at "
+        f"most: about {duration(plan.seconds)} if none stops early",
+    )
+    output.result({"configuration": values, "plan": plan.to_dict()})
+    return 0

@@ -1,0 +1,106 @@
+"""The files of a training run: their names, and what stands in them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from trueup.networks.actuator_series import ActuatorSeries
+from trueup.networks.metrics import NetworkScores
+from trueup.networks.network import Network
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.studies import atomic
+
+KIND = "network"
+"""Kind of the run, as ``experiment.yaml`` tells it."""
+
+CONFIGURATION = "config.yaml"
+NETWORK = "network.safetensors"
+LINEAR = "linear.safetensors"
+NORMALIZATION = "normalization_stats.json"
+SUMMARY = "training_config_summary.json"
+METRICS = "metrics.json"
+HISTORY = "history.jsonl"
+FINISHED = "training.json"
+PREDICTIONS = "predictions"
+
+
+def sequence_length(configuration: TrainingConfiguration, rate: float) -> int:
+    """Steps that are unrolled at a time."""
+    return max(2, round(configuration.data.sequence_duration_s * rate))
+
+
+def write_description(
+    folder: Path,
+    configuration: TrainingConfiguration,
+    network: Network,
+    training: Sequence[ActuatorSeries],
+) -> None:
+    """Write ``normalization_stats.json`` and ``training_config_summary.json``.
+
+    The base's gains are those of the network, which training may have moved.
+    """
+    atomic.write_json(folder / NORMALIZATION, network.normalization.to_dict())
+    base = network.base
+    model = configuration.model
+    summary = {
+        "use_residual": base is not None,
+        "k_spring": 0.0 if base is None else base.k_spring,
+        "theta0": 0.0 if base is None else base.theta0,
+        "kp_phys": 0.0 if base is None else base.kp,
+        "kd_phys": 0.0 if base is None else base.kd,
+        "pd_stall_torque_phys_training": None if base is None else base.stall_torque,
+        "pd_no_load_speed_phys_training": None if base is None else base.no_load_speed,
+        "gru_num_layers": model.gru_num_layers,
+        "gru_hidden_dim": model.gru_hidden_dim,
+        "gru_sequence_length_timesteps": sequence_length(configuration, network.rate),
+        "input_dim": len(network.features),
+        "model_type": network.family,
+        "history": network.history,
+        "feature_names": list(network.features),
+        "inputs": list(network.inputs),
+        "rate_hz": network.rate,
+        "dt_s": 1.0 / network.rate,
+        "torque_limit": network.torque_limit,
+        "spring_restores": True,
+        "groups": list(dict.fromkeys(each.group for each in training)),
+        "data_sha256": {f"{each.group}/{each.name}": each.sha256 for each in training},
+        "seed": configuration.seed,
+    }
+    atomic.write_json(folder / SUMMARY, summary)
+
+
+def write_predictions(
+    folder: Path,
+    series: Sequence[ActuatorSeries],
+    scores: NetworkScores,
+    beside: Mapping[str, Sequence[np.ndarray]],
+) -> None:
+    """Write a CSV file a recording: time, torque, prediction, and other estimates [s, N m].
+
+    Args:
+        folder: of the run; the files go to ``predictions``, in a folder a group.
+        series: recordings of the test part.
+        scores: of the network on them.
+        beside: further columns by name, each over all recordings.
+    """
+    for index, (each, scored) in enumerate(zip(series, scores.series, strict=True)):
+        columns = {
+            "time_s": each.start + each.times,
+            "torque_nm": each.torque,
+            "predicted_nm": scored.predicted,
+            **{f"{name}_nm": values[index] for name, values in beside.items()},
+        }
+        if each.reference_torque is not None:
+            columns["reference_nm"] = each.reference_torque
+        rows = np.stack(list(columns.values()), axis=1)
+        lines = [",".join(columns), *(",".join(f"{v:.9g}" for v in row) for row in rows)]
+        place = folder / PREDICTIONS / _file_name(each.group)
+        place.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(place / f"{_file_name(each.name)}.csv", "\n".join(lines) + "\n")
+
+
+def _file_name(name: str) -> str:
+    """A name of a group or recording as a name of a file."""
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"
