@@ -72,6 +72,10 @@ class RunDirectoryError(TrueupError):
     """A run directory exists already, is incomplete, or was written by another version."""
 
 
+class GaitError(TrueupError):
+    """A walker, its controller or a gait configuration cannot be used as given."""
+
+
 class HardwareError(TrueupError):
     """A servo does not answer, reports a fault, or is outside its safe limits."""
 

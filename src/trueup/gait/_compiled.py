@@ -1,0 +1,38 @@
+"""How the functions of a walk are compiled."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numba
+
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+"""Without counted references to arrays: counting them at each call costs more than what is done
+with them. So compiled functions cannot make arrays, and a caller from Python has to hold those that
+it passes."""
+
+
+def compiled(function: Any) -> Any:
+    """The function under numba, to be called by other compiled functions."""
+    return numba.njit(**OPTIONS)(function)
+
+
+def compiled_once(function: Any) -> Callable[..., Any]:
+    """The function under numba, compiled when first called and kept on disk for all processes.
+
+    Numba's cache looks at the file and the closure of a function: have a digest of all sources
+    (:func:`digest`) in the closure, so that a change in any of them compiles anew.
+    """
+    try:
+        return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
+    except RuntimeError:
+        # numba found no folder for its cache that can be written
+        return numba.njit(nogil=True, **OPTIONS)(function)
+
+
+def digest(file: str, *modules: ModuleType) -> str:
+    """A digest of the sources of a file and of modules that it is compiled with."""
+    files = [Path(__file__), Path(file), *(Path(str(module.__file__)) for module in modules)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

@@ -1,0 +1,206 @@
+"""A reflex controller as arrays that the compiled controller works through."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait._registers import FIXED, MEASURED, R_ZERO
+from trueup.gait.reflex_controller import ReflexController
+
+HEAD = np.dtype(
+    [
+        ("frontal", np.bool_),
+        ("prestimulation", np.float64),
+        ("target_start", np.int64),
+        ("target_length", np.int64),
+        ("command_start", np.int64),
+        ("command_length", np.int64),
+        ("crossed_length", np.int64),
+    ]
+)
+"""What holds for the whole controller, and where its own delay lines lie."""
+
+LINE = np.dtype([(name, np.int64) for name in ("measured", "register", "start", "length")])
+"""A delay line: what is measured, where it goes, where its ring of past values begins and how long
+it is."""
+
+MUSCLE = np.dtype([(name, np.int64) for name in ("start", "length", "crossed", "register")])
+"""A muscle group: the ring of its stimulation, that of its crossed copy, and where that goes."""
+
+REFLEX = np.dtype(
+    [
+        ("muscle", np.int64),
+        ("gate", np.int64),
+        ("times", np.int64),
+        ("sign", np.float64),
+        ("crossed", np.bool_),
+        ("first", np.int64),
+        ("end", np.int64),
+        ("drive", np.int64),
+    ]
+)
+"""A reflex: its muscle group (-1 none), the registers of its gate and factor, its terms from first
+to end, and where its drive goes, with what it gives behind it."""
+
+TERM = np.dtype(
+    [
+        ("gain", np.int64),
+        ("signal", np.int64),
+        ("above", np.int64),
+        ("above_too", np.int64),
+        ("sign", np.float64),
+    ]
+)
+"""A term of a reflex: registers and a sign."""
+
+
+class Program(NamedTuple):
+    """What the compiled controller works through; one for all simulations."""
+
+    head: np.ndarray
+    lines: np.ndarray
+    muscles: np.ndarray
+    reflexes: np.ndarray
+    terms: np.ndarray
+
+
+class ControllerLayout(NamedTuple):
+    """Where the names of a controller lie.
+
+    Attributes:
+        registers: names of a leg's registers in order.
+        measured: names of its measured signals in order.
+        muscles: names of its muscle groups in order.
+        gains: names of its gains in order.
+        gain_registers: register of each gain.
+        ring_size: values of all delay lines of a leg.
+    """
+
+    registers: tuple[str, ...]
+    measured: tuple[str, ...]
+    muscles: tuple[str, ...]
+    gains: tuple[str, ...]
+    gain_registers: np.ndarray
+    ring_size: int
+
+    def register(self, name: str) -> int:
+        """Index of a register."""
+        return self.registers.index(name)
+
+
+def compile_controller(
+    controller: ReflexController,
+    *,
+    frontal: bool,
+    period: float,
+    delayed: bool,
+    compat: bool = False,
+) -> tuple[Program, ControllerLayout]:
+    """Lay a controller out for the compiled code.
+
+    Args:
+      controller: the controller.
+      frontal: the walker can fall sideways.
+      period: time from one run of the controller to the next [s].
+      delayed: neural delays; without them every line has the lag zero.
+      compat: lags as MyoAssist has them, one period shorter than the delays.
+
+    Raises:
+      GaitError: the period is too long for the delays.
+    """
+    controller = controller.check().in_plane(frontal)
+    shortest = min(signal.delay for signal in controller.signals)
+    if delayed and period > shortest + 1e-9:
+        raise GaitError(
+            f"neural delays from {shortest * 1e3:g} ms on need a controller that runs at least "
+            f"that often, not every {period * 1e3:g} ms: run it at each step of the model, or "
+            "switch the delays off"
+        )
+
+    def length(delay: float) -> int:
+        if not delayed:
+            return 1
+        steps = math.floor(delay / period + 0.5)
+        return max(steps, 1) if compat else steps + 1
+
+    muscles = [muscle.name for muscle in controller.muscles]
+    gains = [gain.name for gain in controller.gains]
+    names = list(FIXED)
+    names += [signal.name for signal in controller.signals if signal.name not in FIXED]
+    names += [gain for gain in gains if gain not in FIXED]
+    names += [f"other {muscle}" for muscle in muscles]
+    for reflex in controller.reflexes:
+        names += [f"drive {reflex.name}", f"reflex {reflex.name}"]
+    where = {name: i for i, name in enumerate(names)}
+    measured = (*MEASURED, *(f"force_{muscle}" for muscle in muscles))
+
+    ring = _Ring()
+    lines = [
+        (measured.index(s.measured), where[s.name], ring.take(length(s.delay)), length(s.delay))
+        for s in controller.signals
+    ]
+    descending, crossed = length(controller.descending_delay), length(controller.crossed_delay)
+    # a command is read before the new one is stored: it is a whole lag late
+    commands = max(descending - (not compat and delayed), 1)
+    # of the targets, the sagittal ones come first, the frontal ones behind them
+    head = (
+        frontal,
+        controller.prestimulation,
+        ring.take(2 * descending),
+        descending,
+        ring.take(commands),
+        commands,
+        crossed,
+    )
+    groups = [
+        (ring.take(length(m.delay)), length(m.delay), ring.take(crossed), where[f"other {m.name}"])
+        for m in controller.muscles
+    ]
+    terms, reflexes = [], []
+    for reflex in controller.reflexes:
+        first = len(terms)
+        for term in reflex.terms:
+            above = [*(where[name] for name in term.above), R_ZERO, R_ZERO]
+            terms.append((where[term.gain], where[term.signal], *above[:2], float(term.sign)))
+        reflexes.append(
+            (
+                -1 if reflex.muscle is None else muscles.index(reflex.muscle),
+                where[reflex.gate],
+                where[reflex.times],
+                -1.0 if reflex.inhibits else 1.0,
+                reflex.crossed,
+                first,
+                len(terms),
+                where[f"drive {reflex.name}"],
+            )
+        )
+    program = Program(
+        head=np.array([head], dtype=HEAD),
+        lines=np.array(lines, dtype=LINE),
+        muscles=np.array(groups, dtype=MUSCLE),
+        reflexes=np.array(reflexes, dtype=REFLEX),
+        terms=np.array(terms, dtype=TERM),
+    )
+    layout = ControllerLayout(
+        registers=tuple(names),
+        measured=measured,
+        muscles=tuple(muscles),
+        gains=tuple(gains),
+        gain_registers=np.array([where[gain] for gain in gains]),
+        ring_size=ring.size,
+    )
+    return program, layout
+
+
+class _Ring:
+    """Hands out places in a leg's row of past values."""
+
+    def __init__(self):
+        self.size = 0
+
+    def take(self, count: int) -> int:
+        start = self.size
+        self.size += count
+        return start

@@ -1,0 +1,133 @@
+"""Torque profiles of an exoskeleton over the stance phase, and their parameters.
+
+A profile gives knots (percent of stance, torque), between which the torque is a monotone cubic
+(PCHIP) curve: it never exceeds its knots.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.parameter_vector import Entry
+
+
+@dataclass(frozen=True)
+class Knots:
+    """Knots of the torque curves of some candidates.
+
+    Attributes:
+      percent: percent of stance ``(n, k)``, rising.
+      torque: torque there ``(n, k)`` [N m].
+      invalid: candidate -> why its curve cannot be made.
+    """
+
+    percent: np.ndarray
+    torque: np.ndarray
+    invalid: dict[int, str]
+
+
+class Profile(Protocol):
+    """A torque profile: the parameters that describe it, and the knots that follow from them."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of a parameter vector."""
+        ...
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """Knots for parameters ``values (n, entries)``."""
+        ...
+
+
+def _entry(name: str, start: float, free: bool = True) -> Entry:
+    return Entry(name, "exoskeleton", lower=0.0, upper=1.0, start=start, free=free)
+
+
+@dataclass(frozen=True)
+class FourParameterProfile:
+    """One peak: its height, its time, and how long it takes to rise and to fall.
+
+    Args:
+      fixed: a search does not move the parameters.
+    """
+
+    fixed: bool = False
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """``exo_peak`` (part of the largest torque), ``exo_rise``, ``exo_peak_time`` and
+        ``exo_fall`` (parts of stance)."""
+        starts = {"peak": 0.5, "rise": 0.467, "peak_time": 0.90, "fall": 0.075}
+        return tuple(_entry(f"exo_{name}", start, not self.fixed) for name, start in starts.items())
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """Up to five knots; a peak before mid-stance, or sides outside of stance, are invalid."""
+        peak = values[:, 0] * max_torque
+        rise, time, fall = (100.0 * values[:, k] for k in (1, 2, 3))
+        invalid: dict[int, str] = {}
+        for i in range(len(values)):
+            if not 50.0 <= time[i] <= 100.0:
+                invalid[i] = f"the torque peaks at {time[i]:.4g} % of stance, not in 50 to 100 %"
+            elif not 0.0 < rise[i] < time[i]:
+                invalid[i] = f"the torque rises {rise[i]:.4g} %, its peak is at {time[i]:.4g} %"
+            elif not 0.0 < fall[i] < 100.0 - time[i]:
+                invalid[i] = f"the torque falls {fall[i]:.4g} % after its peak at {time[i]:.4g} %"
+        percent = np.zeros((len(values), 5))
+        torque = np.zeros((len(values), 5))
+        percent[:, 1:4] = np.stack([time - rise, time, time + fall], axis=1)
+        percent[:, 4] = 100.0
+        torque[:, 2] = peak
+        for i in invalid:
+            percent[i] = np.linspace(0.0, 100.0, 5)
+            torque[i] = 0.0
+        return Knots(percent, torque, invalid)
+
+
+@dataclass(frozen=True)
+class PointsProfile:
+    """A torque in each of ``count`` equal parts of stance, at a time within that part.
+
+    Args:
+      count: number of points.
+      fixed: a search does not move the parameters.
+    """
+
+    count: int = 4
+    fixed: bool = False
+
+    def __post_init__(self):
+        if self.count < 1:
+            raise GaitError(f"a torque profile needs at least 1 point, not {self.count}")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """``exo_torque_<i>`` (parts of the largest torque), then ``exo_time_<i>`` (parts of a
+        part of stance)."""
+        n = self.count
+        middle = n // 2 if n % 2 == 0 else (n - 1) // 2
+        free = not self.fixed
+        torques = [_entry(f"exo_torque_{i}", 0.5 / 2.0 ** abs(i - middle), free) for i in range(n)]
+        times = [_entry(f"exo_time_{i}", 0.5, free) for i in range(n)]
+        return (*torques, *times)
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """The points, between zeros at both ends of stance; points in one place are invalid."""
+        n = self.count
+        torque = np.zeros((len(values), n + 2))
+        percent = np.zeros((len(values), n + 2))
+        torque[:, 1:-1] = values[:, :n] * max_torque
+        percent[:, 1:-1] = 100.0 * (np.arange(n) + values[:, n:]) / n
+        percent[:, -1] = 100.0
+        invalid: dict[int, str] = {}
+        for i in range(len(values)):
+            if (np.diff(percent[i]) <= 0.0).any():
+                times = ", ".join(f"{p:.4g}" for p in percent[i])
+                invalid[i] = f"the times of the torque points are out of order: {times} %"
+            elif not ((values[i, :n] >= 0.01) & (values[i, :n] <= 1.0)).all():
+                invalid[i] = "a torque point is not between 0.01 and 1 of the largest torque"
+            if i in invalid:
+                percent[i] = np.linspace(0.0, 100.0, n + 2)
+                torque[i] = 0.0
+        return Knots(percent, torque, invalid)

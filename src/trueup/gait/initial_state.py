@@ -1,0 +1,142 @@
+"""Where a walk starts: the pose, speed and activations that a parameter vector asks for."""
+
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from trueup.errors import GaitError
+from trueup.gait._registers import LEGS
+from trueup.gait._walk_parameters import LEAST_ACTIVATION
+from trueup.gait.parameter_vector import ParameterVector
+from trueup.gait.walker import BodyMap, Walker
+
+LOWEST_BODY = 0.005
+"""Height below which no body may lie at the start [m]."""
+
+STEEPEST_START = np.deg2rad(45.0)
+"""Largest lean of the pelvis at the start [rad]."""
+
+
+class InitialState(NamedTuple):
+    """The state that walks start from, and the walks that cannot start.
+
+    Attributes:
+      activation: ``(n, 2, groups)`` activation of each muscle group.
+      invalid: candidate -> why its pose is impossible.
+    """
+
+    activation: np.ndarray
+    invalid: dict[int, str]
+
+
+def set_initial_state(
+    batch: Batch,
+    walker: Walker,
+    body: BodyMap,
+    parameters: ParameterVector,
+    groups: tuple[str, ...],
+    X: np.ndarray,
+    pose: str,
+) -> InitialState:
+    """Put each simulation of a batch into the state that its parameter vector asks for.
+
+    The keyframe of the pose's name gives what the vector does not say. The walker is set down so
+    that the lowest point of its soles touches the ground.
+
+    Args:
+      batch: one simulation a candidate.
+      walker: the walker.
+      body: its parts.
+      parameters: what the entries of the vectors are.
+      groups: muscle groups of the controller, in order.
+      X: vectors ``(n, size)``.
+      pose: name of the keyframe.
+    """
+    key = walker.keyframe(pose)
+    model = walker.model
+    batch.reset(stage=mujoco.mjtStage.mjSTAGE_NONE.value)
+    batch.warning[...] = 0
+    qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
+    qpos[:] = model.key_qpos[key]
+    qvel[:] = model.key_qvel[key]
+    values = parameters.values(X, "pose")
+    entries = parameters.entries[parameters.group("pose")]
+    for entry, value in zip(entries, values.T, strict=True):
+        joint = model.joint(entry.name.removeprefix("vel_"))
+        if entry.name.startswith("vel_"):
+            qvel[:, joint.dofadr[0]] = value
+        else:
+            qpos[:, joint.qposadr[0]] = value
+    activation = _activations(parameters, groups, X)
+    act = batch.bind("act")
+    act[:] = LEAST_ACTIVATION
+    muscles = body.muscles
+    act[:, muscles["act"]] = activation[:, muscles["leg"], muscles["group"]]
+    batch.bind("ctrl")[:] = 0.0
+    sites, upward = batch.bind("site_xpos"), model.joint(walker.anatomy.root.upward).qposadr[0]
+    batch.forward()
+    qpos[:, upward] -= np.asarray(sites)[:, body.soles.ravel(), 2].min(axis=1)
+    batch.forward()
+    return InitialState(activation, _impossible(batch, walker, body))
+
+
+def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.ndarray) -> np.ndarray:
+    activation = np.full((len(X), 2, len(groups)), LEAST_ACTIVATION)
+    values = parameters.values(X, "activation")
+    entries = parameters.entries[parameters.group("activation")]
+    for entry, value in zip(entries, values.T, strict=True):
+        _, group, side = entry.name.split("_")
+        if group not in groups:
+            raise GaitError(
+                f"the parameter vector holds {entry.name!r}, but the controller has no muscle "
+                f"group {group!r}"
+            )
+        activation[:, "rl".index(side), groups.index(group)] = value
+    return activation
+
+
+def _impossible(batch: Batch, walker: Walker, body: BodyMap) -> dict[int, str]:
+    """Candidates whose pose cannot be taken, with the reason."""
+    model = walker.model
+    reasons: dict[int, str] = {}
+    part = body.parts[0]
+    qpos = batch.bind("qpos")
+
+    def refuse(which: np.ndarray, words) -> None:
+        for i in np.flatnonzero(which):
+            reasons.setdefault(int(i), words(int(i)))
+
+    for k, joint in enumerate(("hip", "knee", "ankle")):
+        for leg, side in enumerate(LEGS):
+            name = walker.anatomy.named(walker.anatomy.joints[joint], side)
+            low, high = model.joint(name).range
+            angle = qpos[:, part["qpos"][leg, k]]
+            refuse(
+                (angle < low) | (angle > high),
+                lambda i, angle=angle, name=name, low=low, high=high: (
+                    f"the pose has {name} at {angle[i]:.4g} rad, outside of {low:.4g} to {high:.4g}"
+                ),
+            )
+    w, x, y, z = np.asarray(batch.bind("xquat"))[:, part["pelvis"]].T
+    pitch = np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0))
+    refuse(
+        np.abs(pitch) > STEEPEST_START,
+        lambda i: f"the pose leans by {np.rad2deg(pitch[i]):.4g} degrees, at most 45 are possible",
+    )
+    bodies = [i for i in range(1, model.nbody) if model.body_weldid[i] != 0]
+    heights = np.asarray(batch.bind("xpos"))[:, bodies, 2]
+    refuse(
+        (heights < LOWEST_BODY).any(axis=1),
+        lambda i: (
+            f"the pose has the body {model.body(bodies[int(heights[i].argmin())]).name!r} "
+            "below the ground"
+        ),
+    )
+    touch = np.asarray(batch.bind("sensordata"))[:, part["touch"].ravel()] / part["weight"]
+    refuse(
+        (touch <= 0.1).all(axis=1),
+        lambda i: "neither foot of the pose bears a tenth of the weight",
+    )
+    return reasons

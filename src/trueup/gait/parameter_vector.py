@@ -1,0 +1,152 @@
+"""The parameter vector of a walk: what each entry is, by name, and its physical value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.parameters import Space
+
+GROUPS = ("gain", "pose", "activation", "exoskeleton")
+"""Groups of entries, in their order in a vector."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a parameter vector: value = scale * p + offset."""
+
+    name: str
+    """Its name, unique in the vector."""
+    group: str
+    """One of :data:`GROUPS`."""
+    scale: float = 1.0
+    """What one unit of the entry is worth, in ``unit``."""
+    offset: float = 0.0
+    """Value of the entry 0, in ``unit``."""
+    unit: str = "1"
+    """Unit of scale and offset; degrees become radians in :meth:`ParameterVector.values`."""
+    lower: float = -np.inf
+    """Least entry."""
+    upper: float = np.inf
+    """Largest entry."""
+    start: float = 1.0
+    """Nominal entry."""
+    free: bool = True
+    """Whether a search moves it."""
+
+
+@dataclass(frozen=True)
+class ParameterVector:
+    """The entries of a parameter vector, in order."""
+
+    entries: tuple[Entry, ...]
+    """The entries."""
+
+    def __post_init__(self):
+        names = self.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise GaitError(f"a parameter vector has more than one entry {listing(twice)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the entries."""
+        return tuple(entry.name for entry in self.entries)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return len(self.entries)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The nominal vector ``(size,)``."""
+        return np.array([entry.start for entry in self.entries])
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which entries a search moves ``(size,)`` bool."""
+        return np.array([entry.free for entry in self.entries], dtype=bool)
+
+    def group(self, group: str) -> slice:
+        """Where the entries of a group lie."""
+        found = [i for i, entry in enumerate(self.entries) if entry.group == group]
+        return slice(found[0], found[-1] + 1) if found else slice(0, 0)
+
+    def index(self, name: str) -> int:
+        """Place of an entry.
+
+        Raises:
+          GaitError: there is no entry of this name.
+        """
+        if name not in self.names:
+            raise GaitError(
+                f"the parameter vector has no entry {name!r}; it has {listing(self.names, 100)}."
+                f"{did_you_mean(name, self.names)}"
+            )
+        return self.names.index(name)
+
+    def with_entries(self, changes: Mapping[str, Mapping[str, float | bool]]) -> "ParameterVector":
+        """The same vector with other bounds, start values or free entries, by name."""
+        for name in changes:
+            self.index(name)
+        return ParameterVector(
+            tuple(replace(entry, **changes.get(entry.name, {})) for entry in self.entries)  # pyright: ignore[reportArgumentType]
+        )
+
+    def values(self, X: np.ndarray, group: str) -> np.ndarray:
+        """Physical values ``(n, entries of the group)`` of vectors ``X (n, size)`` [SI, rad]."""
+        part = self.group(group)
+        entries = self.entries[part]
+        scaled = X[:, part] * np.array([entry.scale for entry in entries])
+        offset = np.array([entry.offset for entry in entries])
+        degrees = np.array([entry.unit == "deg" for entry in entries], dtype=bool)
+        in_radians = scaled * np.pi / 180.0 + offset * np.pi / 180.0
+        return np.where(degrees, in_radians, scaled + offset)
+
+    def check(self, vector: Sequence[float] | np.ndarray, source: str = "") -> np.ndarray:
+        """A vector ``(size,)`` or vectors ``(n, size)``, checked.
+
+        Raises:
+          GaitError: it has another length, or holds values that are not finite.
+        """
+        values = np.asarray(vector, dtype=float)
+        where = f"{source}: " if source else ""
+        if values.ndim not in (1, 2) or values.shape[-1] != self.size:
+            groups = ", ".join(
+                f"{part.stop - part.start} {name}"
+                for name in GROUPS
+                if (part := self.group(name)).stop > part.start
+            )
+            raise GaitError(
+                f"{where}a parameter vector of shape {values.shape} was given; this walker and "
+                f"controller take {self.size} entries ({groups})"
+            )
+        wrong = [self.names[i] for i in np.unique(np.argwhere(~np.isfinite(values))[:, -1])]
+        if wrong:
+            raise GaitError(f"{where}the entries {listing(wrong)} are not finite")
+        return values
+
+    @property
+    def space(self) -> Space:
+        """The free entries, as a search sees them."""
+        entries = [entry for entry in self.entries if entry.free]
+        lower = np.array([entry.lower for entry in entries])
+        upper = np.array([entry.upper for entry in entries])
+        start = np.clip([entry.start for entry in entries], lower, upper)
+        return Space(
+            names=tuple(entry.name for entry in entries),
+            lower=lower,
+            upper=upper,
+            start=start,
+            log=np.zeros(len(entries), dtype=bool),
+            units=("1",) * len(entries),
+        )
+
+    def complete(self, X: np.ndarray) -> np.ndarray:
+        """Whole vectors ``(n, size)`` of the values of the free entries ``(n, free)``."""
+        X = np.atleast_2d(np.asarray(X, dtype=float))
+        whole = np.tile(self.start, (len(X), 1))
+        whole[:, self.free] = X
+        return whole

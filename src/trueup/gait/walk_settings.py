@@ -1,0 +1,53 @@
+"""How walks are simulated."""
+
+from dataclasses import dataclass
+
+from trueup.errors import GaitError
+
+
+@dataclass(frozen=True)
+class WalkSettings:
+    """How walks are simulated and controlled."""
+
+    duration: float = 20.0
+    """Simulated time [s]."""
+    pose: str = "walk_left"
+    """Keyframe and pose that a walk starts from."""
+    delayed: bool = True
+    """Neural delays at their physiological values; the controller then runs at each step."""
+    period: float = 0.01
+    """Time from one run of the controller to the next without delays [s]."""
+    max_torque: float = 100.0
+    """Largest torque of the exoskeleton [N m]."""
+    compat: bool = False
+    """Order and lags of MyoAssist: it senses after a forward pass of its own, an exoskeleton holds
+    its torque when a stance ends early, and delays are one step shorter."""
+    lowest: float = 0.65
+    """Height of the pelvis below which a walker has fallen [m]."""
+    steepest: float = 60.0
+    """Lean of the pelvis beyond which it has fallen [deg]."""
+    threads: int = 0
+    """Threads that simulate; 0 for all cores."""
+
+    def __post_init__(self):
+        for name in ("duration", "period"):
+            if not getattr(self, name) > 0.0:
+                raise GaitError(f"{name} is {getattr(self, name)}, it has to be above 0 s")
+        if not self.max_torque >= 0.0:
+            raise GaitError(f"max_torque is {self.max_torque} N m, it cannot be below 0")
+
+    def steps_of(self, timestep: float) -> int:
+        """Steps of a model from one run of the controller to the next.
+
+        Raises:
+          GaitError: the period is no whole number of steps.
+        """
+        if self.delayed:
+            return max(1, round(0.001 / timestep))
+        steps = round(self.period / timestep)
+        if steps < 1 or abs(steps * timestep - self.period) > 1e-9:
+            raise GaitError(
+                f"the controller's period of {self.period:g} s is no whole number of the model's "
+                f"steps of {timestep:g} s"
+            )
+        return steps

@@ -1,0 +1,247 @@
+"""Walks of many candidates at once: one batch, one compiled call a run of the controllers."""
+
+from dataclasses import dataclass, replace
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from trueup.errors import GaitError
+from trueup.gait import _walk_kernel as k
+from trueup.gait._exoskeleton_kernel import CLOCK
+from trueup.gait._frames import F_ACTIVATION, FRAME
+from trueup.gait._registers import LEGS
+from trueup.gait._walk_parameters import find_pose, walk_parameters
+from trueup.gait.controller_program import compile_controller
+from trueup.gait.exoskeleton import Knots, Profile
+from trueup.gait.initial_state import set_initial_state
+from trueup.gait.reflex_controller import ReflexController, default_controller
+from trueup.gait.walk_settings import WalkSettings
+from trueup.gait.walker import Walker
+from trueup.simulation.warning_capture import captured_warnings
+
+FRAME_PERIOD = 0.01
+"""Time between frames, which the costs are computed from [s]."""
+
+FELL, DIVERGED = k.FELL, k.DIVERGED
+
+
+@dataclass(frozen=True)
+class WalkRecords:
+    """What is kept of some walks.
+
+    Attributes:
+      frames: ``(n, frames, columns)``; rows past the end of a walk are zero.
+      length: frames of each walk ``(n,)``; 0 for one that could not start.
+      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged.
+      invalid: candidate -> why it could not start.
+      period: time between frames [s].
+      muscles: names of the muscles whose activations end a frame.
+      mass: mass of the walker [kg].
+    """
+
+    frames: np.ndarray
+    length: np.ndarray
+    ended: np.ndarray
+    invalid: dict[int, str]
+    period: float
+    muscles: tuple[str, ...]
+    mass: float
+
+    def column(self, name: str) -> np.ndarray:
+        """A column of the frames ``(n, frames)``, by its name or that of a muscle.
+
+        Raises:
+          GaitError: there is no such column.
+        """
+        names = (*FRAME, *self.muscles)
+        if name not in names:
+            from trueup.errors import did_you_mean, listing
+
+            raise GaitError(
+                f"a walk has no column {name!r}; it has {listing(names, 80)}."
+                f"{did_you_mean(name, names)}"
+            )
+        return self.frames[:, :, names.index(name)]
+
+
+class WalkSimulation:
+    """Simulates the walks that parameter vectors lead to.
+
+    Args:
+      walker: the walker.
+      settings: how walks are simulated.
+      controller: the reflex controller; the shipped one where absent.
+      profile: torque profile of the exoskeleton, None for a walk without one.
+
+    Raises:
+      GaitError: the walker lacks a part that the controller or the exoskeleton needs.
+    """
+
+    def __init__(
+        self,
+        walker: Walker,
+        settings: WalkSettings | None = None,
+        controller: ReflexController | None = None,
+        profile: Profile | None = None,
+    ):
+        self.walker = walker
+        self.settings = WalkSettings() if settings is None else settings
+        self.controller = default_controller() if controller is None else controller
+        self.profile = profile
+        if profile is not None and not walker.has_exoskeleton:
+            raise GaitError(
+                f"{walker.source} has no exoskeleton (actuators "
+                f"{', '.join(walker.anatomy.both(walker.anatomy.exoskeleton))}): walk without one, "
+                "or choose a model that has one"
+            )
+        settings = self.settings
+        self.steps = settings.steps_of(walker.model.opt.timestep)
+        self.period = self.steps * walker.model.opt.timestep
+        self.program, self.layout = compile_controller(
+            self.controller,
+            frontal=walker.frontal,
+            period=self.period,
+            delayed=settings.delayed,
+            compat=settings.compat,
+        )
+        self.body = walker.body_map(self.layout.muscles)
+        self.parameters = walk_parameters(
+            self.controller,
+            walker.anatomy,
+            settings.pose,
+            frontal=walker.frontal,
+            profile=profile,
+            compat=settings.compat,
+        )
+        self.swing_leg = LEGS.index(find_pose(walker.anatomy, settings.pose).swing)
+        walker.keyframe(settings.pose)
+        self._batch: Batch | None = None
+        self._walks: k.Walks | None = None
+
+    @property
+    def runs(self) -> int:
+        """How often the controller runs in a whole walk."""
+        return int(self.settings.duration / self.period + 1e-9)
+
+    def run(self, X: np.ndarray) -> WalkRecords:
+        """Walks of parameter vectors ``X (n, size)``.
+
+        The records are overwritten by the next call.
+
+        Raises:
+          GaitError: the vectors have another length, or hold values that are not finite.
+        """
+        X = np.atleast_2d(self.parameters.check(X))
+        with captured_warnings():
+            batch, walks = self._prepared(len(X))
+            state = set_initial_state(
+                batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
+                self.settings.pose,
+            )  # fmt: skip
+            gains = self.parameters.values(X, "gain")
+            walks.registers[:, :, self.layout.gain_registers] = gains[:, None, :]
+            knots = self._knots(X)
+            if knots is not None:
+                walks.curve[:, 0], walks.curve[:, 1] = knots.percent, knots.torque
+            invalid = {**state.invalid, **(knots.invalid if knots else {})}
+            self._walk(batch, walks, state.activation, invalid)
+        return WalkRecords(
+            frames=walks.frames,
+            length=walks.status[:, k.LENGTH],
+            ended=walks.status[:, k.ENDED],
+            invalid=invalid,
+            period=self.period * self._frame_every,
+            muscles=self.walker.muscle_names,
+            mass=self.walker.mass,
+        )
+
+    @property
+    def _frame_every(self) -> int:
+        if self.settings.compat:
+            return 1
+        return max(1, round(FRAME_PERIOD / self.period))
+
+    def _walk(self, batch: Batch, walks: k.Walks, activation: np.ndarray, invalid) -> None:
+        settings, body = self.settings, self.body
+        rules = np.zeros(1, dtype=k.RULES)
+        rules["threshold"] = self.controller.load_threshold
+        rules["period"] = self.period
+        rules["frame_every"] = self._frame_every
+        rules["max_torque"] = settings.max_torque
+        rules["has_exo"] = self.profile is not None
+        rules["exo_in_swing"] = settings.compat
+        rules["lowest"] = settings.lowest
+        rules["steepest"] = np.deg2rad(settings.steepest)
+        if settings.compat and settings.delayed:
+            batch.step()
+            batch.forward()
+        fields = self._fields(batch)
+        target = np.full((2, 2), np.nan)
+        k.start_walks(self.program, body, rules, fields, walks, self.swing_leg, activation, target)
+        stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
+        stage_number = int(stage.value)
+        ended = walks.status[:, k.ENDED]
+        ended[list(invalid)] = k.GIVEN_UP
+        ids = np.flatnonzero(ended == k.RUNNING)
+        last = self.runs
+        for tick in range(last + 1):
+            running = k.control_walks(
+                self.program, body, rules, fields, walks, ids, tick, tick < last
+            )
+            if running < len(ids):
+                ids = ids[ended[ids] == k.RUNNING]
+            if tick == last or not running:
+                break
+            batch.step(ids, self.steps, stage_number)
+
+    def _knots(self, X: np.ndarray) -> Knots | None:
+        if self.profile is None:
+            return None
+        values = self.parameters.values(X, "exoskeleton")
+        return self.profile.knots(values, self.settings.max_torque)
+
+    def _prepared(self, n: int) -> tuple[Batch, k.Walks]:
+        """A batch and rows for ``n`` walks, those of the last call where they fit."""
+        if self._batch is None or self._walks is None or self._batch.nsim != n:
+            self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
+            layout, body = self.layout, self.body
+            knots = 2 if self.profile is None else self._knots_count()
+            frames = self.runs // self._frame_every + 1
+            columns = F_ACTIVATION + len(body.muscles)
+            curve = np.zeros((n, 3, knots))
+            curve[:, 0] = np.linspace(0.0, 100.0, knots)
+            self._walks = k.Walks(
+                registers=np.zeros((n, 2, len(layout.registers))),
+                rings=np.zeros((n, 2, layout.ring_size)),
+                measured=np.zeros((n, 2, len(layout.measured))),
+                stimulation=np.zeros((n, 2, len(layout.muscles))),
+                crossed=np.zeros(len(layout.muscles)),
+                clocks=np.zeros((n, 2, len(CLOCK))),
+                curve=curve,
+                exo=np.zeros((n, 2)),
+                frames=np.zeros((n, frames, columns)),
+                status=np.zeros((n, 2), dtype=np.int64),
+            )
+        return self._batch, self._walks
+
+    def _knots_count(self) -> int:
+        knots = self._knots(self.parameters.start[None])
+        assert knots is not None
+        return knots.percent.shape[1]
+
+    def _fields(self, batch: Batch) -> k.Fields:
+        state = batch.state
+        starts = {
+            name: (batch.bind(name).ctypes.data - state.ctypes.data) // state.itemsize
+            for name in ("qpos", "qvel", "act", "ctrl")
+        }
+        known = {"state", "warning", *starts}
+        outputs = {name: batch.bind(name) for name in k.Fields._fields if name not in known}
+        return k.Fields(state=state, **starts, **outputs, warning=batch.warning)
+
+    def with_settings(self, **changes) -> "WalkSimulation":
+        """The same simulation with other settings."""
+        return WalkSimulation(
+            self.walker, replace(self.settings, **changes), self.controller, self.profile
+        )

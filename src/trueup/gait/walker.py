@@ -1,0 +1,276 @@
+"""A walker: a model with legs and muscles, whose parts are known by their roles."""
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+from trueup.errors import GaitError, ModelError, did_you_mean, listing
+from trueup.gait._registers import LEGS
+from trueup.gait.anatomy import Anatomy, myoassist_anatomy
+
+NO_TERRAIN_HEIGHT = -10.0
+"""Where the terrain of a model is moved to for level ground [m]."""
+
+STANDARD_GRAVITY = 9.8
+"""Weight that loads are divided by, per mass [m/s2]; the reference's, gravity is its own."""
+
+
+PARTS = np.dtype(
+    [
+        ("pelvis", np.int64),
+        ("torso", np.int64),
+        ("root", np.int64),
+        ("feet", np.int64, (2,)),
+        ("qpos", np.int64, (2, 4)),
+        ("qvel", np.int64, (2, 4)),
+        ("adduction", np.int64, (2,)),
+        ("touch", np.int64, (2, 2)),
+        ("knee_joint", np.int64, (2,)),
+        ("ankle_joint", np.int64, (2,)),
+        ("limits", np.int64, (2, 3)),
+        ("exo_ctrl", np.int64, (2,)),
+        ("exo_gain", np.float64, (2,)),
+        ("upright_roll", np.float64),
+        ("weight", np.float64),
+    ]
+)
+"""Ids of bodies and joints, and addresses of what is sensed, a leg each where doubled; hip, knee,
+ankle and mtp along the second axis, heel and toes likewise."""
+
+MUSCLE = np.dtype(
+    [
+        ("actuator", np.int64),
+        ("ctrl", np.int64),
+        ("act", np.int64),
+        ("group", np.int64),
+        ("leg", np.int64),
+        ("strength", np.float64),
+        ("share", np.float64),
+    ]
+)
+"""A muscle of the model: ids, its group and leg, its strength [N], its share of the group."""
+
+
+class BodyMap(NamedTuple):
+    """Ids and addresses that the compiled code senses and acts with."""
+
+    parts: np.ndarray
+    muscles: np.ndarray
+    soles: np.ndarray
+
+
+class Walker:
+    """A compiled model whose parts are known by their roles.
+
+    Args:
+      model: the model; it is changed where level ground needs the terrain out of the way.
+      anatomy: names of the parts.
+      source: where the model comes from, for messages.
+
+    Raises:
+      GaitError: the model lacks a part that a walker needs.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, anatomy: Anatomy | None = None, source: str = "the model"
+    ):
+        self.model = model
+        self.anatomy = myoassist_anatomy() if anatomy is None else anatomy
+        self.source = source
+        self.mass = float(np.sum(model.body_mass))
+        self.frontal = all(
+            mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
+            for pattern in self.anatomy.frontal_joints.values()
+            for name in self.anatomy.both(pattern)
+        )
+        self._lower_terrain()
+
+    @classmethod
+    def load(cls, path: str | Path, anatomy: Anatomy | None = None) -> "Walker":
+        """A walker of an MJCF file, which is read as it is.
+
+        Raises:
+          ModelError: the file is missing or does not compile.
+          GaitError: the model lacks a part that a walker needs.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise ModelError(f"there is no model file {path}")
+        try:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        except ValueError as error:
+            raise ModelError(f"{path} does not compile: {error}") from error
+        return cls(model, anatomy, str(path))
+
+    @functools.cached_property
+    def muscle_groups(self) -> tuple[str, ...]:
+        """Muscle groups that the model has, in the anatomy's order."""
+        names = self._names(mujoco.mjtObj.mjOBJ_ACTUATOR, self.model.nactuator)
+        return tuple(
+            group
+            for group, patterns in self.anatomy.muscles.items()
+            if any(name in names for pattern in patterns for name in self.anatomy.both(pattern))
+        )
+
+    @functools.cached_property
+    def has_exoskeleton(self) -> bool:
+        """Whether the model has the actuators of an exoskeleton."""
+        names = self.anatomy.both(self.anatomy.exoskeleton)
+        return all(
+            mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_ACTUATOR, name) >= 0 for name in names
+        )
+
+    @functools.cached_property
+    def muscle_names(self) -> tuple[str, ...]:
+        """Names of the muscle actuators, in the model's order."""
+        return tuple(
+            self.model.actuator(int(i)).name for i in self.body_map(()).muscles["actuator"]
+        )
+
+    def body_map(self, groups: Sequence[str]) -> BodyMap:
+        """Ids and addresses for a controller with these muscle groups; all of them if empty.
+
+        Raises:
+          GaitError: the model lacks a part.
+        """
+        groups = tuple(groups) or self.muscle_groups
+        model, anatomy = self.model, self.anatomy
+        joints = np.array(
+            [[self._joint(anatomy.joints[name], leg) for name in _JOINTS] for leg in LEGS]
+        )
+        parts = np.zeros(1, dtype=PARTS)
+        part = parts[0]
+        part["pelvis"] = self._id(mujoco.mjtObj.mjOBJ_BODY, "body", anatomy.pelvis)
+        part["torso"] = self._id(mujoco.mjtObj.mjOBJ_BODY, "body", anatomy.torso)
+        part["root"] = model.body_rootid[part["pelvis"]]
+        part["feet"] = [
+            self._id(mujoco.mjtObj.mjOBJ_BODY, "body", n) for n in anatomy.both(anatomy.foot)
+        ]
+        part["qpos"], part["qvel"] = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+        part["adduction"] = -1
+        if self.frontal:
+            pattern = anatomy.frontal_joints["hip_adduction"]
+            part["adduction"] = [model.jnt_qposadr[self._joint(pattern, leg)] for leg in LEGS]
+        part["touch"] = [
+            [self._sensor(anatomy.touch_sensors[place], leg) for place in ("heel", "toes")]
+            for leg in LEGS
+        ]
+        part["knee_joint"] = joints[:, _JOINTS.index("knee")]
+        part["ankle_joint"] = joints[:, _JOINTS.index("ankle")]
+        part["limits"] = self._limit_sensors()
+        part["exo_ctrl"], part["exo_gain"] = -1, 1.0
+        if self.has_exoskeleton:
+            ids = [model.actuator(name).id for name in anatomy.both(anatomy.exoskeleton)]
+            # a torque is given in the direction in which the device can act
+            backwards = model.actuator_ctrlrange[ids, 0] < 0.0
+            part["exo_ctrl"] = model.actuator_ctrladr[ids]
+            part["exo_gain"] = np.where(backwards, -1.0, 1.0) * model.actuator_gainprm[ids, 0]
+        part["upright_roll"] = self._upright_roll(int(part["pelvis"]))
+        part["weight"] = STANDARD_GRAVITY * self.mass
+        soles = [
+            [
+                self._id(mujoco.mjtObj.mjOBJ_SITE, "site", anatomy.named(pattern, leg))
+                for pattern in anatomy.sole_sites
+            ]
+            for leg in LEGS
+        ]
+        return BodyMap(parts, self._muscles(groups), np.array(soles, dtype=np.int64))
+
+    def _muscles(self, groups: Sequence[str]) -> np.ndarray:
+        """The muscles of some groups, in the model's order."""
+        model, anatomy = self.model, self.anatomy
+        rows = []
+        for k, group in enumerate(groups):
+            if group not in anatomy.muscles:
+                raise GaitError(
+                    f"the anatomy {anatomy.name!r} has no muscle group {group!r}; it has "
+                    f"{listing(anatomy.muscles)}.{did_you_mean(group, anatomy.muscles)}"
+                )
+            patterns = anatomy.muscles[group]
+            for leg, side in enumerate(LEGS):
+                for pattern in patterns:
+                    name = anatomy.named(pattern, side)
+                    i = self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, "actuator", name)
+                    ctrl, act = model.actuator_ctrladr[i], model.actuator_actadr[i]
+                    strength = model.actuator_gainprm[i, 2]
+                    rows.append((i, ctrl, act, k, leg, strength, 1.0 / len(patterns)))
+        return np.array(sorted(rows), dtype=MUSCLE)
+
+    def keyframe(self, name: str) -> int:
+        """Id of a keyframe.
+
+        Raises:
+          GaitError: the model has no such keyframe.
+        """
+        names = self._names(mujoco.mjtObj.mjOBJ_KEY, self.model.nkey)
+        if name not in names:
+            raise GaitError(
+                f"{self.source} has no keyframe {name!r}; it has {listing(names)}."
+                f"{did_you_mean(name, names)}"
+            )
+        return names.index(name)
+
+    def _lower_terrain(self) -> None:
+        """Move a height field out of the way of the feet: its top is at the ground's height."""
+        geom = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, self.anatomy.terrain)
+        if geom >= 0 and self.model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_HFIELD:
+            self.model.geom_pos[geom] = (0.0, 0.0, NO_TERRAIN_HEIGHT)
+
+    def _limit_sensors(self) -> np.ndarray:
+        """Addresses of the joint limit forces of hip, knee and ankle; -1 for those not sensed."""
+        found = np.full((2, len(LIMITS)), -1, dtype=np.int64)
+        for k, joint in enumerate(LIMITS):
+            for leg, side in enumerate(LEGS):
+                name = self.anatomy.named(self.anatomy.limit_sensors.get(joint, ""), side)
+                sensor = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+                if name and sensor >= 0:
+                    found[leg, k] = self.model.sensor_adr[sensor]
+        return found
+
+    def _upright_roll(self, pelvis: int) -> float:
+        """Roll of the pelvis's frame while it stands upright: its axes need not be the world's."""
+        data = mujoco.MjData(self.model)
+        mujoco.mj_kinematics(self.model, data)
+        w, x, y, z = data.xquat[pelvis]
+        quarter = 0.5 * np.pi
+        roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+        return float(np.round(roll / quarter) * quarter)
+
+    def _names(self, kind: Any, count: int) -> list[str]:
+        return [mujoco.mj_id2name(self.model, kind, i) or "" for i in range(count)]
+
+    def _joint(self, pattern: str, side: str) -> int:
+        name = self.anatomy.named(pattern, side)
+        return self._id(mujoco.mjtObj.mjOBJ_JOINT, "joint", name)
+
+    def _sensor(self, pattern: str, side: str) -> int:
+        name = self.anatomy.named(pattern, side)
+        sensor = self._id(mujoco.mjtObj.mjOBJ_SENSOR, "sensor", name)
+        return int(self.model.sensor_adr[sensor])
+
+    def _id(self, kind: Any, what: str, name: str) -> int:
+        found = mujoco.mj_name2id(self.model, kind, name)
+        if found < 0:
+            counts = {
+                "joint": self.model.njnt,
+                "body": self.model.nbody,
+                "sensor": self.model.nsensor,
+                "actuator": self.model.nactuator,
+                "site": self.model.nsite,
+            }
+            names = [existing for existing in self._names(kind, counts[what]) if existing]
+            raise GaitError(
+                f"{self.source} has no {what} {name!r}, which the anatomy {self.anatomy.name!r} "
+                f"names; it has {listing(names)}.{did_you_mean(name, names)}"
+            )
+        return found
+
+
+LIMITS = ("hip", "knee", "ankle")
+"""Joints whose limits hurt, in the order of their columns."""
+
+_JOINTS = ("hip", "knee", "ankle", "mtp")

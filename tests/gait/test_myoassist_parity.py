@@ -1,0 +1,152 @@
+"""The controller, the walk and the costs are those of MyoAssist on its own model."""
+
+import numpy as np
+import pytest
+
+from trueup.gait import (
+    FourParameterProfile,
+    MyoAssistCost,
+    read_myoassist_emg,
+    read_myoassist_kinematics,
+    walk_parameters,
+)
+from trueup.gait import _exoskeleton_kernel as exo
+from trueup.gait import _reflex_kernel as reflexes
+from trueup.gait._registers import M_LOAD
+from trueup.gait.controller_program import compile_controller
+from trueup.gait.reflex_controller import default_controller
+
+OF_LEG = {
+    "load": "load_ipsi",
+    "contact": "contact_ipsi",
+    "hip": "phi_hip",
+    "hip_rate": "dphi_hip",
+    "knee": "phi_knee",
+    "knee_rate": "dphi_knee",
+    "ankle": "phi_ankle",
+    "mtp": "phi_mtp",
+    "other_foot_x": "talus_contra_pos",
+    "other_foot_vx": "talus_contra_vel",
+}
+OF_BODY = {
+    "pitch": "theta",
+    "pitch_rate": "dtheta",
+    "pelvis_x": "pelvis_pos",
+    "pelvis_vx": "pelvis_vel",
+}
+
+
+def first_column(values):
+    return values if values.ndim == 1 else values[:, 0]
+
+
+def recorded_signals(recorded, layout):
+    """What the controller saw at each step ``(steps, 2, signals)``."""
+    measured = np.zeros((len(recorded["time"]), 2, len(layout.measured)))
+    for leg, side in enumerate("rl"):
+        names = {name: f"sensor/{side}_leg/{theirs}" for name, theirs in OF_LEG.items()}
+        names |= {name: f"sensor/body/{theirs}" for name, theirs in OF_BODY.items()}
+        names |= {f"force_{m}": f"sensor/{side}_leg/F_{m}" for m in layout.muscles}
+        for name, theirs in names.items():
+            if theirs in recorded:
+                measured[:, leg, layout.measured.index(name)] = first_column(recorded[theirs])
+    return measured
+
+
+@pytest.mark.parametrize(("version", "steps"), [("3.17.0", 1353), ("3.3.3", 2000)])
+def test_commands_from_recorded_signals(version, steps, golden, tutorial_walker, tutorial_vector):
+    recorded, _ = golden(version)
+    program, layout = compile_controller(
+        default_controller(), frontal=False, period=0.01, delayed=False, compat=True
+    )
+    profile = FourParameterProfile()
+    parameters = walk_parameters(
+        default_controller(), tutorial_walker.anatomy, "walk_left", profile=profile, compat=True
+    )
+    body = tutorial_walker.body_map(layout.muscles)
+    measured = recorded_signals(recorded, layout)
+    registers = np.zeros((2, len(layout.registers)))
+    registers[:, layout.gain_registers] = parameters.values(tutorial_vector[None], "gain")[0]
+    rings = np.zeros((2, layout.ring_size))
+    stimulation, crossed = np.zeros((2, len(layout.muscles))), np.zeros(len(layout.muscles))
+    reflexes.start_reflexes(
+        program, measured[0], registers, rings, 0, stimulation, np.full((2, 2), np.nan)
+    )
+    knots = profile.knots(parameters.values(tutorial_vector[None], "exoskeleton"), 100.0)
+    curve = np.stack([knots.percent[0], knots.torque[0], np.zeros(5)])
+    exo.pchip_slopes(curve[0], curve[1], curve[2])
+    clocks = np.zeros((2, len(exo.CLOCK)))
+    for leg in range(2):
+        exo.start_clock(clocks[leg])
+    ctrl = np.zeros((steps, 24))
+    part, muscles = body.parts[0], body.muscles
+    for i in range(steps):
+        reflexes.step_reflexes(program, measured[i], registers, rings, i, stimulation, crossed)
+        ctrl[i, muscles["ctrl"]] = stimulation[muscles["leg"], muscles["group"]]
+        for leg in range(2):
+            percent = exo.tick_clock(clocks[leg], measured[i, leg, M_LOAD], 0.1, 0.01)
+            torque = np.clip(exo.pchip_value(*curve, percent), 0.0, 100.0)
+            ctrl[i, part["exo_ctrl"][leg]] = torque / part["exo_gain"][leg]
+    assert np.abs(ctrl - recorded["ctrl"]).max() < 1e-12
+
+
+def test_initial_state_of_the_vector(compat_simulation, tutorial_vector, golden):
+    recorded, _ = golden()
+    simulation = compat_simulation(0.01)
+    simulation.run(tutorial_vector)
+    batch, _ = simulation._prepared(1)
+    from trueup.gait.initial_state import set_initial_state
+
+    state = set_initial_state(
+        batch,
+        simulation.walker,
+        simulation.body,
+        simulation.parameters,
+        simulation.layout.muscles,
+        tutorial_vector[None],
+        "walk_left",
+    )
+    assert state.invalid == {}
+    for name in ("qpos", "qvel", "act"):
+        np.testing.assert_allclose(batch.bind(name)[0], recorded[f"{name}0"], rtol=0, atol=1e-15)
+
+
+def test_closed_loop_stays_on_the_recorded_walk(compat_simulation, tutorial_vector, golden):
+    recorded, _ = golden()
+    simulation = compat_simulation(5.0)
+    records = simulation.run(tutorial_vector)
+    assert records.length[0] == 500 and records.ended[0] == 0
+    batch, _ = simulation._prepared(1)
+    assert np.abs(batch.bind("qpos")[0] - recorded["qpos"][499]).max() < 1e-9
+    assert np.abs(records.column("x")[0, :500] - recorded["qpos"][:500, 0]).max() < 1e-9
+    np.testing.assert_allclose(records.column("time")[0, :500], recorded["time"][:500], atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def references(recorded_data):
+    folder = recorded_data / "gait_norms/myoassist"
+    return {
+        "kinematics": read_myoassist_kinematics(folder / "ref_kinematics_radians.csv"),
+        "emg": read_myoassist_emg(folder / "ref_EMG.csv"),
+    }
+
+
+@pytest.mark.parametrize("duration", [5, 8, 10, 20])
+def test_costs_of_the_tutorial(duration, compat_simulation, tutorial_vector, golden, references):
+    _, expected = golden()
+    simulation = compat_simulation(float(duration))
+    records = simulation.run(tutorial_vector)
+    cost = MyoAssistCost("Kine", **references)
+    terms = cost.terms(records, simulation.walker.anatomy)
+    scalar = cost.scalars(tutorial_vector[None], records, terms, simulation.settings)[0]
+    recorded = expected[str(duration)]
+    assert scalar == pytest.approx(recorded["scalar"], rel=1e-6)
+    if duration in (8, 10):
+        named = {"effort": "Effort_Cost", "symmetry": "Symmetry_Cost", "velocity": "Velocity_Cost"}
+        named |= {"grf": "GRF_Cost", "time": "Actual_time"}
+        for name, theirs in named.items():
+            assert terms[name][0] == pytest.approx(recorded["terms"][theirs], rel=1e-6)
+        kinematic = terms["kinematic"] + terms["trunk"]
+        assert kinematic[0] == pytest.approx(recorded["terms"]["Kinematic_Cost"], rel=1e-6)
+    else:
+        assert records.ended[0] == (duration == 20)
