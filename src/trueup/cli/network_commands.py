@@ -10,18 +10,20 @@ from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 from trueup.networks.synthetic_settings import SyntheticSettings
 
-Overrides = Annotated[Positional[tuple[str, ...]], arg(metavar="[data.KEY=VALUE ...]")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """Which recordings, and what their columns mean."""
-
-    settings: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file with the keys of data, such as columns, inertia_groups and rate."""
-    overrides: Overrides = ()
-    """Keys of data, as for trueup network train: data.rate=500 data.columns.torque=torAct"""
-    json: Json = False
+Settings = Annotated[
+    Path | None,
+    arg(
+        metavar="FILE",
+        help="YAML file with keys of data, such as columns, inertia_groups and rate.",
+    ),
+]
+Overrides = Annotated[
+    Positional[tuple[str, ...]],
+    arg(
+        metavar="[data.KEY=VALUE ...]",
+        help="Keys of data, as for a training: data.rate=500 data.columns.torque=torAct",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class SynthesizeRecordings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckRecordings(DataOptions):
+class CheckRecordings:
     """Check recordings before a network is trained on them.
 
     Examples:
@@ -67,6 +69,9 @@ class CheckRecordings(DataOptions):
 
     data: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the recordings; that of the settings where absent."""
+    settings: Settings = None
+    overrides: Overrides = ()
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -76,7 +81,7 @@ class CheckRecordings(DataOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateNetwork(DataOptions):
+class EvaluateNetwork:
     """Score a trained network over whole recordings, from a cold start.
 
     The recordings are read as those of its training were, but for what is given here.
@@ -97,6 +102,9 @@ class EvaluateNetwork(DataOptions):
     """HTML file with the time series, scatter and bands."""
     inertia: Annotated[float | None, arg(metavar="KG_M2")] = None
     """Drive a joint of this inertia with the network, and compare its angle with the recorded."""
+    settings: Settings = None
+    overrides: Overrides = ()
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -106,7 +114,7 @@ class EvaluateNetwork(DataOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictTorque(DataOptions):
+class PredictTorque:
     """Write the torque that a network gives for recordings, one CSV file each.
 
     Examples:
@@ -121,6 +129,9 @@ class PredictTorque(DataOptions):
     """Folder of the recordings; that of the training where absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
     """Folder for the files: time, features, torque, torque predicted."""
+    settings: Settings = None
+    overrides: Overrides = ()
+    json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

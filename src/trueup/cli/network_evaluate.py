@@ -20,6 +20,7 @@ from trueup.networks import (
     score,
 )
 from trueup.networks.features import FEATURES, INERTIA
+from trueup.networks.metrics import SETTLING
 
 if TYPE_CHECKING:
     from trueup.cli.network_commands import EvaluateNetwork, PredictTorque
@@ -90,7 +91,7 @@ def _inertia(series: ActuatorSeries) -> float | None:
 
 def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> None:
     others = list(dict.fromkeys(name for each in scores.series for name in each.others))
-    columns = ["recording", "samples", "RMSE N m", "MAE N m", "R2", "out of range"]
+    columns = ["recording", "samples", "RMSE N m", "MAE N m", "R2", "settled RMSE", "out of range"]
     rows = [
         [
             each.name,
@@ -98,16 +99,21 @@ def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> Non
             f"{each.scores.rmse:.4g}",
             f"{each.scores.mae:.4g}",
             f"{each.scores.r2:.4f}",
+            f"{each.settled.rmse:.4g}",
             "" if np.isnan(each.out_of_range) else f"{100 * each.out_of_range:.1f} %",
             *(_rmse_of(each.others, name) for name in others),
         ]
         for each in scores.series
     ]
     total = scores.total
-    sums = [str(total.samples), f"{total.rmse:.4g}", f"{total.mae:.4g}", f"{total.r2:.4f}", ""]
+    sums = [str(total.samples), f"{total.rmse:.4g}", f"{total.mae:.4g}", f"{total.r2:.4f}"]
+    sums += [f"{scores.settled.rmse:.4g}", ""]
     rows.append(["all", *sums, *(_rmse_of(scores.others, name) for name in others)])
     output.table([*columns, *(f"{name} RMSE" for name in others)], rows)
-    output.text("Each recording is run through whole, from a cold start, as deployed.")
+    output.text(
+        "Each recording is run through whole, from a cold start, as deployed; settled leaves out "
+        f"the first {SETTLING:g} s."
+    )
     for each in rollouts:
         end = ", and it runs away" if each.diverged else ""
         output.text(

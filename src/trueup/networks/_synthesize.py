@@ -30,6 +30,7 @@ _GRAVITY = 9.81
 _IDLE_ACCEL_NOISE = 0.2
 _IDLE_GYRO_NOISE = 0.1
 _MULTISINE_LINES = 12
+_STEP_DURATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,7 @@ def _write(
     no_load = math.inf if settings.no_load_speed is None else settings.no_load_speed
     angle, velocity, acceleration, motor, clean = simulate(
         target,
-        # the law of a servo knows no velocity of a jump
-        np.zeros_like(target) if signal == "steps" else np.gradient(target, step),
+        np.gradient(target, step),
         settings.torque_noise * random.standard_normal(count),
         inertia,
         step,
@@ -173,4 +173,6 @@ def _target(
     changes = 1 + random.poisson(low * settings.duration)
     starts = np.sort(random.uniform(0.0, settings.duration, changes))
     levels = amplitude * random.uniform(-1.0, 1.0, changes + 1)
-    return levels[starts.searchsorted(times, side="right")]
+    # from level to level along half a cosine, as a trajectory generator would
+    passed = np.clip((times[:, None] - starts) / _STEP_DURATION, 0.0, 1.0)
+    return levels[0] + (0.5 - 0.5 * np.cos(np.pi * passed)) @ np.diff(levels)

@@ -83,9 +83,11 @@ def fit_linear_chosen(
     base: AnalyticBase | None = None,
     histories: Sequence[int] = HISTORIES,
 ) -> Network:
-    """The linear network whose history serves the validation part best, from a cold start.
+    """The linear network whose history serves the validation part best, once it is filled.
 
-    Without a validation part the shortest history of the smallest training error is taken.
+    At a cold start in full motion a history of zeros gives an error that says nothing of the
+    history's use, so the first half second is left out of the choice. Without a validation part
+    the training part is judged on.
 
     Raises:
         FitError: no recording is longer than the shortest history.
@@ -96,7 +98,7 @@ def fit_linear_chosen(
     tried = [history for history in histories if history <= longest] or [min(histories)]
     networks = [fit_linear(training, features, history, base) for history in tried]
     judged_on = validation or training
-    errors = [score(network, judged_on).total.rmse for network in networks]
+    errors = [score(network, judged_on).settled.rmse for network in networks]
     return networks[int(np.argmin(errors))]
 
 

@@ -17,6 +17,9 @@ SPEED_BANDS = 5
 FREQUENCY_BANDS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 """Edges of the frequency bands [Hz]; the last band ends at half the rate."""
 
+SETTLING = 0.5
+"""Time after a cold start that the settled scores leave out [s]."""
+
 RATE_TOLERANCE = 1e-3
 
 
@@ -70,8 +73,13 @@ class SeriesScores:
     name: str
     group: str
     scores: Scores
+    settled: Scores
+    """Without the first half second, in which a network that starts in full motion lacks its
+    past; of the whole recording where that is no longer."""
     others: dict[str, Scores]
     """Other estimates by name, such as ``linear``, ``mean`` and ``reference``."""
+    others_settled: dict[str, Scores]
+    """The same without the first half second."""
     out_of_range: float
     """Share of samples outside the range of training; NaN where it is not known."""
     predicted: np.ndarray
@@ -85,10 +93,14 @@ class NetworkScores:
     series: tuple[SeriesScores, ...]
     total: Scores
     """Over all samples."""
+    settled: Scores
+    """Over all samples but the first half second of each recording."""
     groups: dict[str, Scores]
     """Over all samples of a group."""
     others: dict[str, Scores]
     """Other estimates over all samples, where every recording has them."""
+    others_settled: dict[str, Scores]
+    """The same without the first half second of each recording."""
     speed_bands: tuple[Band, ...]
     """By speed [rad/s], slow to fast; empty where the velocity is not known."""
     frequency_bands: tuple[Band, ...]
@@ -98,15 +110,19 @@ class NetworkScores:
         """Everything but the predictions as JSON values; ``rmse`` and ``r2`` on top."""
         return {
             **asdict(self.total),
+            "settled": asdict(self.settled),
             "groups": {name: asdict(scores) for name, scores in self.groups.items()},
             "others": {name: asdict(scores) for name, scores in self.others.items()},
+            "others_settled": {n: asdict(scores) for n, scores in self.others_settled.items()},
             "files": [
                 {
                     "name": each.name,
                     "group": each.group,
                     **asdict(each.scores),
+                    "settled": asdict(each.settled),
                     "out_of_range": each.out_of_range,
                     "others": {name: asdict(scores) for name, scores in each.others.items()},
+                    "others_settled": {n: asdict(s) for n, s in each.others_settled.items()},
                 }
                 for each in self.series
             ],
@@ -168,21 +184,27 @@ def score(
             name=each.name,
             group=each.group,
             scores=Scores.of(each.torque, predicted),
+            settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)]),
             others={name: Scores.of(each.torque, other) for name, other in beside.items()},
+            others_settled={
+                name: Scores.of(each.torque[_settled(each)], other[_settled(each)])
+                for name, other in beside.items()
+            },
             out_of_range=_share_out_of_range(network, each),
             predicted=predicted,
         )
         for each, predicted, beside in zip(series, predictions, estimates, strict=True)
     )
-    torque, predicted = (np.concatenate(part) for part in ([s.torque for s in series], predictions))
     everywhere = [n for n in estimates[0] if all(n in beside for beside in estimates)]
+    others_everywhere = {name: [beside[name] for beside in estimates] for name in everywhere}
     return NetworkScores(
         series=scored,
-        total=Scores.of(torque, predicted),
+        total=_over(series, predictions),
+        settled=_over(series, predictions, settled=True),
         groups=_by_group(series, predictions),
-        others={
-            name: Scores.of(torque, np.concatenate([beside[name] for beside in estimates]))
-            for name in everywhere
+        others={name: _over(series, other) for name, other in others_everywhere.items()},
+        others_settled={
+            name: _over(series, other, settled=True) for name, other in others_everywhere.items()
         },
         speed_bands=speed_bands(series, predictions),
         frequency_bands=frequency_bands(series, predictions),
@@ -265,6 +287,22 @@ def _share_out_of_range(network: Any, series: ActuatorSeries) -> float:
     return float(NetworkRuntime(network, 1).out_of_range(inputs).mean())
 
 
+def _over(
+    series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray], settled: bool = False
+) -> Scores:
+    """Scores over the samples of several recordings."""
+    parts = [_settled(each) if settled else slice(None) for each in series]
+    return Scores.of(
+        np.concatenate([each.torque[part] for each, part in zip(series, parts, strict=True)]),
+        np.concatenate([each[part] for each, part in zip(predictions, parts, strict=True)]),
+    )
+
+
+def _settled(series: ActuatorSeries) -> slice:
+    first = round(SETTLING * series.rate)
+    return slice(first if first < len(series) - 1 else 0, None)
+
+
 def _by_group(
     series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray]
 ) -> dict[str, Scores]:
@@ -272,8 +310,5 @@ def _by_group(
     found = {}
     for group in groups:
         rows = [i for i, each in enumerate(series) if each.group == group]
-        found[group] = Scores.of(
-            np.concatenate([series[i].torque for i in rows]),
-            np.concatenate([predictions[i] for i in rows]),
-        )
+        found[group] = _over([series[i] for i in rows], [predictions[i] for i in rows])
     return found

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from trueup.errors import ExperimentError, did_you_mean, listing
 
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
-"""Kinds of target angle."""
+"""Kinds of target angle; the edges of steps last 0.1 s."""
 
 
 @dataclass(frozen=True)
