@@ -42,6 +42,10 @@ class NetworkTraining(lightning.LightningModule):
         groups: group of each validation recording.
     """
 
+    data_inputs: Tensor
+    data_torque: Tensor
+    data_weight: Tensor
+
     def __init__(
         self,
         network: TorchNetwork,

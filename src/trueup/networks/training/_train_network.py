@@ -150,9 +150,7 @@ def train_network(
         try:
             trainer.fit(
                 module,
-                train_dataloaders=LaneBatches(
-                    lanes, lambda: trainer.fit_loop.epoch_progress.current.processed
-                ),
+                train_dataloaders=LaneBatches(lanes, lambda: _epochs_done(trainer)),
                 val_dataloaders=[0],
                 ckpt_path=checkpoint,
                 weights_only=True,
@@ -240,6 +238,11 @@ def sample_weights(
         weights[group] = max(power, 1e-4) ** -share
     stacked = np.concatenate([np.full(len(s), weights[s.group]) for s in training])
     return stacked / stacked.mean()
+
+
+def _epochs_done(trainer: Any) -> int:
+    """Epochs done, also while a resumed trainer still counts the last as current."""
+    return trainer.fit_loop.epoch_progress.current.processed
 
 
 def _one_rate(series: Sequence[ActuatorSeries]) -> float:
