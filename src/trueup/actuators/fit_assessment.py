@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators.experiment_advice import Advice, advise
 from trueup.actuators.problem import ServoProblem
@@ -15,8 +16,6 @@ from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
-
-_BEND = 0.3  # bend of the loss that stands for absolute errors, in parts of the mean error
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,9 @@ def assess(
 ) -> ServoAssessment:
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
-    Noise counts as autoregressive in each log, and each log alike, as in the objective. Absolute
-    errors stand as a loss that is smooth near zero: their own second derivative is the density of
-    the residuals there, which has to be smoothed to be seen. Standard errors are those around a
-    parameter that is on its bound; intervals also hold for its other values,
-    see :mod:`trueup.actuators._fit_intervals`.
+    Noise counts as autoregressive in each log, and each log alike, as in the objective.
+    Standard errors are those around a parameter that is on its bound; intervals also hold for its
+    other values.
 
     Args:
       problem: the problem of the training logs.
@@ -91,10 +88,8 @@ def assess(
     space = problem.space
     slope = space.slope(x)
     failures: Failures = {}
-    loss = _loss(problem, x)
-    fits, weights, curvatures = [], [], []
+    fits, shares = [], []
     information = np.zeros((space.size, space.size))
-    curvature, gradient = np.zeros_like(information), np.zeros(space.size)
     for number, (group, (_, values, derivatives)) in enumerate(
         zip(problem.groups, problem.jacobian_blocks(x, failures), strict=True)
     ):
@@ -104,13 +99,15 @@ def assess(
         information += derivatives @ derivatives.T
         jacobian = (derivatives * slope[:, None]).T.reshape(*shape, space.size)
         fits.append(SequenceFit(values.reshape(shape), jacobian, group.sequence, group.channels))
-        share = problem.shares(number)
-        first, second = (share * weight for weight in loss.weights(values))
-        weights.append(first.reshape(shape))
-        curvatures.append(second.reshape(shape))
-        searched = derivatives * slope[:, None]
-        gradient += searched @ (first * values)
-        curvature += (searched * second) @ searched.T
+        shares.append(problem.shares(number).reshape(shape))
+    first, second = _derivatives(problem, [np.asarray(fit.residuals) for fit in fits])
+    weights = [share * values for share, values in zip(shares, first, strict=True)]
+    curvatures = [share * values for share, values in zip(shares, second, strict=True)]
+    curvature, gradient = np.zeros_like(information), np.zeros(space.size)
+    for fit, weight, bend in zip(fits, weights, curvatures, strict=True):
+        jacobian = np.asarray(fit.jacobian)
+        gradient += np.einsum("tcp,tc->p", jacobian, weight * fit.residuals)
+        curvature += np.einsum("tcp,tcq->pq", jacobian * bend[..., None], jacobian, optimize=True)
     at_bound = space.at_bound(x, 1e-6)
     covariance = estimate_covariance(
         fits,
@@ -160,13 +157,16 @@ def _remarks(covariance: CovarianceEstimate, found: FitIntervals) -> Iterator[st
         )
 
 
-def _loss(problem: ServoProblem, x: np.ndarray) -> Loss:
-    """The loss of least squares that the objective stands for, near the optimum."""
+def _derivatives(
+    problem: ServoProblem, residuals: list[np.ndarray]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """First derivatives of the objective's loss over the residuals, and second derivatives."""
     objective = problem.objective
-    if objective.kind == "rmse":
-        return Loss()
+    if objective.kind == "mae":
+        return signs_and_densities(residuals)
+    loss = Loss()
     if objective.kind == "huber":
         width = max(w * s for w, s in zip(objective.weights, objective.widths, strict=True))
-        return Loss("huber", width)
-    residual = problem.residuals(x[None, :])[0]
-    return Loss("soft_l1", max(_BEND * float(np.abs(residual).mean()), 1e-12))
+        loss = Loss("huber", width)
+    pairs = [loss.weights(residual) for residual in residuals]
+    return [first for first, _ in pairs], [second for _, second in pairs]
