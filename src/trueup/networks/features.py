@@ -20,6 +20,8 @@ class Feature:
     label: str
     """Short name for a figure's axis."""
     description: str
+    signed: bool = True
+    """Whether it turns its sign where the motion is mirrored."""
 
 
 ANGLE = "current_angle_rad"
@@ -43,9 +45,9 @@ FEATURES = {
         Feature(TARGET_VELOCITY, "rad/s", "target velocity", "commanded joint velocity"),
         Feature(COMMANDED_TORQUE, "N m", "commanded torque", "torque asked of the motor"),
         Feature(CURRENT, "A", "current", "measured motor current"),
-        Feature(VOLTAGE, "V", "voltage", "measured supply voltage"),
-        Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature"),
-        Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording"),
+        Feature(VOLTAGE, "V", "voltage", "measured supply voltage", False),
+        Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False),
+        Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording", False),
     )
 }
 """Name -> feature."""

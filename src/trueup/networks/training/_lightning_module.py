@@ -1,6 +1,6 @@
 """The Lightning module: loss on chunks of lanes, state carried, score on whole recordings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import lightning.pytorch as lightning
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from trueup.errors import FitError
+from trueup.networks.features import FEATURES
 from trueup.networks.torch_network import State, TorchNetwork
 from trueup.networks.training._torch_rollouts import rollouts
 from trueup.networks.training.lanes import Chunk, Lanes
@@ -40,11 +41,15 @@ class NetworkTraining(lightning.LightningModule):
         weight: of each sample in the loss, shape (n,).
         validation: inputs and torque of whole recordings, for the score.
         groups: group of each validation recording.
+        scales: deviation of the torque of each group in the training part [N m].
+        input_noise: deviation of noise on the inputs, in deviations of each.
     """
 
     data_inputs: Tensor
     data_torque: Tensor
     data_weight: Tensor
+    signed: Tensor
+    noise_scale: Tensor
 
     def __init__(
         self,
@@ -57,6 +62,8 @@ class NetworkTraining(lightning.LightningModule):
         weight: np.ndarray,
         validation: Sequence[tuple[np.ndarray, np.ndarray]],
         groups: Sequence[str],
+        scales: Mapping[str, float],
+        input_noise: float = 0.0,
     ):
         super().__init__()
         self.network = network
@@ -68,6 +75,16 @@ class NetworkTraining(lightning.LightningModule):
             self.register_buffer(f"data_{name}", values, persistent=False)
         self.validation = list(validation)
         self.groups = list(groups)
+        self.scales = dict(scales)
+        self.input_noise = input_noise
+        template = network.template
+        signed = [FEATURES[name].signed for name in template.inputs]
+        deviation = dict(
+            zip(template.features, template.normalization.input_deviation, strict=True)
+        )
+        noise = [input_noise * float(deviation.get(name, 0.0)) for name in template.inputs]
+        self.register_buffer("signed", torch.tensor(signed), persistent=False)
+        self.register_buffer("noise_scale", torch.tensor(noise).float(), persistent=False)
         self.state: State | None = None
         self.losses = [0.0, 0.0]
         self.learning_rate = 0.0
@@ -102,11 +119,13 @@ class NetworkTraining(lightning.LightningModule):
         samples = self._indices(batch.samples)
         lanes = len(samples)
         before = self._start(batch) if batch.starts else self.network.first_of(self.state, lanes)
-        torque, after = self.network.unlimited(self.data_inputs[samples], before)
+        mirror = batch.mirrored[:lanes]
+        torque, after = self.network.unlimited(self._inputs(samples, mirror, True), before)
         self.state = _detached(after)
         supervised = torch.as_tensor(batch.supervised, device=self.device)
         weight = self.data_weight[samples] * supervised
-        error = (torque - self.data_torque[samples]).float() / self.network.output_deviation
+        wanted = self.data_torque[samples] * self._signs(mirror)
+        error = (torque - wanted).float() / self.network.output_deviation
         total = (weight * error.square()).sum()
         if self.settings.loss_diff_weight:
             # over time within the chunk, never over the lanes, which are not neighbours
@@ -125,7 +144,8 @@ class NetworkTraining(lightning.LightningModule):
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Run the network over each whole recording from a cold start, as it is deployed."""
         predicted = rollouts(self.network, [inputs for inputs, _ in self.validation])
-        self.scores = validation_scores(predicted, [t for _, t in self.validation], self.groups)
+        torque = [t for _, t in self.validation]
+        self.scores = validation_scores(predicted, torque, self.groups, self.scales)
 
     @property
     def training_loss(self) -> float:
@@ -139,7 +159,8 @@ class NetworkTraining(lightning.LightningModule):
         training = self.network.training
         self.network.eval()
         with torch.no_grad():
-            _, state = self.network.unlimited(self.data_inputs[self._indices(batch.burn_in)])
+            burn_in = self._indices(batch.burn_in)
+            _, state = self.network.unlimited(self._inputs(burn_in, batch.mirrored, False))
         self.network.train(training)
         return self.network.made_cold(state, torch.as_tensor(batch.cold))
 
@@ -153,17 +174,34 @@ class NetworkTraining(lightning.LightningModule):
             share = 0.5 * (1.0 + np.cos(np.pi * min(1.0, done)))
         return self.settings.learning_rate * float(share)
 
+    def _inputs(self, samples: Tensor, mirrored: np.ndarray, noisy: bool) -> Tensor:
+        """Inputs of samples (B, T), mirrored and with noise where asked for."""
+        inputs = self.data_inputs[samples]
+        if mirrored.any():
+            turned = self._signs(mirrored)[..., None]
+            inputs = inputs * torch.where(self.signed, turned, torch.ones_like(turned))
+        if noisy and self.input_noise:
+            inputs = inputs + self.noise_scale * torch.randn_like(inputs)
+        return inputs
+
+    def _signs(self, mirrored: np.ndarray) -> Tensor:
+        """-1 for lanes that are mirrored, 1 for the others, shape (B, 1)."""
+        return torch.as_tensor(1.0 - 2.0 * mirrored[:, None], device=self.device).float()
+
     def _indices(self, samples: np.ndarray) -> Tensor:
         return torch.as_tensor(samples, device=self.device)
 
 
 def validation_scores(
-    predicted: Sequence[np.ndarray], torque: Sequence[np.ndarray], groups: Sequence[str]
+    predicted: Sequence[np.ndarray],
+    torque: Sequence[np.ndarray],
+    groups: Sequence[str],
+    scales: Mapping[str, float],
 ) -> dict[str, float]:
     """Scores over all samples of recordings, by the names that training can be stopped by.
 
-    ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over the
-    deviation of its torque: 1 is no better than the mean, however large a group's torque is.
+    ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over its
+    scale, the deviation of its torque in training, so that a group of small torque counts alike.
     """
     errors = [p - t for p, t in zip(predicted, torque, strict=True)]
     error, target = np.concatenate(errors), np.concatenate(list(torque))
@@ -172,8 +210,8 @@ def validation_scores(
     for group in dict.fromkeys(groups):
         members = [i for i, name in enumerate(groups) if name == group]
         group_error = np.concatenate([errors[i] for i in members])
-        spread = float(np.concatenate([torque[i] for i in members]).var())
-        relative.append(float(np.mean(group_error**2)) / max(spread, 1e-12))
+        scale = scales.get(group, 0.0) or float(target.std()) or 1.0
+        relative.append(float(np.mean(group_error**2)) / scale**2)
     return {
         "val_mse_epoch": squared,
         "val_rmse_epoch": float(np.sqrt(squared)),

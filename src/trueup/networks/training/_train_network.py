@@ -106,6 +106,7 @@ def train_network(
         sequence_length,
         train.burn_in,
         train.cold_start_share,
+        train.mirror_share,
         seed,
     )
     module = NetworkTraining(
@@ -118,6 +119,8 @@ def train_network(
         sample_weights(training, network, train.group_weighting),
         [(series.features(network.inputs), series.torque) for series in validation],
         [series.group for series in validation],
+        {group: float(torque.std()) for group, torque in by_group(training).items()},
+        train.input_noise,
     )
     keeper = Keeper(train, directory, provenance or {}, progress, stop, log, tracker or Tracker())
     checkpoint = None
@@ -238,6 +241,15 @@ def sample_weights(
         weights[group] = max(power, 1e-4) ** -share
     stacked = np.concatenate([np.full(len(s), weights[s.group]) for s in training])
     return stacked / stacked.mean()
+
+
+def by_group(series: Sequence[ActuatorSeries]) -> dict[str, np.ndarray]:
+    """Torque of each group, its recordings one after the other."""
+    groups = dict.fromkeys(each.group for each in series)
+    return {
+        group: np.concatenate([each.torque for each in series if each.group == group])
+        for group in groups
+    }
 
 
 def _epochs_done(trainer: Any) -> int:

@@ -20,11 +20,13 @@ class Wave:
         lengths: samples of each lane, shape (lanes,).
         cold: which lanes start cold, shape (lanes,), bool: those at the start of a recording, and
             some within.
+        mirrored: which lanes run with all signs turned round, shape (lanes,), bool.
     """
 
     starts: np.ndarray
     lengths: np.ndarray
     cold: np.ndarray
+    mirrored: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,7 @@ class Chunk:
         starts: whether a wave starts here; otherwise the state is carried on.
         burn_in: index of the samples that are run before a wave starts, shape (lanes, burn-in).
         cold: which lanes start cold, shape (lanes,), bool.
+        mirrored: which lanes run with all signs turned round, shape (lanes,), bool.
         progress: part of the epoch done before this chunk, 0 to 1.
     """
 
@@ -48,6 +51,7 @@ class Chunk:
     starts: bool
     burn_in: np.ndarray
     cold: np.ndarray
+    mirrored: np.ndarray
     progress: float
 
 
@@ -60,6 +64,7 @@ class Lanes:
         chunk: steps that are unrolled at a time.
         burn_in: samples before a lane that are run first.
         cold_start_share: share of the lanes within a recording that start cold.
+        mirror_share: share of the lanes that are mirrored.
         seed: of the cuts.
     """
 
@@ -70,6 +75,7 @@ class Lanes:
         chunk: int,
         burn_in: int = 0,
         cold_start_share: float = 0.0,
+        mirror_share: float = 0.0,
         seed: int = 0,
     ):
         self.lengths = np.asarray(lengths, dtype=np.int64)
@@ -79,6 +85,7 @@ class Lanes:
         self.chunk = max(1, min(chunk, int(self.lengths.max())))
         self.burn_in = burn_in
         self.cold_start_share = cold_start_share
+        self.mirror_share = mirror_share
         self.seed = seed
         share = -(-self.total // batch)
         self.lane_length = -(-share // self.chunk) * self.chunk
@@ -98,10 +105,14 @@ class Lanes:
             cold.append(drawn)
         lane_starts, lane_lengths = np.concatenate(starts), np.concatenate(lengths)
         lane_cold = np.concatenate(cold)
+        mirrored = random.random(len(lane_starts)) < self.mirror_share
         order = random.permutation(len(lane_starts))
         parts = np.array_split(order, max(1, round(len(order) / self.batch)))
         parts = [part[np.argsort(-lane_lengths[part], kind="stable")] for part in parts]
-        return [Wave(lane_starts[part], lane_lengths[part], lane_cold[part]) for part in parts]
+        return [
+            Wave(lane_starts[part], lane_lengths[part], lane_cold[part], mirrored[part])
+            for part in parts
+        ]
 
     def chunks(self, epoch: int) -> Iterator[Chunk]:
         """Chunks of an epoch in the order in which they are trained on."""
@@ -114,12 +125,15 @@ class Lanes:
             burn_in = wave.starts[:, None] - before + np.arange(self.burn_in)
             burn_in = np.minimum(burn_in, self.total - 1)
             for index in range(count):
+                samples, supervised = self._samples(wave, index)
                 yield Chunk(
-                    *self._samples(wave, index),
+                    samples,
+                    supervised,
                     nominal=self.chunk * len(wave.starts),
                     starts=index == 0,
                     burn_in=burn_in,
                     cold=wave.cold,
+                    mirrored=wave.mirrored,
                     progress=done / sum(counts),
                 )
                 done += 1

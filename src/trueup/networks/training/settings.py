@@ -231,6 +231,11 @@ class TrainSettings:
     """Samples before a lane that are run first, without supervision, so that it starts warm."""
     cold_start_share: float = 0.2
     """Share of the lanes within a recording that start cold, as a network does after a reset."""
+    mirror_share: float = 0.0
+    """Share of the lanes that run with the signs of all motion, torque and current turned round;
+    0.5 for a joint that is alike in both directions, with no gravity and no spring off zero."""
+    input_noise: float = 0.0
+    """Noise added to the inputs in training, in deviations of each."""
     group_weighting: float = 0.0
     """0: every sample counts alike; 1: every group counts alike, however large its torque is."""
     check_val_every_n_epoch: int = 1
@@ -243,7 +248,8 @@ class TrainSettings:
     def __post_init__(self):
         for name in ("max_epochs", "check_val_every_n_epoch", "threads"):
             _check_at_least(f"train.{name}", getattr(self, name), 1)
-        _check_at_least("train.burn_in", self.burn_in, 0)
+        for name in ("burn_in", "input_noise"):
+            _check_at_least(f"train.{name}", getattr(self, name), 0)
         if self.devices != 1:
             raise ExperimentError(
                 f"train.devices is {self.devices}; a network is trained on one device, since the "
@@ -256,7 +262,7 @@ class TrainSettings:
         )
         _check_choice("train.precision", self.precision, ("32-true", "16-mixed", "bf16-mixed"))
         _check_choice("train.accelerator", self.accelerator, ("auto", "cpu", "gpu", "cuda", "mps"))
-        for name in ("cold_start_share", "group_weighting"):
+        for name in ("cold_start_share", "mirror_share", "group_weighting"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ExperimentError(f"train.{name} is {getattr(self, name)}; from 0 to 1")
 
