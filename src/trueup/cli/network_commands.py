@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 from trueup.networks.synthetic_settings import SyntheticSettings
@@ -147,12 +148,14 @@ class Network:
     Examples:
       trueup network synthesize data/synthetic
       trueup network check --data data/synthetic
+      trueup network train data.data_base_dir=data/synthetic --output outputs/arm
       trueup network evaluate outputs/arm --data data/real
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {
         "synthesize": SynthesizeRecordings,
         "check": CheckRecordings,
+        "train": TrainNetwork,
         "evaluate": EvaluateNetwork,
         "predict": PredictTorque,
     }

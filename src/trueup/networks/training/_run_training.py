@@ -165,7 +165,10 @@ def _run(
     verbose: bool,
 ) -> TrainingResult:
     kept = {key: origin[key] for key in ("started", "versions", "inputs")}
-    kept["configuration"] = atomic.to_plain(dict(configuration.values))
+    values = atomic.to_plain(dict(configuration.values))
+    # evaluation and prediction read other recordings as those of the training were read
+    kept["data"] = values.pop("data")
+    kept["configuration"] = values
     results: list[SplitResult] = []
     events, tracker = EventLog(directory.log), tracker_of(configuration.wandb)
     with Interrupts(verbose) as interrupts, Progress(verbose) as progress:

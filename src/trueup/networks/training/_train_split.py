@@ -63,7 +63,7 @@ def train_split(
     folder.mkdir(parents=True, exist_ok=True)
     count = configuration.model.ensemble_members
     networks, seconds = [], 0.0
-    tracker.start(split.name, folder, provenance["configuration"])
+    tracker.start(split.name, folder, {k: provenance[k] for k in ("configuration", "data")})
     for member in range(count):
         within = folder if count == 1 else folder / MEMBERS / f"{member + 1:02d}"
         within.mkdir(parents=True, exist_ok=True)
@@ -190,9 +190,9 @@ def _scored(
 
 
 def _export(network: Network, folder: Path) -> None:
-    from trueup.networks.export.torch_files import export_torchscript
+    from trueup.networks.export import export_network
 
-    export_torchscript(network, folder / "network_jit.pt")
+    export_network(network, "torchscript", folder / run_files.TORCHSCRIPT)
 
 
 def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:

@@ -17,6 +17,7 @@ KIND = "network"
 
 CONFIGURATION = "config.yaml"
 NETWORK = "network.safetensors"
+TORCHSCRIPT = "network_jit.pt"
 LINEAR = "linear.safetensors"
 NORMALIZATION = "normalization_stats.json"
 SUMMARY = "training_config_summary.json"
