@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         default_controller,
         load_controller,
     )
+    from trueup.gait.walk_records import WalkRecords
     from trueup.gait.walk_settings import WalkSettings
-    from trueup.gait.walk_simulation import WalkRecords, WalkSimulation
+    from trueup.gait.walk_simulation import WalkSimulation
     from trueup.gait.walker import Walker
 
 _EXPORTS = {
@@ -38,7 +39,7 @@ _EXPORTS = {
     "PointsProfile": "trueup.gait.exoskeleton",
     "Profile": "trueup.gait.exoskeleton",
     "ReflexController": "trueup.gait.reflex_controller",
-    "WalkRecords": "trueup.gait.walk_simulation",
+    "WalkRecords": "trueup.gait.walk_records",
     "WalkSettings": "trueup.gait.walk_settings",
     "WalkSimulation": "trueup.gait.walk_simulation",
     "Walker": "trueup.gait.walker",

@@ -1,6 +1,7 @@
 """Where a walk starts: the pose, speed and activations that a parameter vector asks for."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -104,7 +105,7 @@ def _impossible(batch: Batch, walker: Walker, body: BodyMap) -> dict[int, str]:
     part = body.parts[0]
     qpos = batch.bind("qpos")
 
-    def refuse(which: np.ndarray, words) -> None:
+    def refuse(which: Any, words: Callable[[int], str]) -> None:
         for i in np.flatnonzero(which):
             reasons.setdefault(int(i), words(int(i)))
 

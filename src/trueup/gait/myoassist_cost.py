@@ -8,16 +8,16 @@ of the ground reaction is the whole force.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait import _myoassist_kernel as k
 from trueup.gait._frames import F_ACTIVATION, F_ANGLES, F_TORSO
+from trueup.gait._muscle_columns import muscle_groups
 from trueup.gait.anatomy import Anatomy
+from trueup.gait.walk_records import WalkRecords
 from trueup.gait.walk_settings import WalkSettings
-from trueup.gait.walk_simulation import WalkRecords
 
 INVALID = 1_200_000.0
 """Scalar of a walk that cannot start."""
@@ -108,7 +108,7 @@ class MyoAssistCost:
     def terms(self, records: WalkRecords, anatomy: Anatomy) -> dict[str, np.ndarray]:
         """Terms of each walk ``(n,)`` by name; NaN where a walk was too short."""
         frames = records.frames
-        groups = _muscle_groups(records.muscles, anatomy)
+        groups = muscle_groups(records.muscles, anatomy)
         effort = [i for i, (group, _) in enumerate(groups) if group not in _EFFORT_LEAVES_OUT]
         setup = np.zeros(1, dtype=k.SETUP)
         setup["strides"], setup["gap"] = self.strides, int(_SAME_STEP / records.period + 1e-9)
@@ -213,14 +213,3 @@ def _table(path: str | Path, columns: int) -> np.ndarray:
             "numbers"
         )
     return table
-
-
-def _muscle_groups(muscles: tuple[str, ...], anatomy: Anatomy) -> list[tuple[str, str]]:
-    """Group and side of each muscle."""
-    known: dict[str, Any] = {
-        anatomy.named(pattern, side): (group, side)
-        for group, patterns in anatomy.muscles.items()
-        for pattern in patterns
-        for side in ("right", "left")
-    }
-    return [known[name] for name in muscles]

@@ -1,6 +1,7 @@
 """Walks of many candidates at once: one batch, one compiled call a run of the controllers."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -9,13 +10,14 @@ from mujoco.batch import Batch
 from trueup.errors import GaitError
 from trueup.gait import _walk_kernel as k
 from trueup.gait._exoskeleton_kernel import CLOCK
-from trueup.gait._frames import F_ACTIVATION, FRAME
+from trueup.gait._frames import F_ACTIVATION
 from trueup.gait._registers import LEGS
 from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
 from trueup.gait.initial_state import set_initial_state
 from trueup.gait.reflex_controller import ReflexController, default_controller
+from trueup.gait.walk_records import WalkRecords
 from trueup.gait.walk_settings import WalkSettings
 from trueup.gait.walker import Walker
 from trueup.simulation.warning_capture import captured_warnings
@@ -24,45 +26,6 @@ FRAME_PERIOD = 0.01
 """Time between frames, which the costs are computed from [s]."""
 
 FELL, DIVERGED = k.FELL, k.DIVERGED
-
-
-@dataclass(frozen=True)
-class WalkRecords:
-    """What is kept of some walks.
-
-    Attributes:
-      frames: ``(n, frames, columns)``; rows past the end of a walk are zero.
-      length: frames of each walk ``(n,)``; 0 for one that could not start.
-      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged.
-      invalid: candidate -> why it could not start.
-      period: time between frames [s].
-      muscles: names of the muscles whose activations end a frame.
-      mass: mass of the walker [kg].
-    """
-
-    frames: np.ndarray
-    length: np.ndarray
-    ended: np.ndarray
-    invalid: dict[int, str]
-    period: float
-    muscles: tuple[str, ...]
-    mass: float
-
-    def column(self, name: str) -> np.ndarray:
-        """A column of the frames ``(n, frames)``, by its name or that of a muscle.
-
-        Raises:
-          GaitError: there is no such column.
-        """
-        names = (*FRAME, *self.muscles)
-        if name not in names:
-            from trueup.errors import did_you_mean, listing
-
-            raise GaitError(
-                f"a walk has no column {name!r}; it has {listing(names, 80)}."
-                f"{did_you_mean(name, names)}"
-            )
-        return self.frames[:, :, names.index(name)]
 
 
 class WalkSimulation:
@@ -124,10 +87,17 @@ class WalkSimulation:
         """How often the controller runs in a whole walk."""
         return int(self.settings.duration / self.period + 1e-9)
 
-    def run(self, X: np.ndarray) -> WalkRecords:
+    def run(
+        self, X: np.ndarray, observe: Callable[[int, Batch], None] | None = None
+    ) -> WalkRecords:
         """Walks of parameter vectors ``X (n, size)``.
 
         The records are overwritten by the next call.
+
+        Args:
+          X: vectors.
+          observe: called with the number of the run and the batch each time the controllers have
+            run and the model is about to be stepped, for records of one's own.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
@@ -145,7 +115,7 @@ class WalkSimulation:
             if knots is not None:
                 walks.curve[:, 0], walks.curve[:, 1] = knots.percent, knots.torque
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
-            self._walk(batch, walks, state.activation, invalid)
+            self._walk(batch, walks, state.activation, invalid, observe)
         return WalkRecords(
             frames=walks.frames,
             length=walks.status[:, k.LENGTH],
@@ -162,7 +132,14 @@ class WalkSimulation:
             return 1
         return max(1, round(FRAME_PERIOD / self.period))
 
-    def _walk(self, batch: Batch, walks: k.Walks, activation: np.ndarray, invalid) -> None:
+    def _walk(
+        self,
+        batch: Batch,
+        walks: k.Walks,
+        activation: np.ndarray,
+        invalid: dict[int, str],
+        observe: Callable[[int, Batch], None] | None,
+    ) -> None:
         settings, body = self.settings, self.body
         rules = np.zeros(1, dtype=k.RULES)
         rules["threshold"] = self.controller.load_threshold
@@ -193,6 +170,8 @@ class WalkSimulation:
                 ids = ids[ended[ids] == k.RUNNING]
             if tick == last or not running:
                 break
+            if observe is not None:
+                observe(tick, batch)
             batch.step(ids, self.steps, stage_number)
 
     def _knots(self, X: np.ndarray) -> Knots | None:

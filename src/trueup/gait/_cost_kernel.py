@@ -1,0 +1,219 @@
+"""What is measured of walks for their costs, compiled: strides, and means over the last of them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trueup.gait import _frames
+from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._frames import (
+    F_ACTIVATION,
+    F_ANGLES,
+    F_JOINTS,
+    F_LIMITS,
+    F_LOAD,
+    F_PITCH,
+    F_SOLE,
+    F_TIME,
+    F_TORSO,
+    F_X,
+    F_Y,
+)
+
+MEASURES = (
+    "strides",
+    "distance",
+    "speed",
+    "effort",
+    "velocity",
+    "symmetry",
+    "grf",
+    "pain",
+    "scuff",
+    "trunk",
+    "kinematic",
+    "emg",
+)
+"""What :data:`measure_walks` gives for each walk; NaN where a walk was too short."""
+
+STRIDES, DISTANCE, SPEED, EFFORT, VELOCITY, SYMMETRY, GRF, PAIN, SCUFF, TRUNK, KINEMATIC, EMG = (
+    range(len(MEASURES))
+)
+
+SETUP = np.dtype(
+    [
+        ("strides", np.int64),
+        ("gap", np.int64),
+        ("period", np.float64),
+        ("speed", np.float64),
+        ("threshold", np.float64),
+        ("grf", np.float64),
+        ("clearance", np.float64),
+        ("mass", np.float64),
+        ("trunk", np.int64),
+    ]
+)
+"""What the measures depend on; an array of one."""
+
+TRUNK_REFERENCE, TRUNK_UPRIGHT, TRUNK_RATE = 0, 1, 2
+"""What the trunk is compared with: the reference, upright, or no rate of pitch."""
+
+
+@compiled
+def _touch_downs(frames, length, leg, setup, places):
+    """Frames at which a foot is loaded anew; those within the gap of the last one count as none."""
+    count, last = 0, -setup.gap
+    before = True
+    for i in range(length):
+        loaded = frames[i, F_LOAD + leg] > setup.threshold
+        if loaded and not before and i - last >= setup.gap:
+            places[count] = i
+            count += 1
+            last = i
+        before = loaded
+    return count
+
+
+@compiled
+def _sample(frames, start, end, column, part):
+    """A column at a part, 0 to 1, of the frames from start to end."""
+    at = start + part * (end - start)
+    i = min(int(at), end - 1)
+    low, high = frames[i, column], frames[i + 1, column]
+    return low + (high - low) * (at - i)
+
+
+@compiled
+def _tracked(frames, places, first, last, column, reference, squared):
+    """Mean distance of a column from a reference over strides; rows of it are parts of a stride."""
+    total, points = 0.0, len(reference)
+    for k in range(first, last):
+        for p in range(points):
+            part = p / points
+            value = _sample(frames, places[k], places[k + 1], column, part)
+            difference = value - reference[p]
+            total += difference * difference if squared else abs(difference)
+    return total / ((last - first) * points)
+
+
+@compiled
+def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
+    """Distance between the mean places of the legs' knees and ankles at their touch-downs [m]."""
+    total = 0.0
+    for joint in range(2):
+        square = 0.0
+        for axis in range(3):
+            column = F_JOINTS + 3 * joint + axis
+            mean_r, mean_l = 0.0, 0.0
+            for k in range(first_r, last_r + 1):
+                mean_r += frames[right[k], column]
+            for k in range(first_l, last_l + 1):
+                mean_l += frames[left[k], column + 6]
+            mean_r /= last_r - first_r + 1
+            mean_l /= last_l - first_l + 1
+            square += (mean_r + mean_l) ** 2 if axis == 1 else (mean_r - mean_l) ** 2
+        total += math.sqrt(square)
+    return total
+
+
+@compiled
+def _scuffing(frames, a, b, setup):
+    """Mean shortfall of the soles' height in the middle of swing [m]."""
+    total, count = 0.0, 0
+    for leg in range(2):
+        start = -1
+        for i in range(a, b + 1):
+            swings = frames[i, F_LOAD + leg] <= setup.threshold
+            if swings and start < 0:
+                start = i
+            if not swings and start >= 0:
+                margin = (i - start) // 5
+                for j in range(start + margin, i - margin):
+                    total += max(setup.clearance - frames[j, F_SOLE + leg], 0.0)
+                    count += 1
+                start = -1
+    return total / count if count else 0.0
+
+
+@compiled
+def _trunk(frames, a, b, places, first, last, reference, setup):
+    if setup.trunk == TRUNK_REFERENCE and len(reference):
+        return _tracked(frames, places, first, last, F_TORSO, reference, False)
+    total = 0.0
+    for i in range(a, b):
+        if setup.trunk == TRUNK_RATE:
+            total += ((frames[i + 1, F_PITCH] - frames[i, F_PITCH]) / setup.period) ** 2
+        else:
+            total += abs(frames[i, F_TORSO])
+    return total / (b - a)
+
+
+@compiled
+def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, left, measures):
+    measures[:] = math.nan
+    last = max(length - 1, 0)
+    measures[DISTANCE] = frames[last, F_X] - frames[0, F_X] if length else 0.0
+    rights = _touch_downs(frames, length, 0, setup, right)
+    lefts = _touch_downs(frames, length, 1, setup, left)
+    last_r, last_l = rights - 1, lefts - 1
+    measures[STRIDES] = max(min(last_r, last_l), 0)
+    if last_r < 1 or last_l < 1:
+        return
+    first_r, first_l = max(last_r - setup.strides, 0), max(last_l - setup.strides, 0)
+    a, b = left[first_l], left[last_l]
+    dx, dy = frames[b, F_X] - frames[a, F_X], frames[b, F_Y] - frames[a, F_Y]
+    measures[SPEED] = dx / (frames[b, F_TIME] - frames[a, F_TIME])
+    measures[VELOCITY] = abs(measures[SPEED] - setup.speed)
+    squares, excess, pain = 0.0, 0.0, 0.0
+    for i in range(a, b):
+        for column in range(F_ACTIVATION, frames.shape[1]):
+            squares += frames[i, column] ** 2
+        excess += max(frames[i, F_LOAD] + frames[i, F_LOAD + 1] - setup.grf, 0.0)
+        for k in range(6):
+            pain += abs(frames[i, F_LIMITS + k])
+    # no walk of nearly no distance is a cheap one
+    metres = max(math.hypot(dx, dy), 0.1)
+    measures[EFFORT] = squares * setup.period / (setup.mass * metres)
+    measures[GRF] = excess / (b - a)
+    measures[PAIN] = pain / ((b - a) * setup.mass)
+    measures[SYMMETRY] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
+    measures[SCUFF] = _scuffing(frames, a, b, setup)
+    measures[TRUNK] = _trunk(frames, a, b, left, first_l, last_l, trunk, setup)
+    if reference.shape[1]:
+        total = 0.0
+        for c in range(3):
+            column, curve = F_ANGLES + c, reference[c]
+            total += _tracked(frames, right, first_r, last_r, column, curve, False)
+            total += _tracked(frames, left, first_l, last_l, column + 3, curve, False)
+        measures[KINEMATIC] = total / 6.0
+    if emg.shape[1]:
+        total = 0.0
+        for c in range(len(emg)):
+            column = emg_columns[0, c]
+            total += _tracked(frames, right, first_r, last_r, column, emg[c], True)
+            column = emg_columns[1, c]
+            total += _tracked(frames, left, first_l, last_l, column, emg[c], True)
+        measures[EMG] = total / (2.0 * len(emg))
+
+
+def _entry(sources: str) -> Callable[..., Any]:
+    def measure(frames, lengths, setup, reference, trunk, emg, columns, right, left, measures):
+        if sources != "":
+            for i in range(len(lengths)):
+                _one_walk(
+                    frames[i], lengths[i], setup[0], reference, trunk, emg, columns, right, left,
+                    measures[i],
+                )  # fmt: skip
+
+    return compiled_once(measure)
+
+
+measure_walks = _entry(digest(__file__, _frames))
+"""Measures ``(n, measures)`` of frames ``(n, frames, columns)`` with ``lengths (n,)``.
+
+``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and ``emg
+(groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are those of the
+activations, ``right`` and ``left`` scratch ``(frames,)`` of whole numbers.
+"""

@@ -1,0 +1,249 @@
+"""What a walk costs: named terms with weights, and stages that fade into each other.
+
+``total = 1000 (1 - s q) + 20 (1 - s) + 50 m + sum of weight * term``
+
+where ``s`` is the part of the time that the walker stayed up, ``q`` the part of four fifths of the
+target distance of that time that it walked (at most 1), and ``m`` the part of the strides that are
+missing. A walk that lasts, keeps pace and has its strides costs the sum of its terms alone; one
+that falls is the better the longer and the further it walked, and close to the end of the time the
+cost of falling vanishes: there is no jump that hides progress. The terms of a walk that fell or
+lacks strides are bounded, ``worst * tanh(term / worst)``, and those that cannot be told are at
+their worst.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait import _cost_kernel as k
+from trueup.gait._frames import F_ACTIVATION
+from trueup.gait._muscle_columns import muscle_groups
+from trueup.gait.anatomy import Anatomy
+from trueup.gait.reference import GaitReference, resampled
+from trueup.gait.walk_records import WalkRecords
+
+WORST = {
+    "effort": 0.2,
+    "velocity": 1.0,
+    "symmetry": 0.5,
+    "grf": 2.0,
+    "pain": 2.0,
+    "scuff": 0.05,
+    "trunk": 0.5,
+    "kinematic": 1.0,
+    "emg": 0.5,
+}
+"""Terms, and what each is worth at most in a walk that did not last.
+
+=========  ========================================================================================
+effort     time integral of the squared activations of all muscles, over mass and distance
+           [s/(kg m)]; it does not depend on the time step
+velocity   distance of the mean speed over the judged strides from the target [m/s]
+symmetry   distance between the legs' knees and ankles at touch-down, above its threshold [m]
+grf        ground reaction above its threshold, mean over time [body weights]
+pain       torque at the joints' limits, mean over time [N m/kg]
+scuff      how far the soles come below their clearance in the middle of swing, mean [m]
+trunk      distance of the trunk from the reference's, or from upright [rad], or its squared rate
+kinematic  distance of hip, knee and ankle from the reference over the cycle, mean [rad]
+emg        squared distance of activations from the reference, mean
+=========  ========================================================================================
+"""
+
+TERMS = tuple(WORST)
+"""Names of the terms."""
+
+INVALID = 2000.0
+"""Cost of a walk that cannot start."""
+
+PRESETS: dict[str, dict[str, float]] = {
+    "-eff": {"effort": 100.0},
+    "-eff_knee": {"effort": 100.0, "pain": 10.0},
+    "-vel": {"velocity": 100.0, "symmetry": 100.0},
+    "-vel_grf": {"effort": 100.0, "velocity": 100.0, "grf": 10.0, "trunk": 10.0, "symmetry": 100.0},
+    "-class": {"effort": 100.0, "velocity": 100.0, "trunk": 10.0, "pain": 10.0},
+    "-kine": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+    },
+    "-kine_grf": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+        "grf": 10.0,
+    },
+    "-combined": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 50.0,
+        "trunk": 10.0,
+        "grf": 10.0,
+        "pain": 10.0,
+        "scuff": 100.0,
+    },
+    "-kine_grf_musc": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+        "grf": 10.0,
+        "emg": 20.0,
+    },
+    "-vel_musc": {"effort": 100.0, "velocity": 100.0, "symmetry": 100.0, "emg": 20.0},
+    "-vel_musc_grf": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "trunk": 10.0,
+        "grf": 10.0,
+        "emg": 20.0,
+    },
+}
+"""Flag of the command line -> weights of the terms."""
+
+TRUNK_KINDS = {
+    "ref_diff": k.TRUNK_REFERENCE,
+    "zero_diff": k.TRUNK_UPRIGHT,
+    "vel_square": k.TRUNK_RATE,
+}
+"""What the trunk is compared with: the reference, upright, or no rate of pitch."""
+
+
+@dataclass(frozen=True)
+class WalkCosts:
+    """Costs of some walks.
+
+    Attributes:
+      total: ``(n,)``.
+      terms: name -> ``(n,)``: every term, weighed or not, and the stages; NaN where a walk was too
+        short to tell.
+    """
+
+    total: np.ndarray
+    terms: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class WalkObjective:
+    """What walks are judged by.
+
+    Args:
+      weights: term -> weight, see :data:`PRESETS`.
+      speed: target speed [m/s].
+      strides: strides of each leg that are judged, the last of a walk.
+      symmetry_threshold: difference between the legs that costs nothing [m].
+      grf_threshold: ground reaction that costs nothing [body weights].
+      clearance: height of the soles in swing that costs nothing [m].
+      trunk: one of :data:`TRUNK_KINDS`.
+      reference: joint angles, and perhaps activations, to track.
+
+    Raises:
+      GaitError: a term does not exist, or needs a reference that is not given.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
+    speed: float = 1.25
+    strides: int = 5
+    symmetry_threshold: float = 0.1
+    grf_threshold: float = 1.5
+    clearance: float = 0.01
+    trunk: str = "ref_diff"
+    reference: GaitReference | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        for name, weight in self.weights.items():
+            if name not in TERMS:
+                raise GaitError(
+                    f"there is no cost term {name!r}; there are {listing(TERMS)}."
+                    f"{did_you_mean(name, TERMS)}"
+                )
+            if not (np.isfinite(weight) and weight >= 0.0):
+                raise GaitError(f"the weight of {name!r} is {weight}; it has to be 0 or more")
+        if self.trunk not in TRUNK_KINDS:
+            raise GaitError(
+                f"the trunk cannot be compared by {self.trunk!r}; there are {listing(TRUNK_KINDS)}."
+                f"{did_you_mean(self.trunk, TRUNK_KINDS)}"
+            )
+        if self.strides < 1:
+            raise GaitError(f"at least 1 stride has to be judged, not {self.strides}")
+        weighed = [name for name, weight in self.weights.items() if weight > 0.0]
+        has_angles = self.reference is not None
+        if "kinematic" in weighed and not has_angles:
+            raise GaitError("the term 'kinematic' needs a reference gait")
+        has_emg = self.reference is not None and bool(self.reference.emg)
+        if "emg" in weighed and not has_emg:
+            raise GaitError("the term 'emg' needs a reference gait with activations")
+
+    def costs(
+        self, records: WalkRecords, anatomy: Anatomy, duration: float, threshold: float = 0.1
+    ) -> WalkCosts:
+        """Costs of walks.
+
+        Args:
+          records: the walks.
+          anatomy: names of the muscles.
+          duration: how long they were to last [s].
+          threshold: load above which a foot is on the ground [body weights].
+        """
+        terms = self._measured(records, anatomy, threshold)
+        terms["symmetry"] = np.maximum(terms["symmetry"] - self.symmetry_threshold, 0.0)
+        lasted = records.length * records.period
+        survived = np.clip(lasted / duration, 0.0, 1.0)
+        target = 0.8 * abs(self.speed) * np.maximum(lasted, records.period)
+        # before the first steps nobody keeps pace; a target of no speed asks for no distance
+        pace = np.clip(np.sign(self.speed) * terms["distance"] / target, 0.0, 1.0)
+        pace = np.ones_like(pace) if self.speed == 0.0 else pace
+        missing = np.clip(1.0 - terms["strides"] / self.strides, 0.0, 1.0)
+        terms["survived"], terms["pace"], terms["missing"] = survived, pace, missing
+        total = 1000.0 * (1.0 - survived * pace) + 20.0 * (1.0 - survived) + 50.0 * missing
+        whole = (survived >= 1.0 - 1e-9) & (missing == 0.0)
+        for name, weight in self.weights.items():
+            value, worst = terms[name], WORST[name]
+            bounded = np.where(np.isnan(value), worst, worst * np.tanh(value / worst))
+            total = total + weight * np.where(whole & ~np.isnan(value), value, bounded)
+        invalid = list(records.invalid)
+        total[invalid] = INVALID
+        return WalkCosts(total, terms)
+
+    def _measured(
+        self, records: WalkRecords, anatomy: Anatomy, threshold: float
+    ) -> dict[str, np.ndarray]:
+        setup = np.zeros(1, dtype=k.SETUP)
+        setup["strides"], setup["period"] = self.strides, records.period
+        setup["gap"] = round(0.3 / records.period)
+        setup["speed"], setup["threshold"] = self.speed, threshold
+        setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
+        setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk]
+        angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
+        columns = np.zeros((2, 0), dtype=np.int64)
+        if self.reference is not None:
+            angles = self.reference.leg_angles()
+            if "trunk" in self.reference.angles:
+                trunk = resampled(self.reference.angles["trunk"].mean, 100)
+            places = muscle_groups(records.muscles, anatomy)
+            shared = [g for g in self.reference.emg if (g, "right") in places]
+            if shared:
+                emg = np.stack([resampled(self.reference.emg[g].mean, 100) for g in shared])
+                columns = np.array(
+                    [
+                        [F_ACTIVATION + places.index((g, side)) for g in shared]
+                        for side in ("right", "left")
+                    ]
+                )
+        n, size = records.frames.shape[:2]
+        measures = np.zeros((n, len(k.MEASURES)))
+        scratch = np.zeros((2, size), dtype=np.int64)
+        lengths = np.ascontiguousarray(records.length)
+        k.measure_walks(
+            records.frames, lengths, setup, np.ascontiguousarray(angles), trunk, emg, columns,
+            scratch[0], scratch[1], measures,
+        )  # fmt: skip
+        return dict(zip(k.MEASURES, measures.T.copy(), strict=True))

@@ -1,0 +1,45 @@
+"""What is kept of walks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait._frames import FRAME
+
+
+@dataclass(frozen=True)
+class WalkRecords:
+    """What is kept of some walks.
+
+    Attributes:
+      frames: ``(n, frames, columns)``; rows past the end of a walk are zero.
+      length: frames of each walk ``(n,)``; 0 for one that could not start.
+      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged.
+      invalid: candidate -> why it could not start.
+      period: time between frames [s].
+      muscles: names of the muscles whose activations end a frame.
+      mass: mass of the walker [kg].
+    """
+
+    frames: np.ndarray
+    length: np.ndarray
+    ended: np.ndarray
+    invalid: dict[int, str]
+    period: float
+    muscles: tuple[str, ...]
+    mass: float
+
+    def column(self, name: str) -> np.ndarray:
+        """A column of the frames ``(n, frames)``, by its name or that of a muscle.
+
+        Raises:
+          GaitError: there is no such column.
+        """
+        names = (*FRAME, *self.muscles)
+        if name not in names:
+            raise GaitError(
+                f"a walk has no column {name!r}; it has {listing(names, 80)}."
+                f"{did_you_mean(name, names)}"
+            )
+        return self.frames[:, :, names.index(name)]
