@@ -94,7 +94,7 @@ def roll_out(
         SignalError: the recording has another rate than the network, or the horizon is too short.
         ColumnError: the recording lacks a feature, or angle or velocity.
     """
-    from trueup.networks._joint_loop import drive
+    from trueup.networks._network_kernel import drive_joint
     from trueup.networks._network_record import WORK_SIZE, network_record, state_size
 
     if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
@@ -113,7 +113,7 @@ def roll_out(
         for name in (ANGLE, VELOCITY, ANGLE_ERROR)
     ]
     target = series.channels.get(TARGET_ANGLE, np.zeros(len(series)))
-    motion = drive(
+    motion = drive_joint(
         record,
         np.zeros((1, state_size(network))),
         np.zeros(int(record[WORK_SIZE])),

@@ -26,7 +26,7 @@ _ELU, _RELU, _SOFTSIGN = 0, 1, 2
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
 
 
-def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function, once for all processes where numba's cache can be written."""
 
     def compile_(function: Callable[..., Any]) -> Any:
@@ -60,7 +60,7 @@ def _float_of(typingctx, bits):
     return types.float64(types.int64), codegen
 
 
-@_compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _exp(value):
     """exp() to the last digit but one, without a branch or a call: loops over it are vectorised.
 
@@ -78,7 +78,7 @@ def _exp(value):
     return series * _float_of((_bits_of(shifted) + 1023) << 52)
 
 
-@_compiled(fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def _multiply(matrix, bias, vector, result):
     """``result = matrix @ vector + bias``, the matrix (rows, columns) one row after the other.
 
@@ -109,7 +109,7 @@ def _multiply(matrix, bias, vector, result):
         result[i] = total + bias[i]
 
 
-@_compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _gru_gates(from_input, from_state, state):
     """Next state of a GRU layer, in place; the reset gate multiplies after the bias."""
     hidden = len(state)
@@ -123,7 +123,7 @@ def _gru_gates(from_input, from_state, state):
         state[i] += (1.0 - update[i]) * (trial - state[i])
 
 
-@_compiled(fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _lstm_gates(from_input, from_state, state, cell):
     """Next state and cell of an LSTM layer, in place."""
     hidden = len(state)
@@ -138,7 +138,7 @@ def _lstm_gates(from_input, from_state, state, cell):
         state[i] = show[i] * (1.0 - 2.0 / (1.0 + _exp(2.0 * cell[i])))
 
 
-@_compiled()
+@compiled()
 def _activate(kind, values):
     for i in range(len(values)):
         value = values[i]
@@ -153,7 +153,7 @@ def _activate(kind, values):
             values[i] = math.tanh(value)
 
 
-@_compiled()
+@compiled()
 def _recurrent(record, inputs, state, work):
     """Output of a GRU or an LSTM, in normal units."""
     layers, hidden = int(record[_LAYERS]), int(record[_HIDDEN])
@@ -189,7 +189,7 @@ def _recurrent(record, inputs, state, work):
     return output[0]
 
 
-@_compiled()
+@compiled()
 def _feed_forward(record, inputs, state, work):
     """Output of a network with a history, in normal units; the state holds rows, newest first."""
     layers, features = int(record[_LAYERS]), int(record[_FEATURES])
@@ -218,7 +218,7 @@ def _feed_forward(record, inputs, state, work):
     return values[0]
 
 
-@_compiled()
+@compiled()
 def _base_torque(record, inputs):
     velocity = inputs[int(record[_VELOCITY])]
     wanted = 0.0
@@ -233,7 +233,7 @@ def _base_torque(record, inputs):
     return drive - record[_K_SPRING] * (inputs[int(record[_ANGLE])] - record[_THETA0])
 
 
-@_compiled()
+@compiled()
 def network_step(record, inputs, state, work):
     """Advance one joint by one time step.
 
@@ -258,14 +258,14 @@ def network_step(record, inputs, state, work):
     return torque
 
 
-@_compiled()
+@compiled()
 def step_joints(record, inputs, state, work, torque):
     """Advance joints side by side: inputs and state ``(joints, ...)``, torque ``(joints,)``."""
     for joint in range(len(torque)):
         torque[joint] = network_step(record, inputs[joint], state[joint], work)
 
 
-@_compiled()
+@compiled()
 def gru_sequence(from_input, weight_hh, bias_hh, state, result):
     """States of a GRU layer over time.
 
@@ -283,7 +283,7 @@ def gru_sequence(from_input, weight_hh, bias_hh, state, result):
         result[t] = state
 
 
-@_compiled()
+@compiled()
 def lstm_sequence(from_input, weight_hh, bias_hh, state, cell, result):
     """States of an LSTM layer over time; arguments as for `gru_sequence`, and the cell."""
     from_state = np.empty_like(bias_hh)
@@ -291,3 +291,69 @@ def lstm_sequence(from_input, weight_hh, bias_hh, state, cell, result):
         _multiply(weight_hh, bias_hh, state, from_state)
         _lstm_gates(from_input[t], from_state, state, cell)
         result[t] = state
+
+
+@compiled()
+def drive_joint(
+    record,
+    state,
+    work,
+    inputs,
+    places,
+    target,
+    angles,
+    velocities,
+    joint,
+    step,
+    substeps,
+    every,
+    largest,
+):
+    """Drive a joint with a network.
+
+    Args:
+        record, state, work: of the network, as `network_step` takes them.
+        inputs: recorded features, shape (n, inputs); those of the joint are replaced.
+        places: columns of angle, velocity and angle error, -1 where the network has none.
+        target: target angle, shape (n,) [rad].
+        angles, velocities: recorded state to start from, shape (n,).
+        joint: inertia, Coulomb, viscous, gravity, its angle, spring, its angle.
+        step: between samples [s].
+        substeps: steps of the joint for each sample.
+        every: samples from one start at the recorded state to the next.
+        largest: angle at which the joint has run away [rad].
+
+    Returns:
+        Angle, velocity, torque, shape (n,) each, and the number of samples reached.
+    """
+    count = len(angles)
+    angle_out, velocity_out, torque_out = np.empty(count), np.empty(count), np.empty(count)
+    small = step / substeps
+    angle, velocity = angles[0], velocities[0]
+    row = np.empty(inputs.shape[1])
+    for sample in range(count):
+        if sample % every == 0:
+            angle, velocity = angles[sample], velocities[sample]
+        row[:] = inputs[sample]
+        if places[0] >= 0:
+            row[places[0]] = angle
+        if places[1] >= 0:
+            row[places[1]] = velocity
+        if places[2] >= 0:
+            row[places[2]] = target[sample] - angle
+        torque = network_step(record, row, state[0], work)
+        angle_out[sample], velocity_out[sample], torque_out[sample] = angle, velocity, torque
+        for _ in range(substeps):
+            free = torque - joint[2] * velocity
+            free -= joint[3] * np.sin(angle - joint[4]) + joint[5] * (angle - joint[6])
+            # friction takes at most what stops the joint within the step
+            stopping = free + velocity * joint[0] / small
+            free -= min(max(stopping, -joint[1]), joint[1])
+            velocity += small * free / joint[0]
+            angle += small * velocity
+        if not abs(angle) < largest:
+            for rest in range(sample + 1, count):
+                angle_out[rest], velocity_out[rest] = angle_out[sample], velocity_out[sample]
+                torque_out[rest] = torque_out[sample]
+            return angle_out, velocity_out, torque_out, sample + 1
+    return angle_out, velocity_out, torque_out, count

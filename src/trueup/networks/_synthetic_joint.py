@@ -1,10 +1,11 @@
 """The simulated joint behind synthetic recordings, compiled."""
 
 import numpy as np
-from numba import njit
+
+from trueup.networks._network_kernel import compiled
 
 
-@njit(cache=True)
+@compiled()
 def simulate(
     target: np.ndarray,
     target_velocity: np.ndarray,
@@ -60,7 +61,7 @@ def simulate(
     return kept[0], kept[1], kept[2], kept[3], kept[4]
 
 
-@njit(cache=True)
+@compiled()
 def _acceleration(
     motor: float,
     angle: float,
@@ -77,7 +78,7 @@ def _acceleration(
     return (free - min(max(stopping, -bound), bound)) / inertia
 
 
-@njit(cache=True)
+@compiled()
 def _limited(torque: float, velocity: float, limits: np.ndarray) -> float:
     along = limits[0] * min(max(1.0 - abs(velocity) / limits[1], 0.0), 1.0)
     upper = along if velocity > 0 else limits[0]

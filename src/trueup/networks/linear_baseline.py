@@ -50,7 +50,8 @@ def fit_linear(
     outputs = [_residual(each, base) for each in training]
     stats = Normalization.of(features, inputs, outputs)
     columns = history * len(features)
-    gram, moment, count = np.zeros((columns, columns)), np.zeros(columns), 0
+    gram, moment, total, count = np.zeros((columns, columns)), np.zeros(columns), 0.0, 0
+    sums = np.zeros(columns)
     for values, output in zip(inputs, outputs, strict=True):
         if len(values) < history:
             continue
@@ -58,16 +59,21 @@ def fit_linear(
         wanted = (output[history - 1 :] - stats.output_mean) / stats.output_deviation
         gram += lags.T @ lags
         moment += lags.T @ wanted
+        sums += lags.sum(axis=0)
+        total += wanted.sum()
         count += len(wanted)
     if count == 0:
         raise FitError(f"no recording is longer than the history of {history} samples")
-    # inputs and output are centred on the training part, so the constant is their means
-    weights = np.linalg.solve(gram / count + max(ridge, 1e-12) * np.eye(columns), moment / count)
+    # the constant carries no ridge: solve about the means of the samples used
+    mean, mean_output = sums / count, total / count
+    gram = gram / count - np.outer(mean, mean) + max(ridge, 1e-12) * np.eye(columns)
+    weights = np.linalg.solve(gram, moment / count - mean_output * mean)
+    bias = np.array([mean_output - weights @ mean])
     stacked = np.concatenate(inputs)
     return Network(
         family="linear",
         normalization=stats,
-        weights={"layers.0.weight": weights[None], "layers.0.bias": np.zeros(1)},
+        weights={"layers.0.weight": weights[None], "layers.0.bias": bias},
         rate=rates.pop(),
         base=base,
         history=history,
