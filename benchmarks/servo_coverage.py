@@ -118,7 +118,8 @@ def run_repeats(case: Case, repeats: Iterable[int]) -> list[Repeat]:
     x = truth.vector()
     found = []
     for repeat in repeats:
-        rng = np.random.default_rng([case.seed, 1, repeat])
+        # noise of its own for each case, so that counts of several are independent
+        rng = np.random.default_rng([case.seed, 1, repeat, *map(ord, case.servo + case.model)])
         fit, starts, worse = fitted(case, truth, noisy_logs(clean, rng, case.rounded), rng)
         low, high = fit.assessment.intervals.T
         error = (fit.solution.x - x) / fit.assessment.standard_errors
