@@ -31,7 +31,7 @@ def save_network(network: Network, path: str | os.PathLike[str]) -> Path:
     """
     data = _library().save(
         {name: np.ascontiguousarray(value) for name, value in network.weights.items()},
-        metadata={_KEY: json.dumps(_description(network))},
+        metadata={_KEY: json.dumps(describe_network(network))},
     )
     atomic.write_bytes(Path(path), data)
     return Path(path)
@@ -58,22 +58,42 @@ def load_network(path: str | os.PathLike[str]) -> Network:
         ) from error
     try:
         content = json.loads(metadata[_KEY])
+    except (KeyError, ValueError) as error:
+        raise FitError(
+            f"{path} is a safetensors file without a description of a network; its header has "
+            f"{listing(metadata)}"
+        ) from error
+    return network_from_description(content, weights, os.fspath(path))
+
+
+def network_from_description(
+    content: dict[str, Any], weights: dict[str, np.ndarray], source: str
+) -> Network:
+    """The network that `describe_network` described.
+
+    Args:
+      content: the description.
+      weights: arrays by name.
+      source: file that it comes from, for messages.
+
+    Raises:
+      FitError: the description is not whole, of another format or of a newer version.
+    """
+    try:
         if content["format"] != FORMAT:
-            raise FitError(f"{path} holds {content['format']!r}, not a {FORMAT}")
+            raise FitError(f"{source} holds {content['format']!r}, not a {FORMAT}")
         if content["version"] > VERSION:
             raise FitError(
-                f"{path} has version {content['version']} of its format; this trueup reads up to "
+                f"{source} has version {content['version']} of its format; this trueup reads up to "
                 f"{VERSION}: update it"
             )
         return _network(content, weights)
     except (KeyError, TypeError, ValueError) as error:
-        raise FitError(
-            f"{path} is a safetensors file without a whole description of a network ({error!r}); "
-            f"its header has {listing(metadata)}"
-        ) from error
+        raise FitError(f"{source} has no whole description of a network: {error!r}") from error
 
 
-def _description(network: Network) -> dict[str, Any]:
+def describe_network(network: Network) -> dict[str, Any]:
+    """Everything about a network but its weights, as JSON values."""
     ranges = (network.feature_lowest, network.feature_highest)
     lowest, highest = (None if value is None else np.asarray(value).tolist() for value in ranges)
     return {

@@ -1,0 +1,243 @@
+"""Networks as torch modules that ``torch.jit.script`` and ``torch.export`` take, one step a call.
+
+The recurrent part is torch's own module, under the name that simulators look for: ``gru`` or
+``lstm``.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from trueup.networks.export.deployment import Deployment, base_matrix
+from trueup.networks.network import Network
+
+_ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
+
+
+class Normalizer(nn.Module):
+    """Raw features to normal ones, and the output back; nothing where it is left out."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, network: Network, inside: bool):
+        super().__init__()
+        stats = network.normalization
+        mean = stats.input_mean if inside else np.zeros_like(stats.input_mean)
+        deviation = stats.input_deviation if inside else np.ones_like(stats.input_deviation)
+        self.register_buffer("mean", _tensor(mean))
+        self.register_buffer("deviation", _tensor(deviation))
+        self.output_mean = stats.output_mean if inside else 0.0
+        self.output_deviation = stats.output_deviation if inside else 1.0
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Normal features, (..., features)."""
+        return (features - self.mean) / self.deviation
+
+    def torque(self, output: Tensor) -> Tensor:
+        """Torque of an output."""
+        return self.output_mean + self.output_deviation * output
+
+
+class BaseTorque(nn.Module):
+    """The analytic base.
+
+    Args:
+        network: the network with its base.
+        matrix: from the inputs to angle, error, velocity and target velocity (inputs, 4).
+    """
+
+    matrix: Tensor
+
+    def __init__(self, network: Network, matrix: np.ndarray):
+        super().__init__()
+        base = network.base
+        assert base is not None  # whoever has a matrix has a base
+        self.register_buffer("matrix", _tensor(matrix))
+        self.kp, self.kd = base.kp, base.kd
+        self.k_spring, self.theta0 = base.k_spring, base.theta0
+        self.has_curve = base.stall_torque is not None
+        self.stall_torque = base.stall_torque or 1.0
+        self.no_load_speed = base.no_load_speed or 1.0
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Torque of raw inputs (B, inputs), shape (B, 1)."""
+        values = inputs @ self.matrix
+        angle, error, velocity = values[:, 0:1], values[:, 1:2], values[:, 2:3]
+        drive = self.kp * error + self.kd * (values[:, 3:4] - velocity)
+        if self.has_curve:
+            stall = torch.full_like(drive, self.stall_torque)
+            share = 1.0 - velocity.abs() / self.no_load_speed
+            along = stall * share.clamp(min=0.0)
+            upper = torch.where(velocity > 0, along, stall)
+            lower = torch.where(velocity < 0, along, stall)
+            drive = torch.maximum(torch.minimum(drive, upper), -lower)
+        return drive - self.k_spring * (angle - self.theta0)
+
+
+class NoBase(nn.Module):
+    """Stands where there is no base."""
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Zero torque, shape (B, 1)."""
+        return torch.zeros_like(inputs[:, 0:1])
+
+
+class Limit(nn.Module):
+    """The torque limit."""
+
+    def __init__(self, torque_limit: float | None):
+        super().__init__()
+        self.torque_limit = float("inf") if torque_limit is None else torque_limit
+
+    def forward(self, torque: Tensor) -> Tensor:
+        """The torque within the limit."""
+        return torque.clamp(-self.torque_limit, self.torque_limit)
+
+
+class _Exported(nn.Module):
+    """What the modules below share: the parts around the network."""
+
+    def __init__(self, deployment: Deployment, matrix: np.ndarray | None):
+        super().__init__()
+        network = deployment.network
+        self.features = len(network.features)
+        self.normalizer = Normalizer(network, deployment.normalization)
+        self.base = NoBase() if matrix is None else BaseTorque(network, matrix)
+        self.limit = Limit(deployment.torque_limit)
+
+    def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
+        """Torque of the network's output (B, 1) and the raw inputs (B, inputs)."""
+        return self.limit(self.normalizer.torque(output) + self.base(inputs))
+
+
+class GruModule(_Exported):
+    """``(x (B, 1, inputs), h (layers, B, hidden)) -> (torque (B, 1), h)``."""
+
+    def __init__(self, deployment: Deployment):
+        super().__init__(deployment, deployment.base_matrix)
+        self.gru = _recurrent(deployment.network)
+        self.head = _head(deployment.network)
+
+    def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """One time step."""
+        hidden, h_next = self.gru(self.normalizer(x[:, :, : self.features]), h)
+        return self.torque(self.head(hidden[:, -1]), x[:, -1]), h_next
+
+
+class LstmModule(_Exported):
+    """As `GruModule`; ``h (2 layers, B, hidden)`` holds the hidden states, then the cells."""
+
+    def __init__(self, deployment: Deployment):
+        super().__init__(deployment, deployment.base_matrix)
+        self.lstm = _recurrent(deployment.network)
+        self.head = _head(deployment.network)
+        self.rows = deployment.network.layers
+
+    def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """One time step."""
+        state = (h[: self.rows].contiguous(), h[self.rows :].contiguous())
+        hidden, (state, cell) = self.lstm(self.normalizer(x[:, :, : self.features]), state)
+        return self.torque(self.head(hidden[:, -1]), x[:, -1]), torch.cat([state, cell])
+
+
+class HistoryModule(_Exported):
+    """As `GruModule`; ``h (history, B, features)`` holds raw features, newest first."""
+
+    def __init__(self, deployment: Deployment):
+        super().__init__(deployment, deployment.base_matrix)
+        self.layers = _layers(deployment.network)
+
+    def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        """One time step."""
+        newest = x[:, :, : self.features].transpose(0, 1)
+        h_next = torch.cat([newest, h[:-1]])
+        values = self.normalizer(h_next).permute(1, 2, 0).flatten(1)
+        return self.torque(self.layers(values), x[:, -1]), h_next
+
+
+class IsaacMlp(_Exported):
+    """``(B, 2 history) -> (B, 1)``: angle errors, then velocities, newest first, unscaled.
+
+    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab.
+    """
+
+    def __init__(self, deployment: Deployment):
+        network = deployment.network
+        matrix = None
+        if deployment.base_matrix is not None:
+            matrix = base_matrix(network, network.features)
+        super().__init__(deployment, matrix)
+        self.history = network.history
+        self.layers = _layers(network)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Torque of the history."""
+        rows = x.reshape(-1, self.features, self.history)
+        values = self.normalizer(rows.transpose(1, 2)).transpose(1, 2).flatten(1)
+        return self.torque(self.layers(values), rows[:, :, 0])
+
+
+class IsaacLstm(_Exported):
+    """``(x (B, 1, 2), (h, c)) -> (torque (B, 1), (h, c))``, each state (layers, B, hidden).
+
+    The module that ``ActuatorNetLSTM`` of Isaac Lab loads; x is angle error and velocity, unscaled.
+    """
+
+    def __init__(self, deployment: Deployment):
+        super().__init__(deployment, deployment.base_matrix)
+        self.lstm = _recurrent(deployment.network)
+        self.head = _head(deployment.network)
+
+    def forward(
+        self, x: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One time step."""
+        hidden, state_next = self.lstm(self.normalizer(x[:, :, : self.features]), state)
+        return self.torque(self.head(hidden[:, -1]), x[:, -1]), state_next
+
+
+def deployed_module(deployment: Deployment) -> nn.Module:
+    """The module with the signature ``(x, h) -> (torque, h)``."""
+    network = deployment.network
+    kinds = {"gru": GruModule, "lstm": LstmModule}
+    return kinds.get(network.family, HistoryModule)(deployment).eval()
+
+
+def _recurrent(network: Network) -> nn.GRU | nn.LSTM:
+    kind = nn.GRU if network.family == "gru" else nn.LSTM
+    module = kind(
+        len(network.features), network.hidden, num_layers=network.layers, batch_first=True
+    )
+    module.load_state_dict(
+        {
+            name.removeprefix("rnn."): _tensor(weight)
+            for name, weight in network.weights.items()
+            if name.startswith("rnn.")
+        }
+    )
+    return module
+
+
+def _head(network: Network) -> nn.Linear:
+    return _linear(network.weights["head.weight"], network.weights["head.bias"])
+
+
+def _layers(network: Network) -> nn.Sequential:
+    modules: list[nn.Module] = []
+    for layer in range(network.layers):
+        if layer:
+            modules.append(_ACTIVATIONS[network.activation]())
+        names = (f"layers.{layer}.weight", f"layers.{layer}.bias")
+        modules.append(_linear(*(network.weights[name] for name in names)))
+    return nn.Sequential(*modules)
+
+
+def _linear(weight: np.ndarray, bias: np.ndarray) -> nn.Linear:
+    module = nn.Linear(weight.shape[1], weight.shape[0])
+    module.load_state_dict({"weight": _tensor(weight), "bias": _tensor(bias)})
+    return module
+
+
+def _tensor(values: np.ndarray) -> Tensor:
+    return torch.tensor(np.asarray(values), dtype=torch.float32)
