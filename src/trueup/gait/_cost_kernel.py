@@ -20,6 +20,7 @@ from trueup.gait._frames import (
     F_TORSO,
     F_X,
     F_Y,
+    F_Z,
 )
 
 MEASURES = (
@@ -164,7 +165,11 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     first_r, first_l = max(last_r - setup.strides, 0), max(last_l - setup.strides, 0)
     a, b = left[first_l], left[last_l]
     dx, dy = frames[b, F_X] - frames[a, F_X], frames[b, F_Y] - frames[a, F_Y]
-    measures[SPEED] = dx / (frames[b, F_TIME] - frames[a, F_TIME])
+    dz = frames[b, F_Z] - frames[a, F_Z]
+    # along the ground, which may rise
+    measures[SPEED] = math.copysign(math.hypot(dx, dz), dx) / (
+        frames[b, F_TIME] - frames[a, F_TIME]
+    )
     measures[VELOCITY] = abs(measures[SPEED] - setup.speed)
     squares, excess, pain = 0.0, 0.0, 0.0
     for i in range(a, b):

@@ -126,7 +126,9 @@ def record_frame(fields, body, measured, i, time, exo, frame):
         frame[f.F_EXO + leg] = exo[leg]
         lowest = math.inf
         for k in range(body.soles.shape[1]):
-            lowest = min(lowest, fields.site_xpos[i, body.soles[leg, k], 2])
+            site = body.soles[leg, k]
+            ground = part.grade * fields.site_xpos[i, site, 0]
+            lowest = min(lowest, fields.site_xpos[i, site, 2] - ground)
         frame[f.F_SOLE + leg] = lowest
         for k in range(3):
             sensor = part.limits[leg, k]

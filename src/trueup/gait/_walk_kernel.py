@@ -152,7 +152,8 @@ def _control(program, body, rules, fields, walks, ids, tick, acts):
         measured, status = walks.measured[i], walks.status[i]
         sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
         if tick > 0:
-            height = fields.xpos[i, part.pelvis, 2]
+            ground = part.grade * fields.xpos[i, part.pelvis, 0]
+            height = fields.xpos[i, part.pelvis, 2] - ground
             status[ENDED] = _state_of(part, rule, fields.warning[i], height, measured[0, M_PITCH])
             due = tick % rule.frame_every == 0
             if (due or status[ENDED] == FELL) and status[LENGTH] < walks.frames.shape[1]:

@@ -22,6 +22,7 @@ def walk_parameters(
     *,
     frontal: bool = False,
     profile: Profile | None = None,
+    per_leg: bool = False,
     compat: bool = False,
 ) -> ParameterVector:
     """The entries of a parameter vector, in order.
@@ -32,14 +33,16 @@ def walk_parameters(
       pose: key of a pose, such as "walk_left".
       frontal: the walker can fall sideways.
       profile: torque profile of the exoskeleton, None for a walk without one.
+      per_leg: gains of each leg's own, those of the right leg first; their names end in _r and _l.
       compat: bounds as MyoAssist has them, where two position gains may be negative.
 
     Raises:
       GaitError: there is no such pose.
     """
+    sides = ("_r", "_l") if per_leg else ("",)
     entries = [
         Entry(
-            gain.name,
+            f"{gain.name}{side}",
             "gain",
             gain.scale,
             gain.offset,
@@ -47,6 +50,7 @@ def walk_parameters(
             lower=_lower(gain.name, gain.lower, compat),
             free=not gain.unused or compat,
         )
+        for side in sides
         for gain in controller.in_plane(frontal).gains
     ]
     entries += _pose_entries(anatomy, find_pose(anatomy, pose), frontal)

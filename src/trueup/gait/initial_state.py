@@ -78,7 +78,8 @@ def set_initial_state(
     batch.bind("ctrl")[:] = 0.0
     sites, upward = batch.bind("site_xpos"), model.joint(walker.anatomy.root.upward).qposadr[0]
     batch.forward()
-    qpos[:, upward] -= np.asarray(sites)[:, body.soles.ravel(), 2].min(axis=1)
+    soles = np.asarray(sites)[:, body.soles.ravel()]
+    qpos[:, upward] -= (soles[:, :, 2] - walker.grade * soles[:, :, 0]).min(axis=1)
     batch.forward()
     return InitialState(activation, _impossible(batch, walker, body))
 
@@ -127,7 +128,8 @@ def _impossible(batch: Batch, walker: Walker, body: BodyMap) -> dict[int, str]:
         lambda i: f"the pose leans by {np.rad2deg(pitch[i]):.4g} degrees, at most 45 are possible",
     )
     bodies = [i for i in range(1, model.nbody) if model.body_weldid[i] != 0]
-    heights = np.asarray(batch.bind("xpos"))[:, bodies, 2]
+    places = np.asarray(batch.bind("xpos"))[:, bodies]
+    heights = places[:, :, 2] - walker.grade * places[:, :, 0]
     refuse(
         (heights < LOWEST_BODY).any(axis=1),
         lambda i: (

@@ -22,6 +22,8 @@ class WalkSettings:
     compat: bool = False
     """Order and lags of MyoAssist: it senses after a forward pass of its own, an exoskeleton holds
     its torque when a stance ends early, and delays are one step shorter."""
+    per_leg: bool = False
+    """Gains of each leg's own, rather than the same for both."""
     lowest: float = 0.65
     """Height of the pelvis below which a walker has fallen [m]."""
     steepest: float = 60.0

@@ -75,6 +75,7 @@ class WalkSimulation:
             settings.pose,
             frontal=walker.frontal,
             profile=profile,
+            per_leg=settings.per_leg,
             compat=settings.compat,
         )
         self.swing_leg = LEGS.index(find_pose(walker.anatomy, settings.pose).swing)
@@ -110,7 +111,8 @@ class WalkSimulation:
                 self.settings.pose,
             )  # fmt: skip
             gains = self.parameters.values(X, "gain")
-            walks.registers[:, :, self.layout.gain_registers] = gains[:, None, :]
+            legs = gains.reshape(len(X), -1, len(self.layout.gains))
+            walks.registers[:, :, self.layout.gain_registers] = legs
             knots = self._knots(X)
             if knots is not None:
                 walks.curve[:, 0], walks.curve[:, 1] = knots.percent, knots.torque

@@ -36,6 +36,7 @@ PARTS = np.dtype(
         ("exo_gain", np.float64, (2,)),
         ("upright_roll", np.float64),
         ("weight", np.float64),
+        ("grade", np.float64),
     ]
 )
 """Ids of bodies and joints, and addresses of what is sensed, a leg each where doubled; hip, knee,
@@ -55,6 +56,10 @@ MUSCLE = np.dtype(
 """A muscle of the model: ids, its group and leg, its strength [N], its share of the group."""
 
 
+STEEPEST_SLOPE = 30.0
+"""Largest slope of the ground [deg]."""
+
+
 class BodyMap(NamedTuple):
     """Ids and addresses that the compiled code senses and acts with."""
 
@@ -70,13 +75,18 @@ class Walker:
       model: the model; it is changed where level ground needs the terrain out of the way.
       anatomy: names of the parts.
       source: where the model comes from, for messages.
+      slope: rise of the ground in the direction of walking [deg].
 
     Raises:
       GaitError: the model lacks a part that a walker needs.
     """
 
     def __init__(
-        self, model: mujoco.MjModel, anatomy: Anatomy | None = None, source: str = "the model"
+        self,
+        model: mujoco.MjModel,
+        anatomy: Anatomy | None = None,
+        source: str = "the model",
+        slope: float = 0.0,
     ):
         self.model = model
         self.anatomy = myoassist_anatomy() if anatomy is None else anatomy
@@ -88,9 +98,17 @@ class Walker:
             for name in self.anatomy.both(pattern)
         )
         self._lower_terrain()
+        self.slope = float(slope)
+        if slope:
+            self._tilt_ground()
+
+    @property
+    def grade(self) -> float:
+        """Rise of the ground over its run."""
+        return float(np.tan(np.deg2rad(self.slope)))
 
     @classmethod
-    def load(cls, path: str | Path, anatomy: Anatomy | None = None) -> "Walker":
+    def load(cls, path: str | Path, anatomy: Anatomy | None = None, slope: float = 0.0) -> "Walker":
         """A walker of an MJCF file, which is read as it is.
 
         Raises:
@@ -104,7 +122,7 @@ class Walker:
             model = mujoco.MjModel.from_xml_path(str(path))
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
-        return cls(model, anatomy, str(path))
+        return cls(model, anatomy, str(path), slope)
 
     @functools.cached_property
     def muscle_groups(self) -> tuple[str, ...]:
@@ -170,6 +188,7 @@ class Walker:
             part["exo_ctrl"] = model.actuator_ctrladr[ids]
             part["exo_gain"] = np.where(backwards, -1.0, 1.0) * model.actuator_gainprm[ids, 0]
         part["upright_roll"] = self._upright_roll(int(part["pelvis"]))
+        part["grade"] = self.grade
         part["weight"] = STANDARD_GRAVITY * self.mass
         soles = [
             [
@@ -239,6 +258,29 @@ class Walker:
         quarter = 0.5 * np.pi
         roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
         return float(np.round(roll / quarter) * quarter)
+
+    def _tilt_ground(self) -> None:
+        """Tilt the ground plane about the origin."""
+        if not abs(self.slope) <= STEEPEST_SLOPE:
+            raise GaitError(
+                f"a slope of {self.slope:g} degrees cannot be walked on: give one from "
+                f"{-STEEPEST_SLOPE:g} to {STEEPEST_SLOPE:g}"
+            )
+        model = self.model
+        planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
+        if not len(planes):
+            raise GaitError(f"{self.source} has no ground plane that could be tilted")
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
+        half = -0.5 * np.deg2rad(self.slope)
+        tilt = np.array([np.cos(half), 0.0, np.sin(half), 0.0])
+        for geom in planes:
+            present, tilted, back = np.zeros(4), np.zeros(4), np.zeros(4)
+            mujoco.mju_mat2Quat(present, data.geom_xmat[geom])
+            mujoco.mju_mulQuat(tilted, tilt, present)
+            mujoco.mju_negQuat(back, data.xquat[model.geom_bodyid[geom]])
+            mujoco.mju_mulQuat(model.geom_quat[geom], back, tilted)
+            model.geom_sameframe[geom] = 0
 
     def _names(self, kind: Any, count: int) -> list[str]:
         return [mujoco.mj_id2name(self.model, kind, i) or "" for i in range(count)]

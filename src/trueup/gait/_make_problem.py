@@ -1,0 +1,102 @@
+"""The problem that a configuration describes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.configuration import GaitConfiguration
+from trueup.gait.costs import PRESETS, WalkObjective
+from trueup.gait.exoskeleton import FourParameterProfile, PointsProfile, Profile
+from trueup.gait.myoassist_cost import (
+    FLAGS,
+    MyoAssistCost,
+    read_myoassist_kinematics,
+)
+from trueup.gait.problem import GaitProblem, Scenario
+from trueup.gait.reference import GaitReference, read_reference
+from trueup.gait.walk_settings import WalkSettings
+from trueup.gait.walk_simulation import WalkSimulation
+from trueup.gait.walker import Walker
+
+
+def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
+    """The problem that a configuration describes.
+
+    Args:
+      configuration: the configuration; its paths count from the current folder.
+      threads: threads that simulate; 0 for all cores.
+
+    Raises:
+      GaitError: the model or the reference is missing or does not fit.
+      ModelError: the model does not compile.
+    """
+    if configuration.model_file is None:
+        raise GaitError(
+            f"the model {configuration.model!r} with {configuration.musc_model} muscles comes as a "
+            "file: name it with --model-file (model_file in a configuration)"
+        )
+    profile = _profile(configuration)
+    conditions = configuration.conditions
+    scenarios = []
+    for speed, slope in conditions:
+        walker = Walker.load(configuration.model_file, slope=slope)
+        settings = _settings(configuration, threads)
+        simulation = WalkSimulation(walker, settings, profile=profile)
+        name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
+        scenarios.append(Scenario(simulation, _objective(configuration, speed), name))
+    parameters = scenarios[0].simulation.parameters
+    deviation = np.full(parameters.space.size, 0.01 * configuration.sigma_gain)
+    return GaitProblem(scenarios, parameters, deviation=deviation)
+
+
+def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:
+    return WalkSettings(
+        duration=configuration.sim_time,
+        pose=configuration.pose_key,
+        delayed=configuration.delayed,
+        max_torque=configuration.max_torque,
+        compat=configuration.compat is not None,
+        per_leg=configuration.reflex_mode == "ind",
+        threads=threads,
+    )
+
+
+def _profile(configuration: GaitConfiguration) -> Profile | None:
+    if not configuration.exo:
+        return None
+    if configuration.use_4param_spline:
+        return FourParameterProfile(configuration.fixed_exo)
+    return PointsProfile(configuration.n_points, configuration.fixed_exo)
+
+
+def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective | MyoAssistCost:
+    flag = f"-{configuration.cost}"
+    if configuration.compat is not None:
+        if flag not in FLAGS:
+            raise GaitError(f"MyoAssist has no working cost {flag}; choose another or leave compat")
+        path = configuration.reference
+        return MyoAssistCost(
+            FLAGS[flag],
+            speed=speed,
+            strides=configuration.num_strides,
+            symmetry_threshold=configuration.tgt_sym_th,
+            grf_threshold=configuration.tgt_grf_th,
+            kinematics=None if path is None else read_myoassist_kinematics(path),
+        )
+    weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
+    return WalkObjective(
+        weights=weights,
+        speed=speed,
+        strides=configuration.num_strides,
+        symmetry_threshold=configuration.tgt_sym_th,
+        grf_threshold=configuration.tgt_grf_th,
+        trunk=configuration.trunk_err_type,
+        reference=_reference(configuration),
+    )
+
+
+def _reference(configuration: GaitConfiguration) -> GaitReference | None:
+    if configuration.reference is None:
+        return None
+    return read_reference(Path(configuration.reference))

@@ -1,0 +1,207 @@
+"""The configuration of a gait optimisation: everything that a run depends on, as plain data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from trueup.errors import GaitError, did_you_mean, listing
+
+CONFIGURATIONS = Path(__file__).with_name("configurations")
+
+COSTS = (
+    "eff",
+    "eff_knee",
+    "vel",
+    "vel_grf",
+    "class",
+    "kine",
+    "kine_grf",
+    "combined",
+    "kine_grf_musc",
+    "vel_musc",
+    "vel_musc_grf",
+)
+"""Kinds of costs, the flags of the command line without their dash."""
+
+
+class GaitConfiguration(BaseModel):
+    """What a gait optimisation depends on; the keys are those of the command line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    says: str = ""
+    """What it is for, in a sentence."""
+    musc_model: Literal[22, 26, 80] = 22
+    """Muscles: 22 in the plane, 26 or 80 in space."""
+    model: str = "baseline"
+    """Device that the model carries; baseline: none."""
+    model_file: str | None = None
+    """MJCF file of the walker."""
+    sim_time: float = Field(default=20.0, gt=0.0)
+    """Simulated time [s]."""
+    pose_key: str = "walk_left"
+    """Keyframe to start from."""
+    num_strides: int = Field(default=5, ge=1)
+    """Strides that are judged, the last of a walk."""
+    delayed: bool = True
+    """Neural delays."""
+    optim_mode: Literal["single", "multispeed", "multislope", "evaluate"] = "single"
+    """One condition, several speeds, or several slopes in one cost."""
+    reflex_mode: Literal["uni", "ind"] = "uni"
+    """The same gains for both legs, or gains of each leg's own."""
+    tgt_vel: tuple[float, ...] = (1.25,)
+    """Target speed, or several of them [m/s]."""
+    tgt_slope: tuple[float, ...] = (0.0,)
+    """Slope of the ground, or several of them [deg]."""
+    trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
+    """What the trunk is compared with."""
+    tgt_sym_th: float = Field(default=0.1, ge=0.0)
+    """Difference between the legs that costs nothing [m]."""
+    tgt_grf_th: float = Field(default=1.5, ge=0.0)
+    """Ground reaction that costs nothing [body weights]."""
+    cost: str = "kine"
+    """Kind of cost."""
+    weights: dict[str, float] | None = None
+    """Weights of the terms instead of those of the kind."""
+    reference: str | None = None
+    """File with a reference gait."""
+    exo: bool = Field(default=False, alias="ExoOn")
+    """Walk with the exoskeleton."""
+    use_4param_spline: bool = True
+    """Four parameters for its torque; else points."""
+    n_points: int = Field(default=4, ge=1)
+    """Points of its torque."""
+    max_torque: float = Field(default=10.0, ge=0.0)
+    """Its largest torque [N m]."""
+    fixed_exo: bool = False
+    """The search leaves it as it is."""
+    popsize: int | None = Field(default=None, ge=4)
+    """Candidates of a generation."""
+    maxiter: int | None = Field(default=None, ge=1)
+    """Generations at most."""
+    sigma_gain: float = Field(default=10.0, gt=0.0)
+    """First standard deviation of every entry, in hundredths."""
+    cma_options: str = ""
+    """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the search."""
+    param_path: str | None = None
+    """Earlier result to start from."""
+    compat: Literal["myoassist"] | None = None
+    """Controller order, bounds and cost of MyoAssist."""
+
+    @field_validator("tgt_vel", "tgt_slope", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, int | float) else value
+
+    @field_validator("cost")
+    @classmethod
+    def _known_cost(cls, value: str) -> str:
+        value = value.lstrip("-")
+        if value not in COSTS:
+            raise ValueError(f"there is no cost {value!r}; there are {listing(COSTS)}")
+        return value
+
+    def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
+        """The configuration with other values.
+
+        Raises:
+          GaitError: a value does not fit.
+        """
+        return make_configuration({**self.plain(), **changes}, "the configuration")
+
+    def plain(self) -> dict[str, Any]:
+        """The configuration as plain data, defaults included."""
+        content = self.model_dump(mode="json", by_alias=True)
+        for name in ("tgt_vel", "tgt_slope"):
+            if len(content[name]) == 1:
+                (content[name],) = content[name]
+        return content
+
+    @property
+    def conditions(self) -> list[tuple[float, float]]:
+        """Speed [m/s] and slope [deg] of each scenario.
+
+        Raises:
+          GaitError: several speeds or slopes without the mode for them.
+        """
+        for name, mode in (("tgt_vel", "multispeed"), ("tgt_slope", "multislope")):
+            if len(getattr(self, name)) > 1 and self.optim_mode != mode:
+                raise GaitError(f"several values of {name} need the mode {mode}")
+        return [(speed, slope) for speed in self.tgt_vel for slope in self.tgt_slope]
+
+
+def make_configuration(content: Any, source: str) -> GaitConfiguration:
+    """A configuration of plain data.
+
+    Raises:
+      GaitError: a key is unknown, or a value does not fit.
+    """
+    if not isinstance(content, dict):
+        raise GaitError(f"{source} holds no keys with values")
+    known = [field.alias or name for name, field in GaitConfiguration.model_fields.items()] + [
+        "exo"
+    ]
+    unknown = [str(key) for key in content if key not in known]
+    if unknown:
+        raise GaitError(
+            f"{source} has the unknown keys {listing(unknown)}; there are {listing(known, 60)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    try:
+        return GaitConfiguration.model_validate(content)
+    except ValidationError as error:
+        reasons = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise GaitError(f"{source}: {'; '.join(reasons)}") from error
+
+
+def configuration_names() -> list[str]:
+    """Names of the shipped configurations."""
+    return sorted(path.stem for path in CONFIGURATIONS.glob("*.yaml"))
+
+
+def load_configuration(name: str | Path) -> GaitConfiguration:
+    """A configuration by its name, or of a YAML file; paths in a file count from its folder.
+
+    Raises:
+      GaitError: there is no such configuration or file, or it does not fit.
+    """
+    path = Path(name)
+    if path.suffix in (".bat", ".sh"):
+        from trueup.gait.myoassist_import import import_configuration
+
+        return import_configuration(path)
+    if path.suffix not in (".yaml", ".yml"):
+        names = configuration_names()
+        if str(name) not in names:
+            raise GaitError(
+                f"there is no configuration {str(name)!r}; there are {listing(names)}, and YAML "
+                f"files by their path.{did_you_mean(str(name), names)}"
+            )
+        path = CONFIGURATIONS / f"{name}.yaml"
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no YAML file: {error}") from error
+    configuration = make_configuration(content, str(path))
+    return with_absolute_paths(configuration, path.parent)
+
+
+def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
+    """The configuration with its paths, which count from a folder, made absolute."""
+    changes = {
+        key: str((folder / value).resolve())
+        for key in PATHS
+        if (value := getattr(configuration, key)) is not None
+    }
+    return configuration.model_copy(update=changes) if changes else configuration
+
+
+PATHS: Sequence[str] = ("model_file", "reference", "param_path")
+"""Keys that hold paths."""
