@@ -66,8 +66,9 @@ def run_predict(command: "PredictTorque", output: Output) -> int:
 def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> DataSettings:
     start = settings_of_network(network)
     if command.data is not None:
-        # groups are folders of the training's recordings; others have their own
-        start.pop("inertia_groups", None)
+        # groups are folders of the training's recordings; others may have their own
+        groups = start.get("inertia_groups") or ()
+        start["inertia_groups"] = [g for g in groups if (command.data / g["folder"]).is_dir()]
     return data_settings(command.data, command.settings, command.overrides, start)
 
 
