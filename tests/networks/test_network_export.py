@@ -45,13 +45,13 @@ def rollout(form, path, network, inputs):
 @pytest.mark.parametrize(
     ("family", "form", "steps"),
     [
-        ("gru", "torchscript", 10_000),
-        ("lstm", "torchscript", 3000),
+        ("gru", "torchscript", 5000),
+        ("lstm", "torchscript", 500),
         ("mlp", "torchscript", 1000),
         ("gru", "onnx", 10_000),
-        ("lstm", "onnx", 10_000),
+        ("lstm", "onnx", 2000),
         ("mlp", "onnx", 3000),
-        ("gru", "torch-export", 2000),
+        ("gru", "torch-export", 1000),
     ],
 )
 def test_an_export_is_the_network_over_a_long_run(tmp_path, family, form, steps):

@@ -32,9 +32,11 @@ def load_numpy_network(path: str | os.PathLike[str]) -> Network:
         FitError: the file is missing, damaged, or of another format.
     """
     try:
-        with np.load(os.fspath(path), allow_pickle=False) as archive:
+        # from memory: numpy leaves a file that it refuses open
+        content = io.BytesIO(Path(path).read_bytes())
+        with np.load(content, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-        content = json.loads(arrays.pop(_DESCRIPTION).tobytes())
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise FitError(f"{path} cannot be read as a network for numpy: {error}") from error
-    return network_from_description(content, arrays, os.fspath(path))
+    return network_from_description(description, arrays, os.fspath(path))
