@@ -6,6 +6,7 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.actuators import record
+    from trueup.actuators._choose_model import ModelChoice, TriedModel, choose_model
     from trueup.actuators._compare import ComparedModel, ModelComparison, compare
     from trueup.actuators._compare_report import comparison_image, comparison_report
     from trueup.actuators._drive_backdrive import DriveBackdrive, drive_backdrive, stall_torque
@@ -91,6 +92,7 @@ _EXPORTS = {
     "IntervalStatistics": "trueup.actuators._jitter",
     "Jitter": "trueup.actuators._jitter",
     "MJCF_FORMS": "trueup.actuators._mjcf_export",
+    "ModelChoice": "trueup.actuators._choose_model",
     "ModelComparison": "trueup.actuators._compare",
     "ModelErrors": "trueup.actuators._model_errors",
     "ModelParameter": "trueup.actuators.model_parameter",
@@ -112,11 +114,13 @@ _EXPORTS = {
     "ServoProblem": "trueup.actuators.problem",
     "TabulatedBench": "trueup.actuators.bench",
     "Trajectory": "trueup.actuators.trajectories",
+    "TriedModel": "trueup.actuators._choose_model",
     "all_trajectories": "trueup.actuators.trajectories",
     "bench_from_mujoco": "trueup.actuators.joint_bench",
     "bench_of": "trueup.actuators.bench",
     "check_trajectory": "trueup.actuators.trajectories",
     "chirp": "trueup.actuators.designed_trajectories",
+    "choose_model": "trueup.actuators._choose_model",
     "compare": "trueup.actuators._compare",
     "comparison_image": "trueup.actuators._compare_report",
     "comparison_report": "trueup.actuators._compare_report",
@@ -183,6 +187,7 @@ __all__ = [
     "InformationCriteria",
     "IntervalStatistics",
     "Jitter",
+    "ModelChoice",
     "ModelComparison",
     "ModelErrors",
     "ModelParameter",
@@ -201,11 +206,13 @@ __all__ = [
     "ServoProblem",
     "TabulatedBench",
     "Trajectory",
+    "TriedModel",
     "all_trajectories",
     "bench_from_mujoco",
     "bench_of",
     "check_trajectory",
     "chirp",
+    "choose_model",
     "compare",
     "comparison_image",
     "comparison_report",

@@ -52,7 +52,7 @@ class ServoSearchSettings:
     """Whether CMA-ES takes the result of the descents further, on the objective itself."""
     rounds: int = 3
     """Rounds of CMA-ES and polish at most; another one follows where the last one paid."""
-    evaluations_per_element: int = 100
+    evaluations_per_element: int = 60
     """Evaluations of CMA-ES in a round, for each unknown."""
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ MAX_STEP = 1e-3
 """Greatest step of the semi-implicit scheme [s]."""
 
 _SERIAL_STEPS = 100_000  # below this, threads cost more than they save
+_SLOPES_COST = 5  # of a rollout with derivatives, in rollouts without
 QUANTITIES = 16  # whose derivatives rollouts side by side make
 _LANES = 4  # derivatives are padded to whole vector registers
 
@@ -317,10 +318,15 @@ class BenchSimulator:
                 )
 
         threads = self.threads or _usable_cores()
-        if threads == 1 or len(X) * data.steps < _SERIAL_STEPS:
+        work = len(X) * data.steps
+        work *= 1 if gradient is None and jacobian is None else _SLOPES_COST
+        if threads == 1 or work < _SERIAL_STEPS:
             run(0, pairs)
             return sums, failed
-        bounds = np.linspace(0, pairs, min(pairs, 4 * threads) + 1).astype(int).tolist()
+        # rollouts side by side are for nothing where a part has few of them
+        parts = pairs // LANES if self._in_lanes and columns is None else pairs
+        parts = min(pairs, max(threads, min(parts, 4 * threads)))
+        bounds = np.linspace(0, pairs, parts + 1).astype(int).tolist()
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(run, bounds[:-1], bounds[1:]):
                 pass  # raises what a thread raised
