@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.network_export import ExportNetwork
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -157,5 +158,6 @@ class Network:
         "check": CheckRecordings,
         "train": TrainNetwork,
         "evaluate": EvaluateNetwork,
+        "export": ExportNetwork,
         "predict": PredictTorque,
     }
