@@ -242,7 +242,9 @@ def score_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
         linear = others["linear"]["rmse"]
         ratio = settled / linear
         sentence = f"Settled, the error is {ratio:.2f} times that of a linear model."
-        if ratio > 0.95:
+        if ratio > 1.05:
+            sentence += " The linear model is better: train longer, or use it instead."
+        elif ratio > 0.95:
             sentence += " A linear model does as well here: nothing speaks for a network."
         found.append(("good" if ratio <= 0.95 else "warning", sentence))
     if "reference" in others:

@@ -174,12 +174,14 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
         reports.Column("settled RMSE", "N m", digits=4),
         reports.Column("linear RMSE", "N m", digits=4),
         reports.Column("linear R2", digits=4),
+        reports.Column("settled linear RMSE", "N m", digits=4),
     ]
     rows: list[list[Any]] = []
     for name, fold in metrics["folds"].items():
         linear = fold["others"]["linear"]
         scores = [fold["rmse"], fold["mae"], fold["r2"], fold["settled"]["rmse"]]
-        rows.append([name, *scores, linear["rmse"], linear["r2"]])
+        settled = fold["others_settled"]["linear"]["rmse"]
+        rows.append([name, *scores, linear["rmse"], linear["r2"], settled])
     values = np.array([[float(cell) for cell in row[1:]] for row in rows])
     rows.append(["mean", *values.mean(axis=0).tolist()])
     rows.append(["spread", *values.std(axis=0, ddof=1).tolist()])
