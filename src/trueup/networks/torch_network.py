@@ -49,6 +49,16 @@ class TorchNetwork(nn.Module):
         self.output_mean = stats.output_mean
         self.output_deviation = stats.output_deviation
         self.torque_limit = template.torque_limit
+        with torch.random.fork_rng(devices=[]):  # torch draws weights that are replaced below
+            self._make_layers(template, dropout)
+        self.base = None if template.base is None else TorchBase(template.base, stats)
+        columns = [] if template.base is None else list(template.base.features)
+        indices = [template.inputs.index(name) for name in columns]
+        self.register_buffer("base_columns", torch.tensor(indices).long(), persistent=False)
+        weights = {name: _float(value) for name, value in template.weights.items()}
+        self.load_state_dict(weights, strict=False)
+
+    def _make_layers(self, template: Network, dropout: float) -> None:
         if template.family in RECURRENT:
             kind = nn.GRU if template.family == "gru" else nn.LSTM
             self.rnn = kind(
@@ -59,18 +69,12 @@ class TorchNetwork(nn.Module):
                 dropout=dropout if template.layers > 1 else 0.0,
             )
             self.head = nn.Linear(template.hidden, 1)
-        else:
-            self.layers = nn.ModuleList(
-                nn.Linear(*reversed(template.weights[f"layers.{layer}.weight"].shape))
-                for layer in range(template.layers)
-            )
-            self.activation = _ACTIVATIONS[template.activation]()
-        self.base = None if template.base is None else TorchBase(template.base, stats)
-        columns = [] if template.base is None else list(template.base.features)
-        indices = [template.inputs.index(name) for name in columns]
-        self.register_buffer("base_columns", torch.tensor(indices).long(), persistent=False)
-        weights = {name: _float(value) for name, value in template.weights.items()}
-        self.load_state_dict(weights, strict=False)
+            return
+        self.layers = nn.ModuleList(
+            nn.Linear(*reversed(template.weights[f"layers.{layer}.weight"].shape))
+            for layer in range(template.layers)
+        )
+        self.activation = _ACTIVATIONS[template.activation]()
 
     @classmethod
     def from_network(cls, network: Network) -> "TorchNetwork":

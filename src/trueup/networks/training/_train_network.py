@@ -238,7 +238,7 @@ def sample_weights(
     for group in dict.fromkeys(series.group for series in training):
         members = [o for o, s in zip(outputs, training, strict=True) if s.group == group]
         power = float(np.mean((np.concatenate(members) - mean) ** 2)) / deviation**2
-        weights[group] = max(power, 1e-4) ** -share
+        weights[group] = max(power, 1e-6) ** -share
     stacked = np.concatenate([np.full(len(s), weights[s.group]) for s in training])
     return stacked / stacked.mean()
 
