@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.networks.metrics import SETTLING
 
 _SCATTER_POINTS = 1500
 
@@ -46,7 +47,10 @@ def time_series_section(recordings: Sequence[PredictedRecording]) -> reports.Sec
         residuals = [reports.Trace("error", each.times, network - each.torque, "residual")]
         if "linear" in each.estimates:
             error = each.estimates["linear"] - each.torque
-            residuals.append(reports.Trace("error of linear", each.times, error, "initial"))
+            # its first error in full motion would hide all others
+            error = np.where(each.times < each.times[0] + SETTLING, np.nan, error)
+            label = "error of linear, settled"
+            residuals.append(reports.Trace(label, each.times, error, "initial"))
         panels.append(
             reports.Panel(
                 f"{each.group}: {each.name}" if each.group != each.name else each.name,
@@ -110,11 +114,8 @@ def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
     """Error against speed and frequency; None where neither is known."""
     figures = []
     if metrics.get("speed_bands"):
-        names = [
-            f"{reports.format_number(band['lowest'], 3)} to "
-            f"{reports.format_number(band['highest'], 3)}"
-            for band in metrics["speed_bands"]
-        ]
+        bands = metrics["speed_bands"]
+        names = [f"{band['lowest']:.2g} to {band['highest']:.2g}" for band in bands]
         figures.append(_band_figure(names, metrics["speed_bands"], "speed", "rad/s"))
     if metrics.get("frequency_bands"):
         bands = [band for band in metrics["frequency_bands"] if band["samples"]]

@@ -109,8 +109,9 @@ def read_predictions(folder: Path) -> list[PredictedRecording]:
     found = []
     for path in sorted((folder / "predictions").glob("*/*.csv")):
         try:
-            names = path.open().readline().strip().split(",")
-            table = np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+            with path.open() as file:
+                names = file.readline().strip().split(",")
+                table = np.loadtxt(file, delimiter=",", ndmin=2)
             columns = dict(zip(names, table.T, strict=True))
             estimates = {
                 name.removesuffix(_SUFFIX): values
