@@ -8,7 +8,8 @@ import torch
 from isaaclab.actuators import IdealPDActuator
 
 from trueup.errors import FitError
-from trueup.networks.isaac_lab.run_files import read_run_files, steps_a_period
+from trueup.networks.isaac_lab.run_files import read_run_files
+from trueup.networks.step_rate import steps_a_period
 
 _FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")
 

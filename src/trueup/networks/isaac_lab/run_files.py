@@ -1,7 +1,6 @@
 """The three files of a run that ``CombinedGRUAndPDActuator`` reads, checked against each other."""
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,26 +82,6 @@ def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:
         torque_limit=content.get("torque_limit_nm"),
         sequence_length=content.get("gru_sequence_length_timesteps"),
     )
-
-
-def steps_a_period(rate: float | None, physics_dt: float) -> int:
-    """Physics steps from one step of the network to the next.
-
-    Raises:
-        FitError: the network's period is no whole number of physics steps.
-    """
-    if not (math.isfinite(physics_dt) and physics_dt > 0):
-        raise FitError(f"physics_dt is {physics_dt} s; it must be that of the simulation")
-    if rate is None:
-        return 1
-    steps = 1.0 / (rate * physics_dt)
-    if round(steps) < 1 or abs(steps - round(steps)) > 1e-3 * steps:
-        raise FitError(
-            f"the network was trained at {rate:g} Hz and steps every {1.0 / rate:g} s; a physics "
-            f"step of {physics_dt:g} s does not divide that: choose one that does, or train at "
-            f"{1.0 / physics_dt:g} Hz"
-        )
-    return round(steps)
 
 
 def _read(path: str | Path, needed: tuple[str, ...]) -> dict[str, Any]:
