@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trueup.networks.actuator_series import ActuatorSeries
     from trueup.networks.analytic_base import AnalyticBase
     from trueup.networks.compiled_runtime import CompiledRuntime, predict
+    from trueup.networks.control_law import NetworkLaw, network_law
     from trueup.networks.data_settings import DataSettings, InertiaGroup, TorqueTerms
     from trueup.networks.data_splits import (
         DataSplit,
@@ -57,6 +58,8 @@ _EXPORTS = {
     "InertiaGroup": "trueup.networks.data_settings",
     "JointModel": "trueup.networks._closed_loop",
     "Network": "trueup.networks.network",
+    "NetworkLaw": "trueup.networks.control_law",
+    "network_law": "trueup.networks.control_law",
     "NetworkRuntime": "trueup.networks.runtime",
     "NetworkScores": "trueup.networks.metrics",
     "Normalization": "trueup.networks.normalization",
@@ -100,6 +103,7 @@ __all__ = [
     "InertiaGroup",
     "JointModel",
     "Network",
+    "NetworkLaw",
     "NetworkRuntime",
     "NetworkScores",
     "Normalization",
@@ -114,6 +118,7 @@ __all__ = [
     "fit_linear",
     "fit_linear_chosen",
     "load_network",
+    "network_law",
     "predict",
     "predict_series",
     "read_series",
