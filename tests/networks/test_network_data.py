@@ -295,6 +295,25 @@ def test_a_turned_gyro_is_found(tmp_path):
         found.raise_if_unusable()
 
 
+def test_a_turned_gyro_is_found_behind_a_broken_clock(tmp_path):
+    columns = joint_columns()
+    columns["Gyro_Z"] = -columns["Gyro_Z"]
+    columns["Time_ms"][7] = columns["Time_ms"][6]
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    groups = (InertiaGroup("a", "low", 0.1),)
+    found = check_data(settings(tmp_path, inertia_groups=groups, repair=True))
+    severities = {f.check: f.severity for f in found.files[0].quality.findings}
+    assert severities["duplicate times"] == "warning"
+    assert severities["position-velocity"] == "refuse"
+
+
+def test_reading_writes_nothing_into_the_data_folder(folder):
+    before = sorted(folder.rglob("*"))
+    check_data(settings(folder))
+    read_series(settings(folder))
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_good_recordings_pass_and_their_state_is_told(folder):
     found = check_data(settings(folder))
     assert found.usable

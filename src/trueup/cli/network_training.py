@@ -1,6 +1,6 @@
 """Run ``trueup network train``."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -17,6 +17,9 @@ from trueup.networks.training.configuration import TrainingConfiguration, load_c
 from trueup.networks.training.plan import plan_training
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.progress import duration
+
+if TYPE_CHECKING:
+    from trueup.reports import Page
 
 
 def run_train(command: TrainNetwork, output: Output) -> int:
@@ -48,8 +51,17 @@ def resume_training(directory: RunDirectory, command: StudyResume, output: Outpu
     return report_training(result, output)
 
 
+def report_of_training(directory: RunDirectory) -> "Page":
+    """The report of a finished training, from its run directory."""
+    from trueup.networks.report import training_report
+
+    return training_report(directory.path)
+
+
 def report_training(result: TrainingResult, output: Output) -> int:
-    """Print the scores beside those of the linear model; returns the exit code."""
+    """Write the report, print the scores beside those of the linear model; returns the exit code."""
+    directory = RunDirectory.open(result.directory)
+    report = report_of_training(directory).save(directory.report)
     rows = []
     for split in result.splits:
         linear = split.scores.others["linear"]
@@ -79,8 +91,14 @@ def report_training(result: TrainingResult, output: Output) -> int:
             f"A linear model is as good on {listing(worse)}: train longer, give the network more "
             "features, or use the linear model (linear.safetensors)."
         )
-    output.text(f"Run directory: {result.directory}")
-    output.result({"directory": str(result.directory), **atomic.to_plain(result.metrics)})
+    output.text(f"Run directory: {result.directory}", f"Report: {report}")
+    output.result(
+        {
+            "directory": str(result.directory),
+            "report": str(report),
+            **atomic.to_plain(result.metrics),
+        }
+    )
     return 0
 
 

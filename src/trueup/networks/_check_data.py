@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
+from trueup.networks._clock_repair import usable
 from trueup.networks._raw_signals import COMMANDS, RawSignals, read_raw, recording_files
 from trueup.networks._read_series import RATE_TOLERANCE, read_series, recorded_rate
 from trueup.networks.data_settings import TORQUE, DataSettings
@@ -112,23 +113,9 @@ def check_data(settings: DataSettings) -> DataCheck:
 
 
 def _check_file(raw: RawSignals, settings: DataSettings) -> FileCheck:
-    channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
-    roles = dict.fromkeys(channels, "other")
-    roles |= {name: "control" for name in COMMANDS if name in channels}
-    roles |= {ANGLE: "position", VELOCITY: "velocity"}
-    pair = [(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else []
-    quality = check_quality(
-        raw.times,
-        channels,
-        roles={name: role for name, role in roles.items() if name in channels},
-        pairs=pair,
-        responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
-        accept=_ACCEPTED,
-    )
+    quality = _quality(raw)
     if settings.repair:
-        quality = QualityReport(
-            tuple(_repairable(f, raw) for f in quality.findings), trim=quality.trim
-        )
+        quality = _quality_with_repair(raw, quality)
     steps = np.diff(raw.times)
     moving = len(steps) > 0 and np.median(steps) > 0
     return FileCheck(
@@ -141,11 +128,35 @@ def _check_file(raw: RawSignals, settings: DataSettings) -> FileCheck:
     )
 
 
-def _repairable(finding: Finding, raw: RawSignals) -> Finding:
-    hopeless = finding.check == "finite" and not np.isfinite(raw.signals[finding.channel]).any()
-    if finding.check not in _REPAIRED or finding.severity != "refuse" or hopeless:
-        return finding
-    return replace(finding, severity="warning", sentence=f"{finding.sentence} It is repaired.")
+def _quality(raw: RawSignals) -> QualityReport:
+    channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
+    roles = dict.fromkeys(channels, "other")
+    roles |= {name: "control" for name in COMMANDS if name in channels}
+    roles |= {ANGLE: "position", VELOCITY: "velocity"}
+    return check_quality(
+        raw.times,
+        channels,
+        roles={name: role for name, role in roles.items() if name in channels},
+        pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
+        responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
+        accept=_ACCEPTED,
+    )
+
+
+def _quality_with_repair(raw: RawSignals, quality: QualityReport) -> QualityReport:
+    """Findings of the repaired signals, and as warnings what was repaired."""
+    try:
+        repaired = _quality(usable(raw, repair=True))
+    except RecordingError:
+        return quality
+    mended = [
+        replace(f, severity="warning", sentence=f"{f.sentence} It is repaired.")
+        for f in quality.findings
+        if f.check in _REPAIRED and f.severity == "refuse"
+    ]
+    refused = repaired.of_severity("refuse")
+    rest = [f for f in repaired.findings if f.severity != "refuse"]
+    return QualityReport((*refused, *mended, *rest), repaired.trim)
 
 
 def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[Finding]:
