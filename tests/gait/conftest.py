@@ -44,7 +44,7 @@ def compat_simulation(tutorial_walker):
         settings = {"delayed": False, "compat": True, "max_torque": 100.0, "threads": 1}
         settings |= {"duration": duration, **changes}
         return WalkSimulation(
-            tutorial_walker, WalkSettings(**settings), profile=FourParameterProfile()
+            tutorial_walker, WalkSettings(**settings), profile=FourParameterProfile(strict=True)
         )
 
     return make

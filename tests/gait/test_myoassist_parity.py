@@ -1,11 +1,15 @@
 """The controller, the walk and the costs are those of MyoAssist on its own model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from trueup.gait import (
     FourParameterProfile,
     MyoAssistCost,
+    WalkSettings,
+    myoassist_anatomy,
     read_myoassist_emg,
     read_myoassist_kinematics,
     walk_parameters,
@@ -14,6 +18,7 @@ from trueup.gait import _exoskeleton_kernel as exo
 from trueup.gait import _reflex_kernel as reflexes
 from trueup.gait._registers import M_LOAD
 from trueup.gait.controller_program import compile_controller
+from trueup.gait.initial_state import set_initial_state
 from trueup.gait.reflex_controller import default_controller
 
 OF_LEG = {
@@ -59,7 +64,7 @@ def test_commands_from_recorded_signals(version, steps, golden, tutorial_walker,
     program, layout = compile_controller(
         default_controller(), frontal=False, period=0.01, delayed=False, compat=True
     )
-    profile = FourParameterProfile()
+    profile = FourParameterProfile(strict=True)
     parameters = walk_parameters(
         default_controller(), tutorial_walker.anatomy, "walk_left", profile=profile, compat=True
     )
@@ -95,8 +100,6 @@ def test_initial_state_of_the_vector(compat_simulation, tutorial_vector, golden)
     simulation = compat_simulation(0.01)
     simulation.run(tutorial_vector)
     batch, _ = simulation._prepared(1)
-    from trueup.gait.initial_state import set_initial_state
-
     state = set_initial_state(
         batch,
         simulation.walker,
@@ -105,6 +108,7 @@ def test_initial_state_of_the_vector(compat_simulation, tutorial_vector, golden)
         simulation.layout.muscles,
         tutorial_vector[None],
         "walk_left",
+        compat=True,
     )
     assert state.invalid == {}
     for name in ("qpos", "qvel", "act"):
@@ -131,22 +135,43 @@ def references(recorded_data):
     }
 
 
-@pytest.mark.parametrize("duration", [5, 8, 10, 20])
-def test_costs_of_the_tutorial(duration, compat_simulation, tutorial_vector, golden, references):
-    _, expected = golden()
-    simulation = compat_simulation(float(duration))
+@pytest.fixture(scope="module")
+def whole_walk(compat_simulation, tutorial_vector):
+    """The walk of 20 s, which ends in a fall, with copies of its beginnings."""
+    simulation = compat_simulation(20.0)
     records = simulation.run(tutorial_vector)
+
+    def until(duration):
+        frames = min(int(records.length[0]), round(duration / records.period))
+        ended = records.ended if frames == records.length[0] else np.array([0])
+        changes = {"frames": records.frames[:, :frames], "length": np.array([frames])}
+        return replace(records, ended=ended, **changes)
+
+    return until
+
+
+@pytest.mark.parametrize("duration", [5, 8, 10, 20])
+def test_costs_of_the_tutorial(duration, whole_walk, tutorial_vector, golden, references):
+    _, expected = golden()
+    records = whole_walk(duration)
     cost = MyoAssistCost("Kine", **references)
-    terms = cost.terms(records, simulation.walker.anatomy)
-    scalar = cost.scalars(tutorial_vector[None], records, terms, simulation.settings)[0]
+    terms = cost.terms(records, myoassist_anatomy())
+    settings = WalkSettings(duration=duration, delayed=False, compat=True)
+    scalar = cost.scalars(tutorial_vector[None], records, terms, settings)[0]
     recorded = expected[str(duration)]
     assert scalar == pytest.approx(recorded["scalar"], rel=1e-6)
-    if duration in (8, 10):
+    assert records.ended[0] == (duration == 20)
+    if isinstance(recorded["terms"], dict):
         named = {"effort": "Effort_Cost", "symmetry": "Symmetry_Cost", "velocity": "Velocity_Cost"}
         named |= {"grf": "GRF_Cost", "time": "Actual_time"}
         for name, theirs in named.items():
             assert terms[name][0] == pytest.approx(recorded["terms"][theirs], rel=1e-6)
         kinematic = terms["kinematic"] + terms["trunk"]
         assert kinematic[0] == pytest.approx(recorded["terms"]["Kinematic_Cost"], rel=1e-6)
-    else:
-        assert records.ended[0] == (duration == 20)
+
+
+def test_the_walk_falls_when_the_recorded_one_does(whole_walk, golden):
+    recorded, _ = golden()
+    records = whole_walk(20)
+    assert records.length[0] == len(recorded["time"]) == 1353
+    assert np.abs(records.column("x")[0] - recorded["qpos"][:, 0]).max() < 1e-7

@@ -33,6 +33,7 @@ Examples:
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
   trueup network train                 learned actuators: train, score and export networks
+  trueup gait list                     walking: reflex controllers and exoskeletons
 
 Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
 """

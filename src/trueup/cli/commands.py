@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
+from trueup.cli.gait_commands import Gait
 from trueup.cli.network_commands import Network
 from trueup.cli.output import Output
 from trueup.cli.study_commands import Study
@@ -171,5 +172,5 @@ class Demo:
         return run_demo(self, output)
 
 
-COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Init, Demo)
+COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Gait, Init, Demo)
 """All commands, in the order of the help."""

@@ -38,6 +38,14 @@ KINDS = {
         "trueup.cli.actuator_fit:resume_servo_fit",
         "trueup.cli.actuator_report:report_of_servo_fit",
     ),
+    "network": RunKind(
+        "trueup.cli.network_training:resume_training",
+        "trueup.cli.network_training:report_of_training",
+    ),
+    "gait": RunKind(
+        "trueup.cli.gait_optimize:resume_gait",
+        "trueup.cli.gait_optimize:report_of_gait",
+    ),
     IDENTIFICATION: RunKind(
         "trueup.cli.run_kinds:resume_identification",
         "trueup.cli.run_kinds:report_of_identification",

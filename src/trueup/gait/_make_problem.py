@@ -65,9 +65,10 @@ def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:
 def _profile(configuration: GaitConfiguration) -> Profile | None:
     if not configuration.exo:
         return None
+    strict = configuration.compat is not None
     if configuration.use_4param_spline:
-        return FourParameterProfile(configuration.fixed_exo)
-    return PointsProfile(configuration.n_points, configuration.fixed_exo)
+        return FourParameterProfile(configuration.fixed_exo, strict)
+    return PointsProfile(configuration.n_points, configuration.fixed_exo, strict)
 
 
 def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective | MyoAssistCost:

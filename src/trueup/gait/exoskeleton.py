@@ -12,6 +12,9 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.gait.parameter_vector import Entry
 
+_APART = 1e-3
+"""Least distance of knots [% of stance]."""
+
 
 @dataclass(frozen=True)
 class Knots:
@@ -49,11 +52,15 @@ def _entry(name: str, start: float, free: bool = True) -> Entry:
 class FourParameterProfile:
     """One peak: its height, its time, and how long it takes to rise and to fall.
 
+    A peak before mid-stance is one at mid-stance, and sides that reach out of stance end with it.
+
     Args:
       fixed: a search does not move the parameters.
+      strict: refuse such parameters instead, as MyoAssist does.
     """
 
     fixed: bool = False
+    strict: bool = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -63,11 +70,15 @@ class FourParameterProfile:
         return tuple(_entry(f"exo_{name}", start, not self.fixed) for name, start in starts.items())
 
     def knots(self, values: np.ndarray, max_torque: float) -> Knots:
-        """Up to five knots; a peak before mid-stance, or sides outside of stance, are invalid."""
+        """Five knots."""
         peak = values[:, 0] * max_torque
         rise, time, fall = (100.0 * values[:, k] for k in (1, 2, 3))
         invalid: dict[int, str] = {}
-        for i in range(len(values)):
+        if not self.strict:
+            time = np.clip(time, 50.0, 100.0 - 2.0 * _APART)
+            rise = np.clip(rise, _APART, time - _APART)
+            fall = np.clip(fall, _APART, 100.0 - time - _APART)
+        for i in range(len(values) if self.strict else 0):
             if not 50.0 <= time[i] <= 100.0:
                 invalid[i] = f"the torque peaks at {time[i]:.4g} % of stance, not in 50 to 100 %"
             elif not 0.0 < rise[i] < time[i]:
@@ -92,10 +103,13 @@ class PointsProfile:
     Args:
       count: number of points.
       fixed: a search does not move the parameters.
+      strict: refuse points that meet at the end of a part, and torques below a hundredth, as
+        MyoAssist does; else such points are kept apart.
     """
 
     count: int = 4
     fixed: bool = False
+    strict: bool = False
 
     def __post_init__(self):
         if self.count < 1:
@@ -113,15 +127,16 @@ class PointsProfile:
         return (*torques, *times)
 
     def knots(self, values: np.ndarray, max_torque: float) -> Knots:
-        """The points, between zeros at both ends of stance; points in one place are invalid."""
+        """The points, between zeros at both ends of stance."""
         n = self.count
         torque = np.zeros((len(values), n + 2))
         percent = np.zeros((len(values), n + 2))
         torque[:, 1:-1] = values[:, :n] * max_torque
-        percent[:, 1:-1] = 100.0 * (np.arange(n) + values[:, n:]) / n
+        times = values[:, n:] if self.strict else np.clip(values[:, n:], 1e-3, 1.0 - 1e-3)
+        percent[:, 1:-1] = 100.0 * (np.arange(n) + times) / n
         percent[:, -1] = 100.0
         invalid: dict[int, str] = {}
-        for i in range(len(values)):
+        for i in range(len(values) if self.strict else 0):
             if (np.diff(percent[i]) <= 0.0).any():
                 times = ", ".join(f"{p:.4g}" for p in percent[i])
                 invalid[i] = f"the times of the torque points are out of order: {times} %"

@@ -40,11 +40,12 @@ def set_initial_state(
     groups: tuple[str, ...],
     X: np.ndarray,
     pose: str,
+    compat: bool = False,
 ) -> InitialState:
     """Put each simulation of a batch into the state that its parameter vector asks for.
 
     The keyframe of the pose's name gives what the vector does not say. The walker is set down so
-    that the lowest point of its soles touches the ground.
+    that the lowest point of its soles touches the ground and no body is below it.
 
     Args:
       batch: one simulation a candidate.
@@ -54,6 +55,8 @@ def set_initial_state(
       groups: muscle groups of the controller, in order.
       X: vectors ``(n, size)``.
       pose: name of the keyframe.
+      compat: refuse poses as MyoAssist does: those with a body below the ground, or with no weight
+        on either foot.
     """
     key = walker.keyframe(pose)
     model = walker.model
@@ -79,9 +82,22 @@ def set_initial_state(
     sites, upward = batch.bind("site_xpos"), model.joint(walker.anatomy.root.upward).qposadr[0]
     batch.forward()
     soles = np.asarray(sites)[:, body.soles.ravel()]
-    qpos[:, upward] -= (soles[:, :, 2] - walker.grade * soles[:, :, 0]).min(axis=1)
+    down = (soles[:, :, 2] - walker.grade * soles[:, :, 0]).min(axis=1)
+    if not compat:
+        down = np.minimum(down, _heights(batch, walker).min(axis=1) - LOWEST_BODY)
+    qpos[:, upward] -= down
     batch.forward()
-    return InitialState(activation, _impossible(batch, walker, body))
+    return InitialState(activation, _impossible(batch, walker, body, compat))
+
+
+def _moving_bodies(model: mujoco.MjModel) -> list[int]:
+    return [i for i in range(1, model.nbody) if model.body_weldid[i] != 0]
+
+
+def _heights(batch: Batch, walker: Walker) -> np.ndarray:
+    """Heights of the bodies' origins above the ground ``(n, bodies)`` [m]."""
+    places = np.asarray(batch.bind("xpos"))[:, _moving_bodies(walker.model)]
+    return places[:, :, 2] - walker.grade * places[:, :, 0]
 
 
 def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.ndarray) -> np.ndarray:
@@ -99,7 +115,7 @@ def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.nda
     return activation
 
 
-def _impossible(batch: Batch, walker: Walker, body: BodyMap) -> dict[int, str]:
+def _impossible(batch: Batch, walker: Walker, body: BodyMap, compat: bool) -> dict[int, str]:
     """Candidates whose pose cannot be taken, with the reason."""
     model = walker.model
     reasons: dict[int, str] = {}
@@ -127,9 +143,9 @@ def _impossible(batch: Batch, walker: Walker, body: BodyMap) -> dict[int, str]:
         np.abs(pitch) > STEEPEST_START,
         lambda i: f"the pose leans by {np.rad2deg(pitch[i]):.4g} degrees, at most 45 are possible",
     )
-    bodies = [i for i in range(1, model.nbody) if model.body_weldid[i] != 0]
-    places = np.asarray(batch.bind("xpos"))[:, bodies]
-    heights = places[:, :, 2] - walker.grade * places[:, :, 0]
+    if not compat:
+        return reasons
+    bodies, heights = _moving_bodies(model), _heights(batch, walker)
     refuse(
         (heights < LOWEST_BODY).any(axis=1),
         lambda i: (

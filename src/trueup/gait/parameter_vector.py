@@ -126,6 +126,14 @@ class ParameterVector:
         wrong = [self.names[i] for i in np.unique(np.argwhere(~np.isfinite(values))[:, -1])]
         if wrong:
             raise GaitError(f"{where}the entries {listing(wrong)} are not finite")
+        exo = self.group("exoskeleton")
+        outside = (values[..., exo] < 0.0) | (values[..., exo] > 1.0)
+        wrong = [self.names[exo][i] for i in np.unique(np.argwhere(outside)[:, -1])]
+        if wrong:
+            raise GaitError(
+                f"{where}the entries {listing(wrong)} are outside of 0 to 1: the times or torques "
+                "of the exoskeleton are out of order"
+            )
         return values
 
     @property

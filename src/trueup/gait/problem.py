@@ -67,7 +67,10 @@ class GaitProblem(Problem):
 
         A candidate that cannot start has a large cost, and its reason in ``failures``.
         """
-        whole = self.parameters.complete(X)
+        return self.whole_costs(self.parameters.complete(X), failures)[:, None]
+
+    def whole_costs(self, whole: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Costs ``(n,)`` of whole vectors ``(n, size)``, entries that no search moves included."""
         failures = {} if failures is None else failures
         parts = [
             self._chunk(whole[start : start + self.most_at_once], start, failures)
@@ -76,7 +79,7 @@ class GaitProblem(Problem):
         self.terms = {
             name: np.concatenate([terms[name] for _, terms in parts]) for name in parts[0][1]
         }
-        return np.concatenate([cost for cost, _ in parts])[:, None]
+        return np.concatenate([cost for cost, _ in parts])
 
     def _chunk(
         self, whole: np.ndarray, start: int, failures: Failures

@@ -109,6 +109,7 @@ class WalkSimulation:
             state = set_initial_state(
                 batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
                 self.settings.pose,
+                self.settings.compat,
             )  # fmt: skip
             gains = self.parameters.values(X, "gain")
             legs = gains.reshape(len(X), -1, len(self.layout.gains))

@@ -1,0 +1,233 @@
+"""``trueup gait optimize``, and how a run of it goes on."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from trueup._version import __version__
+from trueup.cli.gait_commands import OptimizeGait
+from trueup.cli.gait_show import terms_of
+from trueup.cli.output import Output
+from trueup.cli.study_commands import StudyResume
+from trueup.errors import GaitError, RunDirectoryError
+from trueup.fitting import CmaEs, CmaEsSettings, Solution, Status, parse_cma_options
+from trueup.gait import GaitConfiguration, GaitProblem, load_configuration, make_problem
+from trueup.gait.configuration import make_configuration
+from trueup.gait.run_files import TermsLog, write_vectors
+from trueup.parameters import Space
+from trueup.reports import Page, read_study, study_report
+from trueup.studies import Budget, RunDirectory, Store, atomic, provenance, run, warm_start
+from trueup.studies.run_directory import check_format_version
+from trueup.studies.yaml_file import read_mapping
+
+DONE, NOT_CONVERGED = 0, 3
+KIND = "gait"
+FORMAT_VERSION = 1
+
+
+def run_optimize(command: OptimizeGait, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    if command.pickle_path is not None:
+        if command.save_path is not None or command.overwrite:
+            raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
+        if not command.pickle_path.is_dir():
+            raise GaitError(
+                f"--pickle-path names a run directory, and {command.pickle_path} is none; pickles "
+                "are never read"
+            )
+        command = dataclasses.replace(command, save_path=command.pickle_path, resume=True)
+    if command.resume and command.overwrite:
+        raise GaitError("--resume continues a run, --overwrite replaces it: give one of them")
+    configuration = load_configuration(command.configuration).with_changes(command.changes)
+    if configuration.optim_mode == "evaluate":
+        raise GaitError("the mode evaluate searches nothing: use  trueup gait evaluate FILE")
+    target = command.save_path or Path("runs") / Path(command.configuration).stem
+    budget = Budget(max_evaluations=command.max_evaluations, max_seconds=command.max_seconds)
+    verbose = not (command.quiet or output.json)
+    if command.resume:
+        directory = RunDirectory.open(target)
+        former = configuration_of_run(directory)
+        if command.changes:
+            given = former.with_changes(command.changes)
+            if given.model_copy(update={"maxiter": former.maxiter}) != former:
+                raise RunDirectoryError(
+                    f"{target} was started with another configuration: resume it without options "
+                    "that change it"
+                )
+            former = given
+        return _go(former, directory, budget, command.threads, verbose, output, resume=True)
+    if not command.overwrite and (target / "run.json").is_file():
+        RunDirectory.create(target)  # raises, before time is spent
+    problem = make_problem(configuration, command.threads)  # whatever is wrong, before a folder
+    _start(configuration, problem)
+    directory = RunDirectory.create(target, overwrite=command.overwrite)
+    return _go(configuration, directory, budget, command.threads, verbose, output, resume=False)
+
+
+def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+    """Continue a gait optimisation from its run directory; returns the exit code."""
+    configuration = configuration_of_run(directory)
+    budget = Budget(
+        max_evaluations=command.max_evaluations,
+        max_generations=command.max_generations,
+        max_seconds=command.max_seconds,
+        target_cost=command.target_cost,
+    )
+    verbose = not (command.quiet or output.json)
+    return _go(configuration, directory, budget, 0, verbose, output, resume=True)
+
+
+def report_of_gait(directory: RunDirectory) -> Page:
+    """The report of a gait optimisation, which may be in progress."""
+    return study_report(read_study(directory))
+
+
+def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
+    """The resolved configuration of a run.
+
+    Raises:
+      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
+    """
+    content = read_mapping(directory.experiment)
+    if content.get("kind") != KIND:
+        raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
+    check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
+    return make_configuration(content.get("configuration"), str(directory.experiment))
+
+
+def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
+    """The space with its start values, and what was done about them."""
+    space = problem.space
+    if configuration.param_path is None:
+        return space, []
+    source = best_vector_file(Path(configuration.param_path))
+    names = problem.parameters.names
+    without_exo = [e.name for e in problem.parameters.entries if e.group != "exoskeleton"]
+    warm = warm_start(source, space, [names, without_exo])
+    return warm.space(space), warm.sentences
+
+
+def best_vector_file(path: Path) -> Path:
+    """The file that a folder's best vector is in, or the path itself."""
+    if path.is_dir() and not (path / "run.json").is_file():
+        for ending in ("_Best.txt", "_BestLast.txt"):
+            found = sorted(path.glob(f"*{ending}"))
+            if found:
+                return found[0]
+    return path
+
+
+def _search(configuration: GaitConfiguration, space: Space) -> CmaEs:
+    settings = CmaEsSettings(
+        population=configuration.popsize,
+        max_generations=configuration.maxiter,
+        options=parse_cma_options(configuration.cma_options),
+    )
+    return CmaEs(space, settings, seed=configuration.seed)
+
+
+def _go(
+    configuration: GaitConfiguration,
+    directory: RunDirectory,
+    budget: Budget,
+    threads: int,
+    verbose: bool,
+    output: Output,
+    *,
+    resume: bool,
+) -> int:
+    """Search, and write everything that a run directory holds."""
+    problem = make_problem(configuration, threads)
+    problem.space, notes = _start(configuration, problem)
+    inputs = [
+        Path(value)
+        for value in (configuration.model_file, configuration.reference)
+        if value is not None
+    ]
+    content = {
+        "kind": KIND,
+        "format_version": FORMAT_VERSION,
+        "trueup": __version__,
+        "name": directory.path.name,
+        "configuration": configuration.plain(),
+        "notes": notes,
+    }
+    settings = {**configuration.plain(), "maxiter": None}
+    settings["inputs"] = [provenance.sha256_of(path) for path in inputs]
+    origin = provenance.collect(configuration.seed, inputs, content)
+    log = TermsLog(directory.path / "terms.jsonl", problem)
+    with directory.lock():
+        text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
+        atomic.write_text(directory.experiment, text)
+        atomic.write_json(directory.provenance, origin)
+        solution = run(
+            problem,
+            _search(configuration, problem.space),
+            directory,
+            settings=settings,
+            resume=resume,
+            budget=budget,
+            on_generation=log.write,
+            verbose=verbose,
+        )
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt(
+                f"{solution.message}. Continue with  trueup study resume {directory.path}"
+            )
+        summary = _write_results(configuration, directory, problem, solution, notes)
+    output.result({**summary, "directory": str(directory.path), "report": str(directory.report)})
+    output.text(
+        f"{solution.status.value}: {solution.message}",
+        f"The best walk costs {solution.cost:.6g} and goes {summary['walked_m']:.2f} m in "
+        f"{summary['lasted_s']:.2f} s.",
+        f"Report: {directory.report}",
+        f"Files:  {directory.path}",
+    )
+    limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
+    return DONE if solution.success or solution.status in limits else NOT_CONVERGED
+
+
+def _write_results(
+    configuration: GaitConfiguration,
+    directory: RunDirectory,
+    problem: GaitProblem,
+    solution: Solution,
+    notes: list[str],
+) -> dict[str, Any]:
+    with Store.open(directory.study) as store:
+        history = store.history()
+    last = np.flatnonzero(history.generation == history.generation.max())
+    best_last = history.X[last[int(np.nanargmin(history.costs[last, 0]))]]
+    write_vectors(directory.path, configuration, problem, solution.x, best_last)
+    problem.costs(solution.x[None])
+    terms = {name: float(value[0]) for name, value in problem.terms.items()}
+    space = problem.space
+    summary = {
+        "kind": KIND,
+        "name": directory.path.name,
+        "status": solution.status.value,
+        "message": solution.message,
+        "advice": solution.status.advice,
+        "cost": solution.cost,
+        "parameters": [
+            {
+                "name": name,
+                "value": float(solution.x[i]),
+                "lower": float(space.lower[i]),
+                "upper": float(space.upper[i]),
+            }
+            for i, name in enumerate(space.names)
+        ],
+        "terms": terms,
+        "walked_m": terms_of(terms, "walked"),
+        "lasted_s": terms_of(terms, "lasted"),
+        "fell": bool(terms_of(terms, "fell")),
+        "stats": solution.stats,
+        "notes": notes,
+    }
+    atomic.write_json(directory.solution, summary)
+    study_report(read_study(directory)).save(directory.report)
+    return summary

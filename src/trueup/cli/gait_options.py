@@ -1,0 +1,131 @@
+"""Options of a gait optimisation, named as in a configuration; nothing heavy is imported."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from trueup.errors import GaitError, listing
+
+Number = Literal[0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaitOverrides:
+    """What replaces values of a configuration."""
+
+    model_file: Annotated[Path | None, arg(aliases=["--model-path"], metavar="XML")] = None
+    """MJCF file of the walker."""
+    musc_model: Annotated[int | None, arg(metavar="INT")] = None
+    """Muscles: 22 in the plane, 26 or 80 in space."""
+    model: Annotated[str | None, arg(metavar="DEVICE")] = None
+    """Device that the model carries."""
+    sim_time: Annotated[float | None, arg(metavar="S")] = None
+    """Simulated time [s]."""
+    pose_key: Annotated[str | None, arg(metavar="NAME")] = None
+    """Keyframe to start from."""
+    num_strides: Annotated[int | None, arg(metavar="INT")] = None
+    """Strides that are judged."""
+    delayed: Number | None = None
+    """Neural delays, 1 or 0."""
+    optim_mode: Literal["single", "multispeed", "multislope", "evaluate"] | None = None
+    """One condition, several speeds, or several slopes in one cost; evaluate: no search."""
+    reflex_mode: Literal["uni", "ind"] | None = None
+    """The same gains for both legs, or gains of each leg's own."""
+    tgt_vel: Annotated[tuple[float, ...] | None, arg(metavar="M/S [M/S ...]")] = None
+    """Target speed, or several of them [m/s]."""
+    tgt_slope: Annotated[tuple[float, ...] | None, arg(metavar="DEG [DEG ...]")] = None
+    """Slope of the ground, or several of them [deg]."""
+    trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] | None = None
+    """What the trunk is compared with."""
+    tgt_sym_th: Annotated[float | None, arg(metavar="M")] = None
+    """Difference between the legs that costs nothing [m]."""
+    tgt_grf_th: Annotated[float | None, arg(metavar="BW")] = None
+    """Ground reaction that costs nothing [body weights]."""
+    cost: Annotated[str | None, arg(metavar="KIND")] = None
+    """Kind of cost, such as eff, vel, kine or combined; so do -eff, -vel and so on."""
+    cost_eff: Annotated[bool, arg(name="eff", aliases=["-eff"])] = False
+    """Cost: effort."""
+    cost_eff_knee: Annotated[bool, arg(name="eff-knee", aliases=["-eff_knee"])] = False
+    """Cost: effort and pain."""
+    cost_vel: Annotated[bool, arg(name="vel", aliases=["-vel"])] = False
+    """Cost: speed and symmetry."""
+    cost_vel_grf: Annotated[bool, arg(name="vel-grf", aliases=["-vel_grf"])] = False
+    """Cost: effort, speed and ground reaction."""
+    cost_class: Annotated[bool, arg(name="class", aliases=["-class"])] = False
+    """Cost: effort, speed, trunk and pain."""
+    cost_kine: Annotated[bool, arg(name="kine", aliases=["-kine"])] = False
+    """Cost: effort, speed and a reference gait."""
+    cost_kine_grf: Annotated[bool, arg(name="kine-grf", aliases=["-kine_grf"])] = False
+    """Cost: the same and ground reaction."""
+    cost_combined: Annotated[bool, arg(name="combined", aliases=["-combined"])] = False
+    """Cost: all of them."""
+    cost_kine_grf_musc: Annotated[bool, arg(name="kine-grf-musc", aliases=["-kine_grf_musc"])] = (
+        False
+    )
+    """Cost: reference gait, ground reaction and activations."""
+    cost_vel_musc: Annotated[bool, arg(name="vel-musc", aliases=["-vel_musc"])] = False
+    """Cost: speed and activations."""
+    cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
+    """Cost: speed, activations and ground reaction."""
+    reference: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Reference gait to track."""
+    exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
+    """Walk with the exoskeleton, 1 or 0."""
+    use_4param_spline: bool = False
+    """Four parameters for its torque; else points."""
+    n_points: Annotated[int | None, arg(metavar="INT")] = None
+    """Points of its torque."""
+    max_torque: Annotated[float | None, arg(metavar="NM")] = None
+    """Its largest torque [N m]."""
+    fixed_exo: bool = False
+    """The search leaves it as it is."""
+    popsize: Annotated[int | None, arg(metavar="INT")] = None
+    """Candidates of a generation."""
+    maxiter: Annotated[int | None, arg(metavar="INT")] = None
+    """Generations at most."""
+    sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
+    """First standard deviation of every entry, in hundredths."""
+    cma_options: Annotated[str | None, arg(metavar="KEY:VALUE,...")] = None
+    """Options of the package cma by name, such as tolfun:1e-9,tolx:1e-9."""
+    seed: Annotated[int | None, arg(metavar="INT")] = None
+    """Seed of the search."""
+    param_path: Annotated[Path | None, arg(metavar="PATH")] = None
+    """Start from an earlier result: a run directory, a vector or a parameter file."""
+    compat: Literal["myoassist"] | None = None
+    """Controller order, bounds and cost of MyoAssist."""
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Values that are given, by key of a configuration.
+
+        Raises:
+          GaitError: several costs are given.
+        """
+        given: dict[str, Any] = {}
+        for field in dataclasses.fields(GaitOverrides):
+            value = getattr(self, field.name)
+            if value is None or value is False or field.name.startswith("cost_"):
+                continue
+            if isinstance(value, Path):
+                value = str(value.resolve())
+            given[field.name] = value
+        flags = [
+            field.name.removeprefix("cost_")
+            for field in dataclasses.fields(GaitOverrides)
+            if field.name.startswith("cost_") and getattr(self, field.name)
+        ]
+        if self.cost is not None:
+            flags.append(self.cost.lstrip("-"))
+        if len(set(flags)) > 1:
+            raise GaitError(f"the costs {listing(flags)} exclude each other: give one of them")
+        if flags:
+            given["cost"] = flags[0]
+        for name in ("delayed", "exo"):
+            if name in given:
+                given[name] = bool(given[name])
+        if "exo" in given:
+            given["ExoOn"] = given.pop("exo")
+        return given

@@ -1,0 +1,157 @@
+"""``trueup gait list``, ``evaluate`` and ``import``."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from trueup.cli.gait_commands import EvaluateGait, ImportGait
+from trueup.cli.output import Output
+from trueup.errors import GaitError
+from trueup.gait import GaitProblem, load_configuration, make_problem
+from trueup.gait.configuration import (
+    GaitConfiguration,
+    configuration_names,
+    make_configuration,
+)
+from trueup.gait.myoassist_import import import_configuration
+from trueup.studies import RunDirectory, atomic, warm_start
+
+_REFERENCES = [
+    Path(folder) / "ref_kinematics_radians.csv"
+    for folder in (
+        "ref_data",
+        "ctrl_optim/optim/ref_data",
+        "optim/ref_data",
+        "gait_norms/myoassist",
+    )
+]
+_LEVELS = 6
+
+
+def run_gait_list(output: Output) -> int:
+    """Run the command; returns the exit code."""
+    shipped = {name: load_configuration(name) for name in configuration_names()}
+    output.result({"configurations": {name: c.plain() for name, c in shipped.items()}})
+    output.table(["configuration", ""], [[name, c.says] for name, c in shipped.items()])
+    return 0
+
+
+def run_gait_import(command: ImportGait, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    configuration = import_configuration(command.file)
+    target = command.output or Path(f"{command.file.stem}.yaml")
+    if target.exists() and not command.overwrite:
+        raise GaitError(f"{target} exists: choose another --output, or give --overwrite")
+    atomic.write_text(target, configuration_text(configuration))
+    output.result({"file": str(target), "configuration": configuration.plain()})
+    output.text(f"Configuration: {target}", f"Run it with  trueup gait optimize {target}")
+    return 0
+
+
+def configuration_text(configuration: GaitConfiguration) -> str:
+    """A configuration as YAML, without the values that it has by default."""
+    content = {key: value for key, value in configuration.plain().items() if value is not None}
+    return yaml.safe_dump(content, sort_keys=False, width=100)
+
+
+def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
+    """Run the command; returns the exit code."""
+    configuration, is_run = _configuration(command)
+    problem = make_problem(configuration.with_changes(command.changes), command.threads)
+    X = _vector(command.target, problem, is_run)
+    failures: dict[int, str] = {}
+    cost = float(problem.whole_costs(X[None], failures)[0])
+    if failures:
+        raise GaitError(f"{command.target}: the walk cannot start: {failures[0]}")
+    terms = {name: float(value[0]) for name, value in problem.terms.items()}
+    output.result({"scalar": cost, **_answer(terms), "terms": terms})
+    end = " and fell." if terms_of(terms, "fell") else " without falling."
+    output.text(
+        f"Cost {cost:.6g}: walked {terms_of(terms, 'walked'):.3f} m in "
+        f"{terms_of(terms, 'lasted'):.2f} s{end}",
+        "",
+    )
+    rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
+    output.table(["term", "value"], rows)
+    return 0
+
+
+def terms_of(terms: dict[str, float], name: str) -> float:
+    """A term; of several scenarios, its mean."""
+    found = [value for key, value in terms.items() if key.rpartition(".")[2] == name]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _answer(terms: dict[str, float]) -> dict[str, Any]:
+    """The keys that programs look for."""
+    kinematic = terms_of(terms, "kinematic")
+    if "stage" in terms:  # MyoAssist counts the trunk as kinematics
+        kinematic += terms_of(terms, "trunk")
+    return {
+        "effort": terms_of(terms, "effort"),
+        "velocity": terms_of(terms, "velocity"),
+        "kinematic": kinematic,
+        "walked_m": terms_of(terms, "walked"),
+        "fell": bool(terms_of(terms, "fell")),
+    }
+
+
+def _configuration(command: EvaluateGait) -> tuple[GaitConfiguration, bool]:
+    """The configuration of a target, and whether it is a run."""
+    if not command.target.exists():
+        raise GaitError(f"there is no run and no file {command.target}")
+    if (command.target / "run.json").is_file():
+        from trueup.cli.gait_optimize import configuration_of_run
+
+        return configuration_of_run(RunDirectory.open(command.target)), True
+    if command.config is not None:
+        return load_configuration(command.config), False
+    reference = command.reference or _reference_near(command)
+    content = {
+        "cost": "eff" if reference is None else "kine",
+        "delayed": False,
+        "ExoOn": _has_exo(command),
+        "max_torque": 100.0,
+        "reference": None if reference is None else str(reference),
+    }
+    return make_configuration(content, "the configuration"), False
+
+
+def _reference_near(command: EvaluateGait) -> Path | None:
+    """MyoAssist's reference kinematics, where they lie above the model or the vector."""
+    starts = [path.resolve() for path in (command.model_file, command.target) if path is not None]
+    for start in starts:
+        for folder in list(start.parents)[:_LEVELS]:
+            for place in _REFERENCES:
+                if (folder / place).is_file():
+                    return folder / place
+    return None
+
+
+def _has_exo(command: EvaluateGait) -> bool:
+    """Whether a bare file holds the entries of an exoskeleton: the vector is longer with them."""
+    if command.target.suffix not in (".txt", ".csv"):
+        return False
+    try:
+        return np.loadtxt(command.target, delimiter=None).size in (81, 101)
+    except ValueError:
+        return False
+
+
+def _vector(target: Path, problem: GaitProblem, is_run: bool) -> np.ndarray:
+    """The whole vector of a run or a file."""
+    if is_run:
+        free = warm_start(target, problem.space).x
+        return problem.parameters.complete(free[None])[0]
+    names = problem.parameters.names
+    if target.suffix in (".txt", ".npy", ".csv"):
+        load = np.load if target.suffix == ".npy" else np.loadtxt
+        try:
+            values = np.asarray(load(target), dtype=float).reshape(-1)
+        except ValueError as error:
+            raise GaitError(f"{target} holds no vector of numbers: {error}") from error
+        return problem.parameters.check(values, str(target))
+    free = warm_start(target, problem.space, [names]).x
+    return problem.parameters.complete(free[None])[0]
