@@ -6,6 +6,7 @@ constants of the code, which would be compiled for each network: they lie in the
 """
 
 import functools
+import math
 
 import numpy as np
 
@@ -27,6 +28,11 @@ _FAILURES = {
     _BAD_NETWORK: "the numbers of the networks do not lie together in the model",
     _OTHER_STEP: "the time step was changed: a network steps at the rate it was trained at",
 }
+
+
+def law_size(inputs: int, memory: int) -> tuple[int, int]:
+    """Room for networks in few steps: a law is compiled for its room."""
+    return 4 * math.ceil(inputs / 4), max(32, 2 ** math.ceil(math.log2(memory)))
 
 
 @functools.cache

@@ -156,7 +156,7 @@ def network_law(
       ModelError: the model cannot be read or does not compile.
       FitError: the file of a network cannot be read.
     """
-    from trueup.networks._network_law import model_numbers, networks_control
+    from trueup.networks._network_law import law_size, model_numbers, networks_control
     from trueup.networks._network_record import network_record, state_size
     from trueup.networks._network_spec import add_numbers, with_channels
     from trueup.simulation.control import prepare_spec
@@ -182,16 +182,17 @@ def network_law(
     numbers, places = model_numbers([network_record(each) for each in distinct.values()])
     place_of = dict(zip(distinct, places, strict=True))
     add_numbers(prepared, numbers)
-    law = networks_control(
+    width, memory = law_size(
         max(len(network.inputs) for network in chosen.values()),
         max(state_size(network) for network in chosen.values()),
-    ).on(
+    )
+    law = networks_control(width, memory).on(
         joints=joints,
         actuators=[channels["motor"][joint] for joint in joints],
         commands=[channels[c][j] for c in ("goal", *further) for j in joints],
         period_steps=steps,
     )
-    sources, values = _sources(chosen, fixed, further)
+    sources, values = _sources(chosen, fixed, further, width)
     gains = {
         "network": np.array([float(place_of[id(network)]) for network in chosen.values()]),
         "sources": sources,
@@ -250,12 +251,12 @@ def _sources(
     networks: Mapping[str, Network],
     fixed: Mapping[tuple[str, str], float],
     further: tuple[str, ...],
+    width: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where each input comes from, and the constants, each (joints, inputs)."""
     from trueup.networks._network_law import CONSTANT, ERROR, FROM_COMMAND, POSITION
     from trueup.networks._network_law import VELOCITY as SPEED
 
-    width = max(len(network.inputs) for network in networks.values())
     sources = np.full((len(networks), width), float(CONSTANT))
     values = np.zeros((len(networks), width))
     known = {ANGLE: POSITION, VELOCITY: SPEED, ANGLE_ERROR: ERROR, TARGET_ANGLE: FROM_COMMAND}

@@ -1,5 +1,6 @@
 """The GRU actuator of Isaac Lab."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,10 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         if (cfg.stall_torque is None) != (cfg.no_load_speed is None):
             raise FitError("a torque-speed curve takes both stall_torque and no_load_speed")
         try:
-            self.network = torch.jit.load(str(network), map_location=self._device).eval()
+            with warnings.catch_warnings():
+                # torch deprecates TorchScript, which is what Isaac Lab loads
+                warnings.filterwarnings("ignore", ".*torch.jit.*", DeprecationWarning)
+                self.network = torch.jit.load(str(network), map_location=self._device).eval()
         except (RuntimeError, ValueError, OSError) as error:
             raise FitError(f"{network} cannot be read as TorchScript: {error}") from error
         found = next((w for n, w in self.network.state_dict().items() if "weight_hh_l0" in n), None)

@@ -1,0 +1,316 @@
+"""Networks in the forms of Isaac Lab, mjlab and Newton, by stand-ins that the real classes confirm.
+
+``benchmarks/simulator_contracts/run.py networks`` runs the same through the real classes.
+"""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import isaac_lab_stand_in
+import mjlab_learned_stand_in
+import torch
+from exported_steps import onnx_metadata
+from random_networks import BASE, random_network
+from simulator_steps import MOTOR, SHAPE, expected, isaac_lab_torques, motion, usage_config
+
+from trueup.errors import FitError
+from trueup.networks import AnalyticBase, predict
+from trueup.networks.export import export_network, with_features
+from trueup.networks.features import (
+    ANGLE,
+    FEATURE_NAMES,
+    SIMULATOR_FEATURE_NAMES,
+    TARGET_ANGLE,
+    VELOCITY,
+)
+
+PD = AnalyticBase(kp=6.0, kd=0.3, stall_torque=3.0, no_load_speed=5.0)
+FIT = {"features": SIMULATOR_FEATURE_NAMES, "torque_limit": 9.0}
+ACTIONS = isaac_lab_stand_in.ArticulationActions
+
+
+@pytest.fixture
+def isaac_lab(monkeypatch):
+    isaac_lab_stand_in.install(monkeypatch)
+
+
+def exported(network, form, path, settings=None, **parts):
+    usage = export_network(network, form, path, **parts).usage.replace("...", "50.0")
+    return usage_config(usage, **(settings or {}))
+
+
+def check(found, wanted):
+    assert np.abs(found - wanted).max() <= 1e-5 * np.ptp(wanted)
+
+
+@pytest.mark.parametrize(
+    ("form", "network"),
+    [
+        ("isaac-lab-mlp", random_network("mlp", base=PD, **FIT)),
+        ("isaac-lab-mlp", random_network("linear", history=5, **FIT)),
+        ("isaac-lab-mlp", random_network("mlp", history=1, features=FIT["features"][::-1])),
+        ("isaac-lab-lstm", random_network("lstm", base=PD, **FIT)),
+    ],
+)
+def test_networks_of_isaac_lab_give_the_torque_of_the_network(isaac_lab, tmp_path, form, network):
+    cfg = exported(network, form, tmp_path / "network.pt", MOTOR)
+    moved = motion()
+    check(isaac_lab_torques(ACTIONS, cfg, moved), expected(network, *moved))
+
+
+@pytest.mark.parametrize("normalization", [True, False])
+def test_the_gru_of_isaac_lab_takes_angle_and_error(isaac_lab, tmp_path, normalization):
+    base = {"base": BASE, "torque_limit": 9.0} if normalization else {}
+    network = random_network("gru", **base)
+    assert network.features == FEATURE_NAMES
+    cfg = exported(
+        network, "isaac-lab-gru", tmp_path / "network.pt", {"effort_limit": 50.0},
+        normalization=normalization,
+    )  # fmt: skip
+    assert (cfg.output_normalization is None) == normalization
+    moved = motion()
+    torques = isaac_lab_torques(ACTIONS, cfg, moved, reset=False)
+    check(torques, expected(network, *moved))
+
+
+def test_the_combined_actuator_is_the_network(isaac_lab, tmp_path):
+    network = random_network("gru", base=BASE, torque_limit=9.0)
+    cfg = exported(network, "isaac-lab-combined", tmp_path / "run")
+    moved = motion()
+    check(isaac_lab_torques(ACTIONS, cfg, moved), expected(network, *moved))
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files == {"network.pt", "normalization_stats.json", "training_config_summary.json"}
+    plain = random_network("gru", seed=3)
+    cfg = exported(plain, "isaac-lab-combined", tmp_path / "plain", {"effort_limit": 50.0})
+    check(isaac_lab_torques(ACTIONS, cfg, moved), expected(plain, *moved))
+
+
+def test_the_combined_actuator_holds_its_rate_and_resets_alone(isaac_lab, tmp_path):
+    network = random_network("gru", torque_limit=9.0)
+    cfg = exported(network, "isaac-lab-combined", tmp_path / "run", {"physics_dt": 0.005})
+    moved = motion()
+    found = isaac_lab_torques(ACTIONS, cfg, moved)
+    np.testing.assert_array_equal(found[1::2], found[::2])
+    check(found[::2], expected(network, *(m[::2] for m in moved)))
+    cfg.physics_dt = 0.01
+    actuator = cfg.class_type(cfg, ["a", "b"], slice(None), SHAPE[1], "cpu")
+    rows = [torch.tensor(m) for m in moved]
+    for k in range(20):
+        if k == 10:
+            actuator.reset([1])
+        command = ACTIONS(rows[0][k], torch.zeros(SHAPE[1:]), torch.zeros(SHAPE[1:]))
+        last = actuator.compute(command, rows[1][k], rows[2][k]).joint_efforts.numpy()
+    whole = expected(network, *(m[:20] for m in moved))[-1]
+    fresh = expected(network, *(m[10:20] for m in moved))[-1]
+    np.testing.assert_allclose(last[[0, 2]], whole[[0, 2]], atol=1e-4)
+    np.testing.assert_allclose(last[1], fresh[1], atol=1e-4)
+    assert np.abs(whole[1] - fresh[1]).max() > 1e-3
+
+
+def test_the_combined_actuator_refuses_files_that_do_not_fit(isaac_lab, tmp_path):
+    network = random_network("gru", torque_limit=9.0)
+    cfg = exported(network, "isaac-lab-combined", tmp_path / "run")
+
+    def make(**settings):
+        for name, value in settings.items():
+            setattr(cfg, name, value)
+        return cfg.class_type(cfg, ["a"], slice(None), 1, "cpu")
+
+    with pytest.raises(FitError, match="trained at 100 Hz"):
+        make(physics_dt=0.004)
+    with pytest.raises(FitError, match="both stall_torque and no_load_speed"):
+        make(physics_dt=0.01, stall_torque=3.0)
+    make(stall_torque=None)
+    statistics = tmp_path / "run" / "normalization_stats.json"
+    content = json.loads(statistics.read_text())
+    content["feature_names"] = content["feature_names"][::-1]
+    statistics.write_text(json.dumps(content))
+    with pytest.raises(FitError, match="in this order"):
+        make()
+    statistics.write_text("{")
+    with pytest.raises(FitError, match="cannot be read"):
+        make()
+    exported(network, "isaac-lab-combined", tmp_path / "run")
+    export_network(
+        random_network("gru", hidden=8), "torchscript", tmp_path / "run" / "network.pt",
+        normalization=False,
+    )  # fmt: skip
+    with pytest.raises(FitError, match="different trainings"):
+        make()
+    (tmp_path / "run" / "network.pt").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    with pytest.raises(FitError, match="cannot be read as TorchScript"):
+        make()
+    with pytest.raises(FitError, match="needs run_folder"):
+        make(run_folder=None)
+
+
+def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_lab, tmp_path):
+    network = random_network("gru", base=BASE, torque_limit=9.0)
+    exported(network, "isaac-lab-combined", tmp_path / "run")
+    from trueup.networks.isaac_lab.run_files import read_run_files
+
+    statistics, path = (
+        tmp_path / "run" / name
+        for name in ("normalization_stats.json", "training_config_summary.json")
+    )
+    assert read_run_files(statistics, path).k_spring == BASE.k_spring
+    content = json.loads(path.read_text())
+    for key in ("k_spring_pulls_back", "feature_names", "rate_hz", "torque_limit_nm"):
+        del content[key]
+    path.write_text(json.dumps(content))
+    files = read_run_files(statistics, path)
+    assert files.k_spring == -BASE.k_spring
+    assert files.rate is None
+
+
+def test_the_curve_on_the_whole_torque_is_asymmetric(isaac_lab, tmp_path):
+    exported(random_network("gru"), "isaac-lab-combined", tmp_path / "run")
+    from trueup.networks.isaac_lab.actuator import torque_speed_limit
+
+    torque = torch.tensor([9.0, -9.0, 9.0, -9.0, 9.0, -9.0])
+    speed = torch.tensor([2.5, 2.5, -2.5, -2.5, 0.0, 20.0])
+    limited = torque_speed_limit(torque, speed, 3.0, 5.0)
+    assert limited.tolist() == [1.5, -3.0, 3.0, -1.5, 3.0, -3.0]
+
+
+def test_isaac_lab_is_imported_when_used_and_missed_with_words():
+    script = """
+import sys
+import trueup.networks.isaac_lab as ours
+assert not {"torch", "isaaclab"} & set(sys.modules)
+try:
+    ours.CombinedGRUAndPDActuatorCfg
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "install Isaac Lab" in done.stdout
+
+
+@pytest.mark.parametrize("family", ["mlp", "linear"])
+def test_the_learned_actuator_of_mjlab_gives_the_torque_of_the_network(
+    monkeypatch, tmp_path, family
+):
+    monkeypatch.setitem(
+        sys.modules, "mjlab.actuator", SimpleNamespace(LearnedMlpActuatorCfg=SimpleNamespace)
+    )
+    network = random_network(family, base=PD, **FIT)
+    cfg = exported(network, "mjlab", tmp_path / "network.pt", MOTOR)
+    actuator = mjlab_learned_stand_in.LearnedMlpActuator(cfg, *SHAPE[1:])
+    moved, found = motion(repeated=True), []
+    for target, angle, velocity in zip(*(torch.tensor(m) for m in moved), strict=True):
+        command = SimpleNamespace(position_target=target, pos=angle, vel=velocity)
+        found.append(actuator.compute(command).numpy())
+    # after a reset mjlab repeats the first sample where the network had zeros
+    check(np.array(found)[2:], expected(network, *moved)[2:])
+
+
+def test_a_network_on_two_angles_that_needs_their_difference_fits(isaac_lab, tmp_path):
+    on_error = random_network("mlp", **FIT)
+    network = with_features(on_error, (TARGET_ANGLE, VELOCITY, ANGLE))
+    cfg = exported(network, "isaac-lab-mlp", tmp_path / "network.pt", MOTOR)
+    moved = motion()
+    check(isaac_lab_torques(ACTIONS, cfg, moved), expected(on_error, *moved))
+
+
+@pytest.mark.parametrize(
+    ("form", "network", "words"),
+    [
+        ("isaac-lab-mlp", random_network("gru"), "family 'gru'. Train one .*name=mlp"),
+        ("mjlab", random_network("lstm", **FIT), "LearnedMlpActuatorCfg of mjlab takes"),
+        ("isaac-lab-lstm", random_network("lstm"), r"data.features=\[angle_error_rad"),
+        ("isaac-lab-mlp", random_network("mlp", base=BASE, **FIT), "base also reads"),
+        ("isaac-lab-gru", random_network("lstm"), "family 'lstm'"),
+        ("newton", random_network("mlp", base=PD, **FIT), "export without the base"),
+        ("newton", random_network("gru", features=(ANGLE, "voltage_v")), "voltage_v"),
+        ("isaac-lab-combined", random_network("gru", features=(ANGLE, VELOCITY, "current_a")),
+         "depends on more"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_said_with_what_would(tmp_path, form, network, words):
+    with pytest.raises(FitError, match=words):
+        export_network(network, form, tmp_path / "network")
+    assert not (tmp_path / "network").exists()
+
+
+def session(path):
+    import onnxruntime
+
+    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+
+
+def pairs(samples=200):
+    rng = np.random.default_rng(4)
+    return rng.normal(size=(samples, 2))
+
+
+def test_newton_runs_the_mlp_on_a_history(tmp_path):
+    network = random_network("mlp", history=4, **{**FIT, "torque_limit": None})
+    export_network(network, "newton", tmp_path / "network.onnx")
+    content = onnx_metadata(tmp_path / "network.onnx")
+    assert (content["input_order"], content["input_idx"]) == ("pos_vel", [0, 1, 2, 3])
+    inputs = pairs()
+    padded = np.concatenate([np.zeros((3, 2)), inputs])
+    rows = np.lib.stride_tricks.sliding_window_view(padded, 4, axis=0)[..., ::-1]
+    batch = rows.reshape(len(inputs), 8).astype(np.float32)
+    (torque,) = session(tmp_path / "network.onnx").run(None, {"input": batch})
+    assert torque.shape == (len(inputs), 1)
+    check(torque[:, 0], predict(network, inputs))
+
+
+def test_newton_runs_the_lstm_by_the_names_in_its_metadata(tmp_path):
+    network = random_network("lstm", **{**FIT, "torque_limit": None})
+    export_network(network, "newton", tmp_path / "network.onnx")
+    content = onnx_metadata(tmp_path / "network.onnx")
+    runs = session(tmp_path / "network.onnx")
+    h = c = np.zeros((content["num_layers"], 1, content["hidden_size"]), np.float32)
+    outputs = [content[key] for key in ("output_name", "hidden_out_name", "cell_out_name")]
+    inputs, found = pairs(), []
+    for row in inputs.astype(np.float32):
+        feed = {
+            content["input_name"]: row[None, None],
+            content["hidden_in_name"]: h,
+            content["cell_in_name"]: c,
+        }
+        torque, h, c = runs.run(outputs, feed)
+        assert torque.shape == (1, 1)
+        found.append(torque[0, 0])
+    check(np.array(found), predict(network, inputs))
+
+
+def test_newton_reads_the_gru_as_prescribed(tmp_path):
+    import onnx
+
+    network = random_network("gru")
+    export_network(network, "newton", tmp_path / "network.onnx")
+    content = onnx_metadata(tmp_path / "network.onnx")
+    columns = content["input_columns"]
+    assert columns == ["position", "position_error", "velocity"]
+    nodes = onnx.load(str(tmp_path / "network.onnx")).graph.node
+    grus = [node for node in nodes if node.op_type == "GRU"]
+    attributes = [{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute} for n in grus]
+    assert [a["linear_before_reset"] for a in attributes] == [1, 1]
+    assert all("layout" not in a and "direction" not in a for a in attributes)
+    (head,) = [node for node in nodes if node.op_type == "Gemm"]
+    assert list(head.output) == ["output"]
+    stats = content["normalization"]
+    mean, std = (np.array([stats["inputs"][k][name] for name in columns]) for k in ("mean", "std"))
+    angle, target, velocity = np.random.default_rng(5).normal(size=(3, 200))
+    normal = (np.stack([angle, target - angle, velocity], axis=1) - mean) / std
+    runs, h, found = session(tmp_path / "network.onnx"), np.zeros((2, 1, 12), np.float32), []
+    for row in normal.astype(np.float32):
+        feed = {"input": row[None, None], "hidden_in": h}
+        output, h = runs.run(["output", "hidden_out"], feed)
+        found.append(output[0, 0])
+    targets = stats["targets"]
+    torque = np.array(found) * targets["std"]["torque"] + targets["mean"]["torque"]
+    check(torque, predict(network, np.stack([angle, target, velocity], axis=1)))
