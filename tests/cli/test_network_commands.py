@@ -13,6 +13,7 @@ from trueup.networks import (
     fit_linear,
     read_series,
     save_network,
+    score,
     synthesize,
 )
 
@@ -113,13 +114,35 @@ def test_predict_writes_torque_beside_the_features(folder, network, tmp_path, co
     )
     assert code == 0
     table = np.genfromtxt(result["files"][0]["path"], delimiter=",", skip_header=1)
-    assert table.shape == (600, 6)
-    error = table[50:, -1] - table[50:, -2]
+    assert table.shape == (600, 7)
+    assert not table[:, -1].any()
+    error = table[50:, -2] - table[50:, -3]
     assert np.sqrt(np.mean(error**2)) < 0.13
     code, result = command(
         "network", "predict", network, "--data", folder / "data", "--output", tmp_path / "out"
     )
     assert (code, result["error"]) == (2, "RecordingError")
+
+
+def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, command):
+    series = read_series(DataSettings(str(folder / "data")))
+    for number, history in enumerate((1, 4)):
+        network = fit_linear(series, FEATURE_NAMES, history)
+        (tmp_path / "run" / "members" / f"{number}").mkdir(parents=True)
+        save_network(network, tmp_path / "run" / "members" / f"{number}" / "network.safetensors")
+    save_network(network, tmp_path / "run" / "network.safetensors")
+    run, data = tmp_path / "run", folder / "data"
+    code, result = command("network", "evaluate", run, "--data", data)
+    assert code == 0
+    assert result["ensemble"]["spread_rms"] > 0.01
+    single = fit_linear(series, FEATURE_NAMES, 1)
+    members = [score(network, series), score(single, series)]
+    mean = [0.5 * (a.predicted + b.predicted) for a, b in zip(*(m.series for m in members))]
+    assert result["ensemble"]["rmse"] == pytest.approx(score(mean, series).total.rmse)
+    assert result["rmse"] == pytest.approx(members[0].total.rmse)
+    code, result = command("network", "predict", run, "--data", data, "--output", tmp_path / "out")
+    table = np.genfromtxt(result["files"][0]["path"], delimiter=",", skip_header=1)
+    np.testing.assert_allclose(table[:, -2], mean[0], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,8 @@ class PredictTorque:
     data: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the recordings; that of the training where absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
-    """Folder for the files: time, features, torque, torque predicted."""
+    """Folder for the files: time, features, torque, torque predicted, whether out of the range of
+    training, and mean and spread of an ensemble."""
     settings: Settings = None
     overrides: Overrides = ()
     json: Json = False

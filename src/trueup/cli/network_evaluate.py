@@ -1,10 +1,16 @@
 """``trueup network evaluate`` and ``trueup network predict``."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup.cli.network_options import data_settings, named_network, settings_of_network
+from trueup.cli.network_options import (
+    data_settings,
+    named_ensemble,
+    named_network,
+    settings_of_network,
+)
 from trueup.cli.output import Output
 from trueup.errors import RecordingError
 from trueup.networks import (
@@ -12,6 +18,7 @@ from trueup.networks import (
     DataSettings,
     JointModel,
     Network,
+    NetworkRuntime,
     NetworkScores,
     RollOut,
     predict_series,
@@ -19,6 +26,7 @@ from trueup.networks import (
     roll_out,
     score,
 )
+from trueup.networks.ensemble import NetworkEnsemble
 from trueup.networks.features import FEATURES, INERTIA
 from trueup.networks.metrics import SETTLING
 
@@ -40,6 +48,9 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
         "start": "cold",
         **scores.to_dict(),
     }
+    ensemble = named_ensemble(command.network)
+    if ensemble is not None:
+        result["ensemble"] = _ensemble_scores(ensemble, series, output)
     if rollouts:
         result["closed_loop"] = [each.to_dict() for each in rollouts]
     if command.report is not None:
@@ -57,7 +68,8 @@ def run_predict(command: "PredictTorque", output: Output) -> int:
     network = named_network(command.network)
     series = read_series(_settings(command, network))
     folder = command.output
-    written = [_write(network, each, folder, output) for each in series]
+    ensemble = named_ensemble(command.network)
+    written = [_write(network, ensemble, each, folder, output) for each in series]
     output.text(f"{len(written)} files in {folder}")
     output.result({"network": str(command.network), "folder": str(folder), "files": written})
     return 0
@@ -123,11 +135,32 @@ def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> Non
         )
 
 
+def _ensemble_scores(
+    ensemble: NetworkEnsemble, series: list[ActuatorSeries], output: Output
+) -> dict[str, Any]:
+    """Scores of the ensemble's mean, and how far its members disagree."""
+    torque = [ensemble.predict(each.features(ensemble.inputs)) for each in series]
+    scores = score([each.mean for each in torque], series)
+    spread = float(np.sqrt(np.mean(np.concatenate([each.spread for each in torque]) ** 2)))
+    outside = float(np.mean(np.concatenate([each.out_of_range for each in torque])))
+    output.text(
+        f"The mean of the ensemble of {len(ensemble.networks)}: RMSE {scores.total.rmse:.4g} N m, "
+        f"settled {scores.settled.rmse:.4g}; its members differ by {spread:.3g} N m RMS"
+    )
+    return {**scores.to_dict(), "spread_rms": spread, "out_of_range": outside}
+
+
 def _rmse_of(scores: Any, name: str) -> str:
     return f"{scores[name].rmse:.4g}" if name in scores else ""
 
 
-def _write(network: Network, series: ActuatorSeries, folder: Any, output: Output) -> dict[str, Any]:
+def _write(
+    network: Network,
+    ensemble: NetworkEnsemble | None,
+    series: ActuatorSeries,
+    folder: Path,
+    output: Output,
+) -> dict[str, Any]:
     predicted = predict_series(network, series)
     path = folder / f"{series.name.replace('/', '_')}.csv"
     if path.exists():
@@ -138,7 +171,12 @@ def _write(network: Network, series: ActuatorSeries, folder: Any, output: Output
         **{f"{name} [{FEATURES[name].unit}]": series.channels[name] for name in network.inputs},
         "torque [N m]": series.torque,
         "torque_predicted [N m]": predicted,
+        "out_of_range": NetworkRuntime(network).out_of_range(series.features(network.inputs)),
     }
+    if ensemble is not None:
+        torque = ensemble.predict(series.features(ensemble.inputs))
+        columns["ensemble_mean [N m]"] = torque.mean
+        columns["ensemble_spread [N m]"] = torque.spread
     header = ",".join(columns)
     table = np.stack(list(columns.values()), 1)
     np.savetxt(path, table, "%.9g", delimiter=",", header=header, comments="")

@@ -8,6 +8,7 @@ import yaml
 
 from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
+from trueup.networks.ensemble import MEMBERS, NetworkEnsemble
 from trueup.studies.yaml_file import read_mapping
 
 NETWORK_FILE = "network.safetensors"
@@ -55,6 +56,13 @@ def named_network(path: Path) -> Network:
     if not path.exists():
         raise RunDirectoryError(f"there is no run or network {path}")
     return load_network(path)
+
+
+def named_ensemble(path: Path) -> NetworkEnsemble | None:
+    """The ensemble of a run directory; None for a file, or a run of one network."""
+    if not (path / MEMBERS).is_dir():
+        return None
+    return NetworkEnsemble.load(path)
 
 
 def settings_of_network(network: Network) -> dict[str, Any]:

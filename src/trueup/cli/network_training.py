@@ -59,7 +59,7 @@ def report_of_training(directory: RunDirectory) -> "Page":
 
 
 def report_training(result: TrainingResult, output: Output) -> int:
-    """Write the report, print the scores beside those of the linear model; returns the exit code."""
+    """Write the report and print the scores beside a linear model; returns the exit code."""
     directory = RunDirectory.open(result.directory)
     report = report_of_training(directory).save(directory.report)
     rows = []
