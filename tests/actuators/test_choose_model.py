@@ -17,7 +17,7 @@ def logs_of(terms=None, loads=((100.0, 0.2), (100.0, 0.4), (300.0, 0.2), (300.0,
     model = model.with_values(**(terms or {}))
     return [
         made.recorded(
-            model, made.template_log(f"{kp}_{mass}", seconds=1.2, kp=kp, mass=mass), NOISE, i
+            model, made.template_log(f"{kp}_{mass}", seconds=0.8, kp=kp, mass=mass), NOISE, i
         )
         for i, (kp, mass) in enumerate(loads)
     ]

@@ -1,6 +1,6 @@
 """The search of a servo model from the simplest one that it contains up to itself."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ class NestedServoSearch:
 
     Args:
       space: the unknowns; bounds have to be finite.
-      settings: settings of the search of each face.
+      settings: settings of the search of each face; half as many descents from the scan where there
+        are optima to descend from.
       seed: seed of everything random.
       limit: evaluations that the faces below the whole box may take together, None for any number;
         where they are too few, the whole box is searched alone.
@@ -169,7 +170,10 @@ class NestedServoSearch:
             return ServoSearch(face.space, self.settings, self.seed)
         within = [x for x, cost in self._found if np.isfinite(cost) and face.holds(x)]
         known = np.array([face.narrowed(x) for x in within]).reshape(-1, face.space.size)
-        return ServoSearch(face.space, self.settings, self.seed, known)
+        settings = self.settings
+        if len(known):
+            settings = replace(settings, descents=max(1, settings.descents // 2))
+        return ServoSearch(face.space, settings, self.seed, known)
 
     def _spent(self, search: ServoSearch) -> bool:
         """Whether a simpler model has had its share of the evaluations."""
