@@ -75,7 +75,7 @@ def _exp(value):
     series = 1.0 / 6227020800.0
     for term in _TAYLOR:
         series = series * rest + term
-    return series * _float_of((_bits_of(shifted) + 1023) << 52)
+    return series * _float_of((_bits_of(shifted) + 1023) << 52)  # pyright: ignore[reportCallIssue]
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})

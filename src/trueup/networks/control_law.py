@@ -172,12 +172,12 @@ def network_law(
             "rate: train them at one"
         )
     further = _further_channels(chosen, fixed)
-    spec = _read_spec(spec)
+    source = _read_spec(spec)
     try:
-        steps = steps_a_period(rates[0], spec.option.timestep)
+        steps = steps_a_period(rates[0], source.option.timestep)
     except FitError as error:
         raise LawError(str(error)) from error
-    prepared, channels = with_channels(spec, joints, further)
+    prepared, channels = with_channels(source, joints, further)
     distinct = {id(network): network for network in chosen.values()}
     numbers, places = model_numbers([network_record(each) for each in distinct.values()])
     place_of = dict(zip(distinct, places, strict=True))

@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,8 @@ def save_numpy_network(network: Network, path: str | os.PathLike[str]) -> Path:
     """Write a network as ``.npz``; returns the path."""
     text = np.frombuffer(json.dumps(describe_network(network)).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
-    np.savez(buffer, **{_DESCRIPTION: text}, **network.weights)
+    arrays: dict[str, Any] = {_DESCRIPTION: text, **network.weights}
+    np.savez(buffer, **arrays)
     atomic.write_bytes(Path(path), buffer.getvalue())
     return Path(path)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from isaaclab.actuators import IdealPDActuator
+from isaaclab.actuators import IdealPDActuator  # pyright: ignore
 
 from trueup.errors import FitError
 from trueup.networks.isaac_lab.run_files import read_run_files

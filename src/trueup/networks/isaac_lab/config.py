@@ -2,8 +2,8 @@
 
 from dataclasses import MISSING
 
-from isaaclab.actuators import IdealPDActuatorCfg
-from isaaclab.utils import configclass
+from isaaclab.actuators import IdealPDActuatorCfg  # pyright: ignore
+from isaaclab.utils import configclass  # pyright: ignore
 
 from trueup.networks.isaac_lab.actuator import CombinedGRUAndPDActuator
 
@@ -29,7 +29,7 @@ class CombinedGRUAndPDActuatorCfg(IdealPDActuatorCfg):
     """Statistics of features and output, where they lie elsewhere."""
     training_config_summary_file: str | None = None
     """Layers, width, analytic base and rate, where they lie elsewhere."""
-    physics_dt: float = MISSING
+    physics_dt: float = MISSING  # pyright: ignore
     """Time step of the simulation [s], ``sim.dt``; the network steps at its own rate."""
     stall_torque: float | None = None
     """Torque at rest [N m] of a torque-speed curve on the whole torque; None: no curve."""
