@@ -17,6 +17,7 @@ from trueup.networks import (
     fit_linear_chosen,
     predict_series,
     score,
+    split_global,
 )
 from trueup.networks.metrics import frequency_bands, speed_bands
 
@@ -100,6 +101,18 @@ def test_what_is_scored_is_the_deployed_network_from_a_cold_start():
     assert scores.settled.rmse == pytest.approx(Scores.of(fresh.torque[50:], stepped[50:]).rmse)
     # a history of zeros at the start costs, and the settled score tells how much of it is that
     assert scores.settled.rmse < 0.1 * scores.total.rmse
+
+
+def test_a_warm_start_is_as_if_the_recording_went_on():
+    network = fit_linear([linear_series(WEIGHTS, 400)], FEATURE_NAMES, 3, ridge=0.0)
+    split = split_global([linear_series(WEIGHTS, 300, seed=4)])
+    cold = score(network, split.test, {"same": network})
+    warm = score(network, split.test, {"same": network}, warm_up=split.warm_up)
+    assert cold.total.rmse > 0.05
+    assert warm.total.rmse < 1e-6
+    assert warm.others["same"].rmse == warm.total.rmse
+    with pytest.raises(SignalError, match="2 warm-ups"):
+        score(network, split.test, warm_up=[None, None])
 
 
 def test_files_groups_and_estimates_stand_beside_each_other():

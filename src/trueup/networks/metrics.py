@@ -131,8 +131,15 @@ class NetworkScores:
         }
 
 
-def predict_series(network: Network, series: ActuatorSeries) -> np.ndarray:
-    """Torque over a whole recording from a cold start, shape (n,) [N m].
+def predict_series(
+    network: Network, series: ActuatorSeries, warm_up: ActuatorSeries | None = None
+) -> np.ndarray:
+    """Torque over a whole recording, shape (n,) [N m].
+
+    Args:
+        network: the network.
+        series: the recording.
+        warm_up: what was recorded just before it, run through first; None: from a cold start.
 
     Raises:
         SignalError: the recording has another rate than the network.
@@ -145,7 +152,11 @@ def predict_series(network: Network, series: ActuatorSeries) -> np.ndarray:
             f"{series.name} has {series.rate:g} Hz, the network runs at {network.rate:g} Hz: read "
             f"the recording with data.rate={network.rate:g}"
         )
-    return predict(network, series.features(network.inputs))
+    inputs = series.features(network.inputs)
+    if warm_up is None:
+        return predict(network, inputs)
+    before = warm_up.features(network.inputs)
+    return predict(network, np.concatenate([before, inputs]))[len(before) :]
 
 
 def score(
@@ -153,6 +164,7 @@ def score(
     series: Sequence[ActuatorSeries],
     others: Mapping[str, Network] | None = None,
     mean_torque: float | None = None,
+    warm_up: Sequence[ActuatorSeries | None] | None = None,
 ) -> NetworkScores:
     """Score a network, or its predictions, over whole recordings from a cold start.
 
@@ -162,6 +174,8 @@ def score(
         others: other networks to set beside it, by name, such as ``linear``.
         mean_torque: mean of the training part, for the estimate ``mean`` [N m]; where absent, the
             mean of each recording, which no network can know.
+        warm_up: what was recorded just before each recording, such as ``warm_up`` of a `DataSplit`:
+            the networks then run through it first, and the score is no longer from a cold start.
 
     Raises:
         SignalError: no recording is given, rates differ, or a prediction has another length.
@@ -169,8 +183,11 @@ def score(
     """
     if not series:
         raise SignalError("there is no recording to score on")
+    before = [None] * len(series) if warm_up is None else list(warm_up)
+    if len(before) != len(series):
+        raise SignalError(f"{len(before)} warm-ups are given for {len(series)} recordings")
     if isinstance(network, Network):
-        predictions = [predict_series(network, each) for each in series]
+        predictions = [predict_series(network, *pair) for pair in zip(series, before, strict=True)]
     else:
         predictions = [np.asarray(each, dtype=np.float64) for each in network]
     lengths = [len(each) for each in predictions]
@@ -178,7 +195,10 @@ def score(
         raise SignalError(
             f"predictions have lengths {lengths}, the recordings {[len(each) for each in series]}"
         )
-    estimates = [_other_estimates(each, others or {}, mean_torque) for each in series]
+    estimates = [
+        _other_estimates(each, earlier, others or {}, mean_torque)
+        for each, earlier in zip(series, before, strict=True)
+    ]
     scored = tuple(
         SeriesScores(
             name=each.name,
@@ -268,10 +288,13 @@ def frequency_bands(
 
 
 def _other_estimates(
-    series: ActuatorSeries, others: Mapping[str, Network], mean_torque: float | None
+    series: ActuatorSeries,
+    warm_up: ActuatorSeries | None,
+    others: Mapping[str, Network],
+    mean_torque: float | None,
 ) -> dict[str, np.ndarray]:
     mean = float(series.torque.mean()) if mean_torque is None else mean_torque
-    estimates = {name: predict_series(other, series) for name, other in others.items()}
+    estimates = {name: predict_series(other, series, warm_up) for name, other in others.items()}
     estimates["mean"] = np.full(len(series), mean)
     if series.reference_torque is not None:
         estimates["reference"] = series.reference_torque
