@@ -126,9 +126,9 @@ RIGS = {
     "unitree_go1": _rig(
         {"armature": 0.02, "ratio": 1.0, "max_torque": 24.0},
         (0.3, 0.15),
-        (1.0, 3.0),
+        (1.0, 2.2),
         0.3,
-        (10.0, 40.0),
+        (10.0, 30.0),
     ),
 }
 """Rig of each servo of the catalogue."""
