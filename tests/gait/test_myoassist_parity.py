@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 
 from trueup.gait import (
-    FourParameterProfile,
     MyoAssistCost,
     WalkSettings,
     myoassist_anatomy,
     read_myoassist_emg,
     read_myoassist_kinematics,
-    walk_parameters,
+    replay_controller,
 )
-from trueup.gait import _exoskeleton_kernel as exo
-from trueup.gait import _reflex_kernel as reflexes
-from trueup.gait._registers import M_LOAD
-from trueup.gait.controller_program import compile_controller
 from trueup.gait.initial_state import set_initial_state
-from trueup.gait.reflex_controller import default_controller
 
 OF_LEG = {
     "load": "load_ipsi",
@@ -59,39 +53,15 @@ def recorded_signals(recorded, layout):
 
 
 @pytest.mark.parametrize(("version", "steps"), [("3.17.0", 1353), ("3.3.3", 2000)])
-def test_commands_from_recorded_signals(version, steps, golden, tutorial_walker, tutorial_vector):
+def test_commands_from_recorded_signals(version, steps, golden, compat_simulation, tutorial_vector):
     recorded, _ = golden(version)
-    program, layout = compile_controller(
-        default_controller(), frontal=False, period=0.01, delayed=False, compat=True
-    )
-    profile = FourParameterProfile(strict=True)
-    parameters = walk_parameters(
-        default_controller(), tutorial_walker.anatomy, "walk_left", profile=profile, compat=True
-    )
-    body = tutorial_walker.body_map(layout.muscles)
-    measured = recorded_signals(recorded, layout)
-    registers = np.zeros((2, len(layout.registers)))
-    registers[:, layout.gain_registers] = parameters.values(tutorial_vector[None], "gain")[0]
-    rings = np.zeros((2, layout.ring_size))
-    stimulation, crossed = np.zeros((2, len(layout.muscles))), np.zeros(len(layout.muscles))
-    reflexes.start_reflexes(
-        program, measured[0], registers, rings, 0, stimulation, np.full((2, 2), np.nan)
-    )
-    knots = profile.knots(parameters.values(tutorial_vector[None], "exoskeleton"), 100.0)
-    curve = np.stack([knots.percent[0], knots.torque[0], np.zeros(5)])
-    exo.pchip_slopes(curve[0], curve[1], curve[2])
-    clocks = np.zeros((2, len(exo.CLOCK)))
-    for leg in range(2):
-        exo.start_clock(clocks[leg])
+    simulation = compat_simulation(1.0)
+    measured = recorded_signals(recorded, simulation.layout)
+    commands = replay_controller(simulation, tutorial_vector, measured)
+    part, muscles = simulation.body.parts[0], simulation.body.muscles
     ctrl = np.zeros((steps, 24))
-    part, muscles = body.parts[0], body.muscles
-    for i in range(steps):
-        reflexes.step_reflexes(program, measured[i], registers, rings, i, stimulation, crossed)
-        ctrl[i, muscles["ctrl"]] = stimulation[muscles["leg"], muscles["group"]]
-        for leg in range(2):
-            percent = exo.tick_clock(clocks[leg], measured[i, leg, M_LOAD], 0.1, 0.01)
-            torque = np.clip(exo.pchip_value(*curve, percent), 0.0, 100.0)
-            ctrl[i, part["exo_ctrl"][leg]] = torque / part["exo_gain"][leg]
+    ctrl[:, muscles["ctrl"]] = commands.stimulation[:, muscles["leg"], muscles["group"]]
+    ctrl[:, part["exo_ctrl"]] = commands.torque / part["exo_gain"]
     assert np.abs(ctrl - recorded["ctrl"]).max() < 1e-12
 
 

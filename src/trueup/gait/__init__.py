@@ -11,6 +11,7 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.gait._make_problem import make_problem
+    from trueup.gait._replay import Commands, replay_controller
     from trueup.gait._walk_parameters import walk_parameters
     from trueup.gait.anatomy import Anatomy, load_anatomy, myoassist_anatomy
     from trueup.gait.configuration import GaitConfiguration, load_configuration
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Anatomy": "trueup.gait.anatomy",
+    "Commands": "trueup.gait._replay",
     "Curve": "trueup.gait.reference",
     "Entry": "trueup.gait.parameter_vector",
     "FourParameterProfile": "trueup.gait.exoskeleton",
@@ -61,6 +63,7 @@ _EXPORTS = {
     "myoassist_anatomy": "trueup.gait.anatomy",
     "read_myoassist_emg": "trueup.gait.myoassist_cost",
     "read_myoassist_kinematics": "trueup.gait.myoassist_cost",
+    "replay_controller": "trueup.gait._replay",
     "read_reference": "trueup.gait.reference",
     "read_schwartz": "trueup.gait.reference",
     "walk_parameters": "trueup.gait._walk_parameters",
@@ -68,6 +71,7 @@ _EXPORTS = {
 
 __all__ = [
     "Anatomy",
+    "Commands",
     "Curve",
     "Entry",
     "FourParameterProfile",
@@ -98,6 +102,7 @@ __all__ = [
     "read_myoassist_kinematics",
     "read_reference",
     "read_schwartz",
+    "replay_controller",
     "walk_parameters",
 ]
 

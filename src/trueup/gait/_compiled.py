@@ -15,8 +15,11 @@ it passes."""
 
 
 def compiled(function: Any) -> Any:
-    """The function under numba, to be called by other compiled functions."""
-    return numba.njit(**OPTIONS)(function)
+    """The function under numba, to be called by other compiled functions alone.
+
+    Without the parts that Python would call it through, which take longer to compile than the rest.
+    """
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
 
 
 def compiled_once(function: Any) -> Callable[..., Any]:

@@ -89,17 +89,21 @@ RULES = np.dtype(
 
 
 @compiled
+def _torque(rule, load, clock, curve):
+    """Torque of the exoskeleton of a leg; advances its clock."""
+    percent = tick_clock(clock, load, rule.threshold, rule.period)
+    if load <= rule.threshold and not rule.exo_in_swing:
+        return 0.0
+    torque = pchip_value(curve[0], curve[1], curve[2], percent)
+    return min(max(torque, 0.0), rule.max_torque)
+
+
+@compiled
 def _exoskeleton(part, rule, state, ctrl, measured, clocks, curve, exo):
     """Torques of the exoskeleton of one walk, written to its controls."""
     for leg in range(2):
-        load = measured[leg, M_LOAD]
-        percent = tick_clock(clocks[leg], load, rule.threshold, rule.period)
-        torque = pchip_value(curve[0], curve[1], curve[2], percent)
-        torque = min(max(torque, 0.0), rule.max_torque)
-        if load <= rule.threshold and not rule.exo_in_swing:
-            torque = 0.0
-        exo[leg] = torque
-        state[ctrl + part.exo_ctrl[leg]] = torque / part.exo_gain[leg]
+        exo[leg] = _torque(rule, measured[leg, M_LOAD], clocks[leg], curve)
+        state[ctrl + part.exo_ctrl[leg]] = exo[leg] / part.exo_gain[leg]
 
 
 @compiled
@@ -131,7 +135,7 @@ def _start(program, body, rules, fields, walks, swing_leg, activation, target):
             walks.rings[i],
             swing_leg,
             activation[i],
-            target,
+            target[i],
         )
 
 
@@ -193,6 +197,17 @@ def _control(program, body, rules, fields, walks, ids, tick, acts):
     return running
 
 
+@compiled
+def _replay(program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo):
+    """Run a controller that has been started over recorded signals ``(steps, 2, signals)``."""
+    rule = rules[0]
+    for tick in range(len(measured)):
+        step_reflexes(program, measured[tick], registers, rings, tick, stimulation[tick], crossed)
+        for leg in range(2):
+            load = measured[tick, leg, M_LOAD]
+            exo[tick, leg] = _torque(rule, load, clocks[leg], curve)
+
+
 def _entries(sources: str) -> tuple[Callable[..., Any], ...]:
     """The functions, each compiled once for all processes, when first called.
 
@@ -209,10 +224,25 @@ def _entries(sources: str) -> tuple[Callable[..., Any], ...]:
             return 0
         return _control(program, body, rules, fields, walks, ids, tick, acts)
 
-    return compiled_once(start), compiled_once(control)
+    def begin(program, measured, registers, rings, swing_leg, activation, target, clocks, curve):
+        if sources != "":
+            start_reflexes(program, measured, registers, rings, swing_leg, activation, target)
+            pchip_slopes(curve[0], curve[1], curve[2])
+            for leg in range(2):
+                start_clock(clocks[leg])
+
+    def replay(
+        program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo
+    ):
+        if sources != "":
+            _replay(
+                program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo
+            )
+
+    return tuple(compiled_once(entry) for entry in (start, control, begin, replay))
 
 
 _SOURCES = (_exoskeleton_kernel, _frames, _reflex_kernel, _registers, _sensing_kernel)
 
-start_walks, control_walks = _entries(digest(__file__, *_SOURCES))
-"""Arguments as in :func:`_start` and :func:`_control`."""
+start_walks, control_walks, begin_replay, replay = _entries(digest(__file__, *_SOURCES))
+"""Arguments as in :func:`_start`, :func:`_control`, ``start_reflexes`` and :func:`_replay`."""

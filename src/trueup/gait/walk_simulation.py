@@ -115,8 +115,7 @@ class WalkSimulation:
             legs = gains.reshape(len(X), -1, len(self.layout.gains))
             walks.registers[:, :, self.layout.gain_registers] = legs
             knots = self._knots(X)
-            if knots is not None:
-                walks.curve[:, 0], walks.curve[:, 1] = knots.percent, knots.torque
+            walks.curve[:] = self.curves(X)
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
             self._walk(batch, walks, state.activation, invalid, observe)
         return WalkRecords(
@@ -128,6 +127,30 @@ class WalkSimulation:
             muscles=self.walker.muscle_names,
             mass=self.walker.mass,
         )
+
+    @property
+    def rules(self) -> np.ndarray:
+        """What the compiled code has to know of the settings, an array of one."""
+        settings = self.settings
+        rules = np.zeros(1, dtype=k.RULES)
+        rules["threshold"] = self.controller.load_threshold
+        rules["period"] = self.period
+        rules["frame_every"] = self._frame_every
+        rules["max_torque"] = settings.max_torque
+        rules["has_exo"] = self.profile is not None
+        rules["exo_in_swing"] = settings.compat
+        rules["lowest"] = settings.lowest
+        rules["steepest"] = np.deg2rad(settings.steepest)
+        return rules
+
+    def curves(self, X: np.ndarray) -> np.ndarray:
+        """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and room for slopes."""
+        knots = self._knots(X)
+        if knots is None:
+            curve = np.zeros((len(X), 3, 2))
+            curve[:, 0] = (0.0, 100.0)
+            return curve
+        return np.stack([knots.percent, knots.torque, np.zeros_like(knots.torque)], axis=1)
 
     @property
     def _frame_every(self) -> int:
@@ -144,20 +167,14 @@ class WalkSimulation:
         observe: Callable[[int, Batch], None] | None,
     ) -> None:
         settings, body = self.settings, self.body
-        rules = np.zeros(1, dtype=k.RULES)
-        rules["threshold"] = self.controller.load_threshold
-        rules["period"] = self.period
-        rules["frame_every"] = self._frame_every
-        rules["max_torque"] = settings.max_torque
-        rules["has_exo"] = self.profile is not None
-        rules["exo_in_swing"] = settings.compat
-        rules["lowest"] = settings.lowest
-        rules["steepest"] = np.deg2rad(settings.steepest)
+        rules = self.rules
         if settings.compat and settings.delayed:
             batch.step()
             batch.forward()
         fields = self._fields(batch)
-        target = np.full((2, 2), np.nan)
+        target = np.full((len(walks.status), 2, 2), np.nan)
+        if settings.compat and settings.delayed:
+            target[:, :, 0] = self._nominal_targets(rules, fields, walks, activation, target)
         k.start_walks(self.program, body, rules, fields, walks, self.swing_leg, activation, target)
         stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
         stage_number = int(stage.value)
@@ -177,6 +194,25 @@ class WalkSimulation:
                 observe(tick, batch)
             batch.step(ids, self.steps, stage_number)
 
+    def _nominal_targets(
+        self,
+        rules: np.ndarray,
+        fields: k.Fields,
+        walks: k.Walks,
+        activation: np.ndarray,
+        target: np.ndarray,
+    ) -> np.ndarray:
+        """Landing angles ``(n, 2)`` by the nominal gains, which MyoAssist's buffers begin with."""
+        places = self.layout.gain_registers
+        own = walks.registers[:, :, places].copy()
+        nominal = self.parameters.values(self.parameters.start[None], "gain")
+        walks.registers[:, :, places] = nominal.reshape(1, -1, len(places))
+        k.start_walks(
+            self.program, self.body, rules, fields, walks, self.swing_leg, activation, target
+        )
+        walks.registers[:, :, places] = own
+        return walks.rings[:, :, int(self.program.head["target_start"][0])].copy()
+
     def _knots(self, X: np.ndarray) -> Knots | None:
         if self.profile is None:
             return None
@@ -188,11 +224,9 @@ class WalkSimulation:
         if self._batch is None or self._walks is None or self._batch.nsim != n:
             self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
             layout, body = self.layout, self.body
-            knots = 2 if self.profile is None else self._knots_count()
             frames = self.runs // self._frame_every + 1
             columns = F_ACTIVATION + len(body.muscles)
-            curve = np.zeros((n, 3, knots))
-            curve[:, 0] = np.linspace(0.0, 100.0, knots)
+            curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))
             self._walks = k.Walks(
                 registers=np.zeros((n, 2, len(layout.registers))),
                 rings=np.zeros((n, 2, layout.ring_size)),
@@ -206,11 +240,6 @@ class WalkSimulation:
                 status=np.zeros((n, 2), dtype=np.int64),
             )
         return self._batch, self._walks
-
-    def _knots_count(self) -> int:
-        knots = self._knots(self.parameters.start[None])
-        assert knots is not None
-        return knots.percent.shape[1]
 
     def _fields(self, batch: Batch) -> k.Fields:
         state = batch.state
