@@ -98,6 +98,7 @@ def test_every_key_is_read_somewhere():
         "spring_angle",
         "gravity_angle",
         "coulomb_velocity",
+        "inertia_groups",
     }
     keys = [
         *leaves(DataSettings, "data"),

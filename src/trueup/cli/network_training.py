@@ -59,9 +59,8 @@ def report_of_training(directory: RunDirectory) -> "Page":
 
 
 def report_training(result: TrainingResult, output: Output) -> int:
-    """Write the report and print the scores beside a linear model; returns the exit code."""
-    directory = RunDirectory.open(result.directory)
-    report = report_of_training(directory).save(directory.report)
+    """Print the scores beside those of a linear model; returns the exit code."""
+    report = RunDirectory.open(result.directory).report
     rows = []
     for split in result.splits:
         linear = split.scores.others["linear"]

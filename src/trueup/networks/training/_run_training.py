@@ -15,6 +15,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.networks._read_series import read_series
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.data_splits import DataSplit, split_global, split_lomo
+from trueup.networks.report import training_report
 from trueup.networks.training import run_files
 from trueup.networks.training._train_split import Interrupted, SplitResult, train_split
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
@@ -199,6 +200,7 @@ def _run(
                 raise TrainingInterrupted(directory.path) from None
     metrics = _metrics(configuration, results)
     atomic.write_json(directory.inside(run_files.METRICS), metrics)
+    training_report(directory.path).save(directory.report)
     return TrainingResult(directory.path, tuple(results), metrics)
 
 

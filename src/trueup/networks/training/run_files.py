@@ -99,7 +99,8 @@ def write_predictions(
         lines = [",".join(columns), *(",".join(f"{v:.9g}" for v in row) for row in rows)]
         place = folder / PREDICTIONS / _file_name(each.group)
         place.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(place / f"{_file_name(each.name)}.csv", "\n".join(lines) + "\n")
+        name = _file_name(each.name.removeprefix(f"{each.group}/"))
+        atomic.write_text(place / f"{name}.csv", "\n".join(lines) + "\n")
 
 
 def _file_name(name: str) -> str:
