@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import servo_model_logs as made
 
-from trueup.actuators import FitSettings, choose_model
+from trueup.actuators import FitSettings, ServoModel, choose_model
 from trueup.actuators._choose_model import TriedModel, _simplest, _Trials
 from trueup.errors import FitError, RecordingError
 
@@ -13,8 +13,8 @@ NOISE = 1e-3
 
 
 def logs_of(terms=None, loads=((100.0, 0.2), (100.0, 0.4), (300.0, 0.2), (300.0, 0.4))):
-    model = type(made.M1).create("xl330", "m1", tuple(terms or ()), **made.M1.values)
-    model = model.with_values(**(terms or {}))
+    model = ServoModel.create("xl330", "m1", tuple(terms or ()))
+    model = model.with_values(**made.M1.values, **(terms or {}))
     return [
         made.recorded(
             model, made.template_log(f"{kp}_{mass}", seconds=0.8, kp=kp, mass=mass), NOISE, i

@@ -28,9 +28,9 @@ class FitSettings:
     method: str = "auto"
     """``"auto"``: Sobol points, robust least squares from the best, CMA-ES on the objective,
     polish, of M1 and then of each richer model up to the one wanted, from the optima of those that
-    it contains. ``"least-squares"``: the same without CMA-ES. ``"cmaes"``: CMA-ES over the whole box
-    with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and speed
-    error; the parameters are those of the front with the smallest objective."""
+    it contains. ``"least-squares"``: the same without CMA-ES. ``"cmaes"``: CMA-ES over the whole
+    box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
+    speed error; the parameters are those of the front with the smallest objective."""
     trials: int = DEFAULT_TRIALS
     """Evaluated candidates at most, in all; the last batch is finished."""
     seed: int = 0
