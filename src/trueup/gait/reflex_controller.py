@@ -112,8 +112,8 @@ class ReflexController(BaseModel):
         Raises:
           GaitError: a name refers to nothing, or stands twice.
         """
-        _check_names(self.in_plane(False), frontal=False)
         _check_names(self, frontal=any(gain.plane == "frontal" for gain in self.gains))
+        _check_names(self.in_plane(False), frontal=False)
         return self
 
     def in_plane(self, frontal: bool) -> "ReflexController":

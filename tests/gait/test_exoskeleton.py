@@ -1,0 +1,105 @@
+"""The exoskeleton: torque curves, stance clock, limits."""
+
+import numba
+import numpy as np
+import pytest
+from scipy.interpolate import PchipInterpolator
+
+from trueup.errors import GaitError
+from trueup.gait import FourParameterProfile, PointsProfile, replay_controller
+from trueup.gait._exoskeleton_kernel import pchip_slopes, pchip_value
+
+
+@numba.njit
+def curve(x, y, at):
+    slopes, values = np.zeros(len(x)), np.zeros(len(at))
+    pchip_slopes(x, y, slopes)
+    for i in range(len(at)):
+        values[i] = pchip_value(x, y, slopes, at[i])
+    return values
+
+
+def test_curves_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    at = np.linspace(0.0, 100.0, 301)
+    for size in (2, 3, 5, 8):
+        for _ in range(20):
+            x = np.concatenate([[0.0], np.sort(rng.uniform(1.0, 99.0, size - 2)), [100.0]])
+            y = rng.choice([0.0, 1.0], size) * rng.normal(size=size)
+            expected = PchipInterpolator(x, y)(at)
+            np.testing.assert_allclose(curve(x, y, at), expected, atol=1e-11 * np.ptp(y) + 1e-13)
+
+
+def test_knots_of_four_parameters():
+    values = np.array([[0.5, 0.467, 0.90, 0.075], [0.5, 0.2, 0.3, 0.5], [1.0, 0.5, 0.9, 1.0]])
+    lenient = FourParameterProfile().knots(values, 50.0)
+    assert lenient.invalid == {}
+    np.testing.assert_allclose(lenient.percent[0], [0.0, 43.3, 90.0, 97.5, 100.0])
+    np.testing.assert_allclose(lenient.torque[0], [0.0, 0.0, 25.0, 0.0, 0.0])
+    assert (np.diff(lenient.percent, axis=1) > 0.0).all()
+    strict = FourParameterProfile(strict=True).knots(values, 50.0)
+    assert "peaks at 30 %" in strict.invalid[1] and "falls 100 %" in strict.invalid[2]
+
+
+def test_knots_of_points():
+    profile = PointsProfile(6)
+    starts = [entry.start for entry in profile.entries]
+    np.testing.assert_allclose(starts[:6], [0.0625, 0.125, 0.25, 0.5, 0.25, 0.125])
+    knots = profile.knots(np.array([starts]), 10.0)
+    np.testing.assert_allclose(knots.percent[0, 1:-1], 100.0 * (np.arange(6) + 0.5) / 6)
+    ends = np.array([[0.5] * 6 + [0.0] + [0.5] * 4 + [1.0]])
+    assert (np.diff(profile.knots(ends, 10.0).percent) > 0.0).all()
+    strict = PointsProfile(6, strict=True).knots(ends, 10.0)
+    assert "out of order" in strict.invalid[0]
+    with pytest.raises(GaitError, match="at least 1 point"):
+        PointsProfile(0)
+
+
+@pytest.fixture(scope="module")
+def torques(compat_simulation, tutorial_vector):
+    """Torque of the right leg for its load over time, as MyoAssist has it and as we do."""
+
+    def run(load, compat):
+        simulation = compat_simulation(1.0, compat=compat)
+        layout, parameters = simulation.layout, simulation.parameters
+        measured = np.zeros((len(load), 2, len(layout.measured)))
+        measured[:, 0, layout.measured.index("load")] = load
+        vector = tutorial_vector.copy()
+        for name, value in (("peak", 0.5), ("rise", 0.4), ("peak_time", 0.6), ("fall", 0.3)):
+            vector[parameters.index(f"exo_{name}")] = value
+        return replay_controller(simulation, vector, measured).torque
+
+    return run
+
+
+def stances(*lengths, swing=30):
+    return np.concatenate([np.repeat([1.0, 0.0], [n, swing]) for n in lengths])
+
+
+def test_the_stance_clock(torques):
+    torque = torques(stances(60, 60), False)[:, 0]
+    expected = PchipInterpolator([0, 20, 60, 90, 100], [0, 0, 50, 0, 0])
+    percent = np.minimum(100.0 * np.arange(1, 61) * 0.01 / 0.6, 100.0)
+    # the first step of a stance has the time of one step
+    np.testing.assert_allclose(torque[:60], expected(percent), atol=1e-9)
+    np.testing.assert_allclose(torque[90:150], expected(percent), atol=1e-9)
+    assert (torques(stances(60), False)[:, 1] == 0.0).all()
+
+
+def test_torque_is_zero_in_swing(torques):
+    """In the reference a stance that ends early leaves its torque on through swing."""
+    load = stances(36, 60)
+    ours, theirs = torques(load, False)[:, 0], torques(load, True)[:, 0]
+    assert theirs[35] > 40.0 and (theirs[36:66] == theirs[35]).all()
+    assert (ours[36:66] == 0.0).all()
+    np.testing.assert_array_equal(ours[:36], theirs[:36])
+
+
+def test_the_clock_learns_from_the_last_three_stances(torques):
+    torque = torques(stances(80, 80, 80, 80), False)[:, 0]
+    stance = [torque[110 * k : 110 * k + 80] for k in range(4)]
+    np.testing.assert_array_equal(stance[0], stance[2])
+    assert np.argmax(stance[0]) == 35 and np.argmax(stance[3]) == 47
+    # touches of less than 35 ms are no stances
+    torque = torques(stances(80, 80, 3, 80, 80), False)[:, 0]
+    assert np.argmax(torque[-110:-30]) == 47

@@ -1,0 +1,150 @@
+"""Costs of walks: what terms measure, and stages that fade into each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from trueup.errors import GaitError
+from trueup.gait import Curve, GaitReference, WalkObjective, WalkRecords, myoassist_anatomy
+from trueup.gait._frames import FRAME
+from trueup.gait.costs import INVALID, PRESETS, TERMS
+
+MUSCLES = ("soleus_r", "edl_r", "soleus_l", "edl_l")
+PERIOD = 1.1
+MASS = 80.0
+
+
+def walk(rate=100, duration=10.0, speed=1.25, lame=0.0, activation=0.3, over=0.4):
+    """A made-up walk: the left leg does what the right one does, half a cycle later."""
+    time = np.arange(1, round(duration * rate) + 1) / rate
+    frames = np.zeros((1, len(time), len(FRAME) + len(MUSCLES)))
+    columns = {"time": time, "x": speed * time, "z": np.full(len(time), 0.9)}
+    columns["torso_pitch"] = np.full(len(time), 0.15)
+    for side, shift in (("r", 0.0), ("l", 0.5)):
+        phase = (time / PERIOD + shift + 0.3) % 1.0
+        columns[f"load_{side}"] = np.where(phase < 0.6, 0.8 + over * (phase < 0.1), 0.0)
+        columns[f"hip_{side}"] = np.pi - 0.4 * np.cos(2 * np.pi * phase)
+        columns[f"knee_{side}"] = np.pi - 0.5 * (1 - np.cos(2 * np.pi * phase))
+        columns[f"ankle_{side}"] = 0.5 * np.pi - 0.1 * np.sin(2 * np.pi * phase)
+        columns[f"sole_{side}"] = np.where(phase < 0.6, 0.0, 0.05)
+        columns[f"limit_knee_{side}"] = np.full(len(time), 4.0)
+        columns[f"knee_y_{side}"] = np.full(len(time), -0.1 if side == "r" else 0.1)
+        columns[f"soleus_{side}"] = activation * np.maximum(np.sin(2 * np.pi * phase), 0.0)
+        columns[f"edl_{side}"] = np.full(len(time), activation)
+    columns["knee_x_r"] = np.full(len(time), lame)
+    names = (*FRAME, *MUSCLES)
+    for name, values in columns.items():
+        frames[0, :, names.index(name)] = values
+    return WalkRecords(
+        frames=frames,
+        length=np.array([len(time)]),
+        ended=np.array([0]),
+        invalid={},
+        period=1.0 / rate,
+        muscles=MUSCLES,
+        mass=MASS,
+    )
+
+
+def cut(records, seconds):
+    frames = round(seconds / records.period)
+    return replace(records, length=np.array([frames]), ended=np.array([1]))
+
+
+def reference(**changes):
+    phase = np.arange(100) / 100
+    angles = {
+        "hip": Curve(0.4 * np.cos(2 * np.pi * phase)),
+        "knee": Curve(0.5 * (1 - np.cos(2 * np.pi * phase))),
+        "ankle": Curve(0.1 * np.sin(2 * np.pi * phase)),
+        "trunk": Curve(np.full(100, 0.15)),
+    }
+    emg = {"SOL": Curve(0.3 * np.maximum(np.sin(2 * np.pi * phase), 0.0))}
+    return GaitReference("made up", 1.25, {**angles, **changes}, emg)
+
+
+def costs(records, duration=10.0, **options):
+    objective = WalkObjective(**{"reference": reference(), **options})
+    found = objective.costs(records, myoassist_anatomy(), duration)
+    return float(found.total[0]), {name: float(value[0]) for name, value in found.terms.items()}
+
+
+def test_a_walk_that_lasts_costs_its_terms_alone():
+    for flag, weights in PRESETS.items():
+        total, terms = costs(walk(), weights=weights)
+        weighed = sum(weight * terms[name] for name, weight in weights.items())
+        assert total == pytest.approx(weighed), flag
+        assert all(np.isfinite(terms[name]) for name in TERMS)
+
+
+def test_what_the_terms_measure():
+    _, terms = costs(walk(speed=1.2, over=1.0), grf_threshold=1.6)
+    assert terms["speed"] == pytest.approx(1.2) and terms["velocity"] == pytest.approx(0.05)
+    # both feet bear 2.6 for the 0.1 of a stride that each one lands in
+    assert terms["grf"] == pytest.approx(0.2 * 1.0, rel=0.1)
+    assert terms["pain"] == pytest.approx(8.0 / MASS)
+    assert terms["scuff"] == 0.0 and terms["symmetry"] == 0.0
+    assert costs(walk(), clearance=0.06)[1]["scuff"] == pytest.approx(0.01)
+    assert costs(walk(lame=0.25))[1]["symmetry"] == pytest.approx(0.15)
+
+
+def test_effort_counts_all_muscles_and_no_time_step():
+    """In the reference effort grows with the rate of the controller and leaves EDL out."""
+    coarse, fine = costs(walk())[1]["effort"], costs(walk(rate=1000))[1]["effort"]
+    assert coarse == pytest.approx(fine, rel=1e-3)
+    squares = 2.0 * 0.09 * (1.0 + 0.25)
+    assert fine == pytest.approx(squares / (MASS * 1.25), rel=1e-3)
+
+
+def test_both_legs_are_compared_from_their_own_touch_down():
+    """In the reference the right leg is compared with the left one's activations unshifted."""
+    _, terms = costs(walk(), weights={"kinematic": 1.0})
+    assert terms["kinematic"] < 0.03 and terms["emg"] < 1e-3 and terms["trunk"] < 1e-12
+    _, other = costs(walk(), reference=reference(hip=Curve(np.full(100, 0.4))))
+    assert other["kinematic"] > terms["kinematic"] + 0.1
+
+
+def test_no_hidden_regulariser_and_no_velocity_cliff():
+    """In the reference 0.01 m/s more cost 9900, and deviations of all entries from 1 are added."""
+    totals = [costs(walk(speed=v), weights=PRESETS["-kine"])[0] for v in (1.2599, 1.2601)]
+    assert abs(totals[1] - totals[0]) < 0.1
+    assert costs(walk(activation=0.0), weights=PRESETS["-eff"])[0] == 0.0
+
+
+def test_falling_later_and_further_is_better():
+    whole = costs(walk())[0]
+    fallen = [costs(cut(walk(), seconds))[0] for seconds in np.arange(0.5, 9.96, 0.25)]
+    assert (np.diff(fallen) < 0.0).all() and fallen[-1] > whole
+    assert fallen[0] < INVALID
+    # near the end the cost of falling vanishes
+    assert fallen[-1] - whole < 120.0
+    slow = [costs(cut(walk(speed=v), 4.0))[0] for v in (0.0, 0.3, 0.6, 0.9)]
+    assert (np.diff(slow) < 0.0).all()
+
+
+def test_standing_still_is_worse_than_falling_on_the_way():
+    standing = walk(speed=0.0)
+    standing.frames[:, :, FRAME.index("load_r")] = 0.5
+    standing.frames[:, :, FRAME.index("load_l")] = 0.5
+    assert costs(standing)[0] > costs(cut(walk(), 5.0))[0]
+
+
+def test_walks_that_cannot_start_are_the_worst():
+    records = replace(walk(), invalid={0: "the pose"}, length=np.array([0]))
+    assert costs(records)[0] == INVALID > costs(cut(walk(), 0.1))[0]
+
+
+def test_wrong_objectives():
+    with pytest.raises(GaitError, match=r"no cost term 'efort'.*Did you mean 'effort'"):
+        WalkObjective(weights={"efort": 1.0})
+    with pytest.raises(GaitError, match="has to be 0 or more"):
+        WalkObjective(weights={"effort": -1.0})
+    with pytest.raises(GaitError, match="needs a reference gait"):
+        WalkObjective(weights=PRESETS["-kine"])
+    with pytest.raises(GaitError, match="with activations"):
+        WalkObjective(weights={"emg": 1.0}, reference=replace(reference(), emg={}))
+    with pytest.raises(GaitError, match=r"cannot be compared by 'ref'"):
+        WalkObjective(weights={}, trunk="ref")
+    with pytest.raises(GaitError, match="no column 'soleus'"):
+        walk().column("soleus")
