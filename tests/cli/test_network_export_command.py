@@ -3,15 +3,17 @@
 import json
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from trueup.cli.network_export import ExportNetwork
+from trueup.cli import main
+from trueup.cli.network_export import ExportNetwork, Format
 from trueup.cli.output import Output
 from trueup.errors import FitError, ReportError
 from trueup.networks import predict, save_network
-from trueup.networks.export import load_numpy_network
+from trueup.networks.export import EXPORT_FORMATS, load_numpy_network
 
 pytest.importorskip("safetensors")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "networks"))
@@ -47,6 +49,16 @@ def test_the_output_is_named_after_the_format(run, capsys):
     with pytest.raises(ReportError, match="--overwrite"):
         export(run, "numpy")
     export(run, "numpy", capsys, overwrite=True)
+
+
+def test_the_command_offers_every_format():
+    assert get_args(Format) == EXPORT_FORMATS
+
+
+def test_wrong_input_is_exit_code_2(run, capsys):
+    (run / "network.safetensors").write_text("no network")
+    assert main(["network", "export", str(run), "--format", "onnx"]) == 2
+    assert "cannot be read as a network" in capsys.readouterr().err
 
 
 def test_an_exported_archive_is_exported_on(run, tmp_path, capsys):

@@ -90,6 +90,7 @@ class EvaluateNetwork:
 
     Examples:
       trueup network evaluate outputs/arm --data data/real
+      trueup network export outputs/arm --format onnx --output arm.onnx
       trueup network evaluate network.safetensors --data data/real --json
       trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
 
@@ -152,6 +153,7 @@ class Network:
       trueup network check --data data/synthetic
       trueup network train data.data_base_dir=data/synthetic --output outputs/arm
       trueup network evaluate outputs/arm --data data/real
+      trueup network export outputs/arm --format onnx --output arm.onnx
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {
