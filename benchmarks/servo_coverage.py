@@ -6,8 +6,10 @@ known size and no bounds, all parameters being unknown,
 
 - no direction without effect has a part of it,
 - half the width of its 95 % interval is at most 25 % of its value (of ``q_offset``, which may be 0:
-  of its upper bound), and
-- three standard deviations to either side lie within its bounds.
+  of its upper bound),
+- three standard deviations to either side lie within its bounds, and
+- the motion follows its derivatives one standard deviation to either side, within half of the
+  change that they predict: linear theory says nothing of a parameter across which it jumps.
 
 A fit is that of ``trueup actuator fit --method least-squares``, with its assessment; instead of
 from 256 points it begins once, up to 10 % away from the truth. A result with a greater error than
@@ -29,6 +31,7 @@ from trueup.actuators import (
     ServoProblem,
 )
 from trueup.actuators._fit import Prepared
+from trueup.actuators._linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
 from trueup.fitting import analyse, minimise
 
@@ -78,28 +81,33 @@ class Repeat:
     """Whether no start led to an error as small as that of the truth."""
 
 
-def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviations at the truth ``(p,)``, and which parameters have an effect of their own.
-
-    By linear theory for white noise, all parameters unknown and unbounded.
+def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standard deviations at the truth ``(p,)``, by linear theory for white noise, all parameters
+    unknown and unbounded; which parameters have an effect of their own; and how far the motion
+    departs from that theory one standard deviation away.
     """
     problem = ServoProblem(BenchSimulator(truth, clean_logs(truth), threads=1))
     x = truth.vector()
-    derivatives = np.hstack([slopes for _, _, slopes in problem.jacobian_blocks(x, {})])
+    blocks = [slopes for _, _, slopes in problem.jacobian_blocks(x, {})]
+    derivatives = np.hstack(blocks)
     information = derivatives @ derivatives.T
     space = problem.space
     found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
     size = np.sqrt(np.maximum(np.diag(information), 1e-300))
     inverse = np.linalg.pinv(information / np.outer(size, size), hermitian=True)
-    deviations = ENCODER_COUNT * np.sqrt(np.diag(inverse)) / size
-    return deviations, np.isin(space.names, found.determined)
+    covariance = ENCODER_COUNT**2 * inverse / np.outer(size, size)
+    return (
+        np.sqrt(np.diag(covariance)),
+        np.isin(space.names, found.determined),
+        departures(problem, x, covariance, blocks),
+    )
 
 
 def identifiable(truth: ServoModel) -> dict[str, bool]:
     """Which parameters the rule calls identifiable."""
-    deviations, determined = predicted_deviations(truth)
     out = {}
-    for parameter, deviation, alone in zip(truth.parameters, deviations, determined, strict=True):
+    predicted = zip(truth.parameters, *predicted_deviations(truth), strict=True)
+    for parameter, deviation, alone, departure in predicted:
         value = truth.values[parameter.name]
         size = parameter.upper if parameter.name == "q_offset" else abs(value)
         room = min(value - parameter.lower, parameter.upper - value)
@@ -107,6 +115,7 @@ def identifiable(truth: ServoModel) -> dict[str, bool]:
             alone
             and 1.96 * deviation <= LARGEST_HALF_WIDTH * size
             and BOUND_DEVIATIONS * deviation <= room
+            and departure <= LARGEST_DEPARTURE
         )
     return out
 
@@ -156,7 +165,7 @@ def summarise(case: Case, repeats: list[Repeat]) -> dict:
     """Counts for each parameter of a case, as plain data."""
     truth = case.truth()
     named = identifiable(truth)
-    deviations, _ = predicted_deviations(truth)
+    deviations, _, departed = predicted_deviations(truth)
     hits = np.array([repeat.hits for repeat in repeats]).sum(axis=0)
     errors = np.array([repeat.errors for repeat in repeats])
     with np.errstate(invalid="ignore"):
@@ -171,6 +180,7 @@ def summarise(case: Case, repeats: list[Repeat]) -> dict:
             name: {
                 "truth": truth.values[name],
                 "predicted_deviation": float(deviations[i]),
+                "departure": float(departed[i]),
                 "identifiable": named[name],
                 "hits": int(hits[i]),
                 "error_spread": None if np.isnan(spread[i]) else float(spread[i]),

@@ -3,7 +3,7 @@
 Each servo of the catalogue gets a truth well inside its bounds, of the size that such servos have;
 a seed moves every value by up to 15 %. The bench is a pendulum with two masses. With each of them
 three recordings of 4 s are made: steps and a sweep at the high gain, a lift at the low gain after
-which the servo goes limp.
+which the servo goes limp. One servo has recordings of its own, :data:`ONE_SIDED`.
 
 What is recorded has noise: of the position, white and normal with a standard deviation of one count
 of an encoder of 12 bits; of the speed 0.02 rad/s. A fit begins each of its rollouts at the first
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, trajectory_named
-from trueup.actuators.trajectories import Trajectory, stairs
+from trueup.actuators.trajectories import Trajectory, cubic, stairs
 
 ENCODER_COUNT = 2.0 * np.pi / 4096
 """Angle of one count [rad]; the position noise has this standard deviation."""
@@ -49,6 +49,41 @@ RECORDINGS = (
 )
 """Trajectory and number of the gain of the recordings with each mass."""
 
+ONE_SIDED = (
+    (
+        Trajectory(
+            "climb",
+            DURATION,
+            "Saturation, with a load that keeps the error on one side.",
+            stairs([(0.0, 0.0), (0.2, 0.6), (1.0, 1.2), (2.0, 1.8)]),
+            limp=((3.0, np.inf),),
+        ),
+        1,
+    ),
+    (
+        Trajectory(
+            "slow_climb",
+            DURATION,
+            "Friction and torque constant, likewise.",
+            cubic([(0.0, 0.0), (2.0, 1.5), (2.5, 1.5)]),
+            limp=((2.5, np.inf),),
+        ),
+        0,
+    ),
+    (
+        Trajectory(
+            "leap",
+            DURATION,
+            "Saturation, a fall and a catch.",
+            stairs([(0.0, 0.0), (0.1, 1.8)]),
+            limp=((0.45, 0.8), (2.0, np.inf)),
+        ),
+        1,
+    ),
+)
+"""Recordings for a law whose torque jumps where the error changes its sign in motion: a heavy load
+keeps it from doing so, and what does not jump has derivatives."""
+
 SHARED = {
     "load_friction_base": 0.1,
     "load_friction_stribeck": 0.1,
@@ -77,6 +112,8 @@ class Rig:
     """Length of the pendulum [m]."""
     gains: tuple[float, float]
     """Low and high firmware gain."""
+    recordings: tuple[tuple[Trajectory, int], ...] = RECORDINGS
+    """Trajectory and number of the gain of the recordings with each mass."""
 
 
 def _rig(motor: dict[str, float], friction: tuple[float, float], *bench) -> Rig:
@@ -100,9 +137,10 @@ RIGS = {
     "xl330i": _rig(
         {"kt": 0.4, "R": 3.2, "armature": 0.002, "current_limit": 1.5},
         (0.015, 0.006),
-        (0.15, 0.4),
+        (0.8, 1.2),
         0.1,
-        (100.0, 400.0),
+        (80.0, 160.0),
+        ONE_SIDED,
     ),
     "sts3215": _rig(
         {
@@ -146,12 +184,12 @@ def true_model(servo: str, friction: str, seed: int) -> ServoModel:
 
 
 def clean_logs(truth: ServoModel) -> list[ServoLog]:
-    """The recordings without noise, two masses, each with :data:`RECORDINGS`."""
+    """The recordings of the servo's rig with each of two masses, without noise."""
     rig = RIGS[truth.servo.name]
     planned = [
         _planned(truth, trajectory, mass, rig.gains[gain], rig.length)
         for mass in rig.masses
-        for trajectory, gain in RECORDINGS
+        for trajectory, gain in rig.recordings
     ]
     motion = BenchSimulator(truth, planned, threads=1).simulate()
     if motion.failures:

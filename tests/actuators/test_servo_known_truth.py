@@ -1,6 +1,7 @@
 """Intervals of servo fits hold the truth: ``benchmarks/servo_known_truth.py`` in short."""
 
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -68,6 +69,39 @@ def test_every_servo_of_the_catalogue_has_a_truth_within_its_bounds(study):
         for parameter in truth.parameters:
             value = truth.values[parameter.name]
             assert parameter.lower < value < parameter.upper, (servo, parameter.name)
+
+
+def test_a_motion_that_jumps_has_intervals_that_are_not_relied_on(study):
+    # the torque of this law jumps where the error changes its sign in motion, as a free swing does
+    truths = import_module("servo_truths")
+    truth = truths.true_model("xl330i", "m1", 0)
+    swinging = replace(
+        truths.RIGS["xl330i"],
+        recordings=truths.RECORDINGS,
+        masses=(0.15, 0.4),
+        gains=(100.0, 400.0),
+    )
+    assert all(study.identifiable(truth).values())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(truths.RIGS, "xl330i", swinging)
+        assert not study.identifiable(truth)["R"]
+        logs = truths.noisy_logs(truths.clean_logs(truth), np.random.default_rng(0))
+    problem = ServoProblem(BenchSimulator(truth, logs, threads=1))
+    found = assess(problem, truth.vector(), logs)
+    names = problem.space.names
+    assert "R" in found.unreliable(names)
+    assert any("'R'" in remark and "cannot be relied on" in remark for remark in found.remarks)
+    assert found.to_dict(names, 0.95)["unreliable"] == found.unreliable(names)
+
+
+def test_a_smooth_motion_follows_its_derivatives(study):
+    truths = import_module("servo_truths")
+    truth = truths.true_model("mx64", "m1", 0)
+    logs = truths.noisy_logs(truths.clean_logs(truth), np.random.default_rng(0))
+    problem = ServoProblem(BenchSimulator(truth, logs, threads=1))
+    found = assess(problem, truth.vector(), logs)
+    assert found.unreliable(problem.space.names) == []
+    assert np.nanmax(found.departures) < 0.3
 
 
 # --- a parameter on its bound ----------------------------------------------------------------

@@ -138,6 +138,7 @@ def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dic
     said = {row["name"]: row for row in statistics.get("parameters") or ()}
     confidence = statistics.get("confidence") or {}
     determined = confidence.get("determined", [p.name for p in model.parameters])
+    unreliable = confidence.get("unreliable", ())
     rows = []
     for p in model.parameters:
         row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
@@ -169,6 +170,7 @@ def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dic
                 "fitted": fitted,
                 "at_bound": bool(row.get("at_bound", fitted and near)),
                 "determined": not fitted or (p.name in determined and low != -np.inf),
+                "unreliable": p.name in unreliable,
             }
         )
     return rows
@@ -447,6 +449,7 @@ def _remark(row: Mapping[str, Any]) -> str:
         return "not fitted"
     remarks = ["at a bound"] if row["at_bound"] else []
     remarks += [] if row["determined"] else ["not determined"]
+    remarks += ["interval not reliable"] if row["unreliable"] else []
     return "; ".join(remarks)
 
 

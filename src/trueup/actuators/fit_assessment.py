@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import FitIntervals, fit_intervals
+from trueup.actuators._linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.experiment_advice import Advice, advise
 from trueup.actuators.problem import ServoProblem
 from trueup.actuators.servo_log import ServoLog
@@ -33,6 +34,9 @@ class ServoAssessment:
     """Which parameters ended on a bound ``(p,)`` bool."""
     remarks: tuple[str, ...]
     """What a reader must know: active bounds, undetermined parameters, a search cut short."""
+    departures: np.ndarray
+    """How far the motion departs, one standard error away from the optimum, from what its
+    derivatives predict, relative to that ``(p,)``; NaN without a standard error."""
     identifiability: Identifiability
     """What can be told apart."""
     advice: tuple[Advice, ...]
@@ -47,6 +51,10 @@ class ServoAssessment:
             *(advice.sentence for advice in self.advice),
         )
 
+    def unreliable(self, names: Sequence[str]) -> list[str]:
+        """Parameters whose intervals promise nothing: the motion is not linear within them."""
+        return np.array(names)[self.departures > LARGEST_DEPARTURE].tolist()
+
     def to_dict(self, names: Sequence[str], level: float) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -58,6 +66,7 @@ class ServoAssessment:
             },
             "standard_errors": dict(zip(names, self.standard_errors.tolist(), strict=True)),
             "at_bound": [n for n, hit in zip(names, self.at_bound, strict=True) if hit],
+            "unreliable": self.unreliable(names),
             "determined": list(self.identifiability.determined),
             "identifiability": list(self.identifiability.sentences),
             "remarks": list(self.remarks),
@@ -88,7 +97,7 @@ def assess(
     space = problem.space
     slope = space.slope(x)
     failures: Failures = {}
-    fits, shares = [], []
+    fits, shares, blocks = [], [], []
     information = np.zeros((space.size, space.size))
     for number, (group, (_, values, derivatives)) in enumerate(
         zip(problem.groups, problem.jacobian_blocks(x, failures), strict=True)
@@ -97,6 +106,7 @@ def assess(
             raise FitError(f"there is nothing to judge: {failures[0]}")
         shape = (len(group.times), len(group.channels))
         information += derivatives @ derivatives.T
+        blocks.append(derivatives)
         jacobian = (derivatives * slope[:, None]).T.reshape(*shape, space.size)
         fits.append(SequenceFit(values.reshape(shape), jacobian, group.sequence, group.channels))
         shares.append(problem.shares(number).reshape(shape))
@@ -129,18 +139,22 @@ def assess(
         is_information=True,
     )
     found = fit_intervals(space, x, covariance, curvature, gradient)
+    departed = departures(problem, x, plain, blocks)
     return ServoAssessment(
         covariance=covariance,
         intervals=found.ends,
         standard_errors=np.sqrt(np.diag(plain)),
         at_bound=at_bound,
-        remarks=tuple(_remarks(covariance, found)),
+        remarks=tuple(_remarks(covariance, found, departed)),
+        departures=departed,
         identifiability=identifiability,
         advice=advise(identifiability, covariance, space, x, found.ends, logs),
     )
 
 
-def _remarks(covariance: CovarianceEstimate, found: FitIntervals) -> Iterator[str]:
+def _remarks(
+    covariance: CovarianceEstimate, found: FitIntervals, departed: np.ndarray
+) -> Iterator[str]:
     names = np.array(covariance.names)
     for name in names[covariance.active]:
         yield (
@@ -154,6 +168,12 @@ def _remarks(covariance: CovarianceEstimate, found: FitIntervals) -> Iterator[st
             f"the search stopped before its optimum: the derivatives still ask for a change of "
             f"{listing(moving)} of more than a standard error, and the intervals reach as far. "
             "Search for longer, or with another method"
+        )
+    if bent := names[departed > LARGEST_DEPARTURE].tolist():
+        yield (
+            f"the motion does not follow its derivatives within a standard error of "
+            f"{listing(bent)}: it jumps or bends there, and these intervals cannot be relied on. "
+            "Fits to parts of the logs show how far the values scatter"
         )
 
 
