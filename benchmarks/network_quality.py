@@ -111,11 +111,12 @@ def candidate(family: str, hidden: int, layers: int = 1, **changes: Any) -> Cand
 
 
 CANDIDATES = (
-    candidate("lstm", 64),
-    candidate("lstm", 96),
-    candidate("lstm", 48, 2),
-    candidate("gru", 64),
-    candidate("mlp", 64, 2),
+    candidate("lstm", 64, features=WITHOUT_ANGLE),
+    candidate("lstm", 96, features=WITHOUT_ANGLE),
+    candidate("lstm", 48, 2, features=WITHOUT_ANGLE),
+    candidate("lstm", 64, features=FEATURES),
+    candidate("gru", 64, features=WITHOUT_ANGLE),
+    candidate("mlp", 64, 2, features=WITHOUT_ANGLE),
 )
 
 
@@ -128,6 +129,7 @@ def train_for(
 ) -> tuple[float, Network, int]:
     """Train a candidate for as many epochs as fit into the time; returns its validation score."""
     started = time.perf_counter()
+    longest = 2 * chosen.train.check_val_every_n_epoch
 
     def run(epochs: int, ends: list[float]) -> Any:
         return train_network(
@@ -140,12 +142,12 @@ def train_for(
             sequence_length=chosen.chunk,
             seed=seed,
             progress=lambda words, done: ends.append(time.perf_counter()),
-            stop=lambda: time.perf_counter() - started > 1.3 * seconds,
+            stop=lambda: len(ends) > longest and time.perf_counter() - started > 1.3 * seconds,
         )
 
     # the pace between epochs: libraries are loaded, and the trainer is set up, before the first
     every, ends = chosen.train.check_val_every_n_epoch, []
-    run(2 * every + 1, ends)
+    run(longest + 1, ends)
     pace = (ends[-1] - ends[every]) / every
     epochs = max(every, int((seconds - (time.perf_counter() - started)) / pace))
     trained = run(epochs, [])
@@ -204,7 +206,10 @@ def hej90(data: Path, minutes: float, processes: int, held_out: str | None) -> N
         runs = [pool.submit(train_for, c, training, validation, share) for c in CANDIDATES]
         results = [run.result() for run in runs]
     for each, (best, _, epochs) in zip(CANDIDATES, results, strict=True):
-        print(f"{each.name:12s} {epochs:5d} epochs, validation {best:.4f} of the groups' deviation")
+        print(
+            f"{each.name:12s} {len(each.features)} features, {epochs:5d} epochs, validation "
+            f"{best:.4f} of the groups' deviation"
+        )
     chosen = int(np.argmin([best for best, _, _ in results]))
     network = results[chosen][1]
     linear = best_linear(training, validation)
