@@ -62,7 +62,7 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
     if not command.overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
     problem = make_problem(configuration, command.threads)  # whatever is wrong, before a folder
-    _start(configuration, problem)
+    _search(configuration, _start(configuration, problem)[0])
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(configuration, directory, budget, command.threads, verbose, output, resume=False)
 
@@ -123,7 +123,6 @@ def best_vector_file(path: Path) -> Path:
 def _search(configuration: GaitConfiguration, space: Space) -> CmaEs:
     settings = CmaEsSettings(
         population=configuration.popsize,
-        max_generations=configuration.maxiter,
         options=parse_cma_options(configuration.cma_options),
     )
     return CmaEs(space, settings, seed=configuration.seed)
@@ -140,6 +139,8 @@ def _go(
     resume: bool,
 ) -> int:
     """Search, and write everything that a run directory holds."""
+    if budget.max_generations is None:
+        budget = dataclasses.replace(budget, max_generations=configuration.maxiter)
     problem = make_problem(configuration, threads)
     problem.space, notes = _start(configuration, problem)
     inputs = [

@@ -1,0 +1,138 @@
+"""``trueup gait`` on the command line: evaluate, optimise, resume, mistakes."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trueup.cli import main
+from trueup.gait.run_files import read_terms
+
+MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
+
+
+@pytest.fixture
+def model(recorded_data):
+    return str(recorded_data / MODEL)
+
+
+@pytest.fixture
+def vector(recorded_data):
+    (path,) = (recorded_data / "myoassist/tutorial").glob("*_Best.txt")
+    return str(path)
+
+
+def called(capsys, *words):
+    code = main([*map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_list(capsys):
+    code, answer = called(capsys, "gait", "list")
+    assert code == 0 and "exo_npoint_cont" in answer["configurations"]
+
+
+def test_evaluate_as_myoassist_does(capsys, vector, model):
+    words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "8"]
+    code, answer = called(capsys, *words, "--compat", "myoassist")
+    assert code == 0 and not answer["fell"]
+    assert answer["scalar"] == pytest.approx(166.84005, rel=1e-6)
+    assert answer["effort"] == pytest.approx(2.28830, rel=1e-5)
+    assert answer["velocity"] == pytest.approx(0.00323, rel=1e-3)
+    assert answer["kinematic"] == pytest.approx(136.78851, rel=1e-6)
+    assert answer["walked_m"] == pytest.approx(10.2, abs=0.1)
+
+
+def options(model, vector, target, *more):
+    words = ["--model-file", model, "--sim_time", "0.3", "--popsize", "4", "--param-path", vector]
+    words += ["-eff", "--delayed", "0", "--save-path", target, "--quiet", "--compat", "myoassist"]
+    return ["gait", "optimize", "tutorial", *words, *more]
+
+
+def test_a_resumed_search_is_an_uninterrupted_one(capsys, tmp_path, model, vector):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    code, answer = called(capsys, *options(model, vector, whole, "--maxiter", "3"))
+    assert code == 0
+    assert called(capsys, *options(model, vector, parts, "--maxiter", "1"))[0] == 0
+    words = ["gait", "optimize", "tutorial", "--save-path", parts, "--resume", "--maxiter", "3"]
+    code, other = called(capsys, *words, "--threads", "1", "--quiet")
+    assert code == 0 and other["cost"] == answer["cost"]
+    assert other["parameters"] == answer["parameters"]
+    one, two = read_terms(whole / "terms.jsonl"), read_terms(parts / "terms.jsonl")
+    assert one.keys() == two.keys() == {0, 1, 2}
+    for generation, terms in one.items():
+        assert len(terms["effort"]) >= 4
+        for name, values in terms.items():
+            np.testing.assert_array_equal(values, two[generation][name])
+    best = np.loadtxt(whole / "myorfl_Effort_2D_1_25_Best.txt")
+    assert best.shape == (81,)
+    line = (whole / "myorfl_Effort_2D_1_25_Best_Cost.txt").read_text().splitlines()[0]
+    assert float(line.partition(" : ")[2]) == answer["cost"]
+    last = (whole / "myorfl_Effort_2D_1_25_BestLast_Cost.txt").read_text().splitlines()[0]
+    assert float(last.partition(" : ")[2]) >= answer["cost"]
+    code, walked = called(capsys, "gait", "evaluate", whole)
+    assert code == 0 and walked["scalar"] == pytest.approx(answer["cost"], rel=1e-12)
+
+
+def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
+    """In the reference its parameters are overwritten by their defaults in every case."""
+    target = tmp_path / "run"
+    code, _ = called(capsys, *options(model, vector, target, "--maxiter", "1"))
+    assert code == 0
+    with sqlite3.connect(target / "study.sqlite") as connection:
+        (blob,) = connection.execute(
+            "SELECT x FROM evaluations WHERE generation = 0 AND candidate = 0"
+        ).fetchone()
+    first, given = np.frombuffer(blob), np.loadtxt(vector)
+    np.testing.assert_allclose(first, given, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["optimize", "tutorail"], "no configuration 'tutorail'"),
+        (["optimize", "tutorial"], "name it with --model-file"),
+        (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
+        (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
+        (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),
+        (["optimize", "tutorial", "--pickle-path", "run.pkl"], "names a run directory"),
+        (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
+        (["evaluate", "absent.txt"], "no run and no file"),
+        (["import", "absent.bat"], "cannot read"),
+    ],
+)
+def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
+    monkeypatch.chdir(tmp_path)
+    if "tolfn:1" in words or "-vel" in words:
+        words = [*words, "--model-file", model]
+    code, answer = called(capsys, "gait", *words)
+    assert code == 2 and message in answer["message"]
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda v: v[:50], "take 81 entries"),
+        (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
+        (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
+    ],
+)
+def test_wrong_vectors(capsys, tmp_path, model, vector, change, message):
+    path = tmp_path / "wrong.txt"
+    np.savetxt(path, change(np.loadtxt(vector)))
+    words = ["gait", "evaluate", path, "--model-file", model, "--sim-time", "0.1", "--exo", "1"]
+    code, answer = called(capsys, *words)
+    assert code == 2 and message in answer["message"]
+
+
+def test_import(capsys, tmp_path, monkeypatch, recorded_data):
+    monkeypatch.chdir(tmp_path)
+    (source,) = (recorded_data / "myoassist/tutorial").glob("*.bat")
+    code, answer = called(capsys, "gait", "import", source)
+    assert code == 0 and answer["configuration"]["cost"] == "eff"
+    assert Path(answer["file"]).is_file()
+    code, answer = called(capsys, "gait", "import", source)
+    assert code == 2 and "exists" in answer["message"]

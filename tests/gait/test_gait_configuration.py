@@ -1,0 +1,135 @@
+"""Configurations: the shipped ones, files, MyoAssist's batch and shell files, mistakes."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueup.errors import GaitError
+from trueup.gait import import_configuration, load_configuration, make_problem
+from trueup.gait.configuration import configuration_names, make_configuration
+
+ARGUMENTS = (
+    "--musc_model 22",
+    "--model tutorial",
+    "--sim_time 20",
+    "--pose_key walk_left",
+    "--num_strides 5",
+    "--delayed 0",
+    "--optim_mode single",
+    "--reflex_mode uni",
+    "--tgt_vel 1.25",
+    "--tgt_slope 0",
+    "--trunk_err_type ref_diff",
+    "--tgt_sym_th 0.1",
+    "--tgt_grf_th 1.5",
+    "-kine",
+    "--ExoOn 1",
+    "--use_4param_spline",
+    "--max_torque 100.0",
+    "--popsize 8",
+    "--maxiter 50",
+    "--threads 8",
+    "--sigma_gain 10",
+    '--cma_options "tolfun:1e-9,tolx:1e-9"',
+    "--save_path tutorial",
+)
+NAMES = ["baseline", "debug", "exo_4param", "exo_4param_kine", "exo_npoint", "exo_npoint_cont"]
+
+
+def test_the_shipped_configurations():
+    assert configuration_names() == [*NAMES, "tutorial"]
+    for name in configuration_names():
+        configuration = load_configuration(name)
+        assert configuration.says.endswith(".") and not configuration.delayed
+        assert make_configuration(configuration.plain(), "again") == configuration
+    assert load_configuration("tutorial").max_torque == 100.0
+    assert not load_configuration("baseline").exo
+
+
+@pytest.mark.parametrize(("ending", "going_on"), [("bat", "^"), ("sh", "\\")])
+def test_files_of_myoassist(tmp_path, ending, going_on):
+    path = tmp_path / f"mine.{ending}"
+    start = {"bat": "@echo off\r\npython -m optim.train", "sh": "#!/bin/sh\npython -m optim.train"}
+    path.write_text(f" {going_on}\n    ".join([start[ending], *ARGUMENTS]), encoding="utf-8")
+    found = load_configuration(path)
+    assert found.cost == "kine" and found.exo and found.use_4param_spline
+    assert (found.popsize, found.maxiter, found.max_torque) == (8, 50, 100.0)
+    assert found.cma_options == "tolfun:1e-9,tolx:1e-9"
+
+
+def test_the_recorded_batch_file(recorded_data):
+    (path,) = (recorded_data / "myoassist/tutorial").glob("*.bat")
+    found = import_configuration(path)
+    assert found.cost == "eff" and found.exo and not found.delayed
+    assert found.param_path == "../results/optim_results/tutorial_prep"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("echo hello", "no line that starts a training"),
+        ("python train.py --sim_tim 3", "unknown argument --sim_tim"),
+        ("python train.py --sim_time", "has no value"),
+        ("python train.py --sim_time x", "which is no number"),
+        ("python train.py --delayed 0 stray", "stands where an argument"),
+        ("python train.py --popsize 1", "popsize"),
+        ('python train.py --model "x', "No closing quotation"),
+    ],
+)
+def test_wrong_files_of_myoassist(tmp_path, text, message):
+    path = tmp_path / "wrong.sh"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GaitError, match=message):
+        import_configuration(path)
+
+
+@given(st.text(alphabet="-_ ^\\\n\"'#train.py123xabc", max_size=80))
+def test_any_file_is_imported_or_refused(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "any.sh"
+    path.write_text(f"train.py --delayed 0 {text}", encoding="utf-8")
+    with contextlib.suppress(GaitError):
+        import_configuration(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"sim_tim": 3}, r"unknown keys 'sim_tim'.*Did you mean 'sim_time'"),
+        ({"sim_time": -1}, "sim_time"),
+        ({"cost": "kin"}, "there is no cost 'kin'"),
+        ({"musc_model": 23}, "musc_model"),
+        ({"tgt_vel": "fast"}, "tgt_vel"),
+        ([1], "holds no keys"),
+    ],
+)
+def test_wrong_configurations(content, message):
+    with pytest.raises(GaitError, match=message):
+        make_configuration(content, "mine.yaml")
+
+
+def test_configurations_that_do_not_exist(tmp_path):
+    with pytest.raises(GaitError, match=r"no configuration 'tutorail'.*Did you mean 'tutorial'"):
+        load_configuration("tutorail")
+    with pytest.raises(GaitError, match="cannot read"):
+        load_configuration(tmp_path / "absent.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(GaitError, match="no YAML"):
+        load_configuration(tmp_path / "bad.yaml")
+
+
+def test_paths_count_from_the_folder_of_a_file(tmp_path):
+    (tmp_path / "mine.yaml").write_text("model_file: walker.xml\ncost: eff\n", encoding="utf-8")
+    assert load_configuration(tmp_path / "mine.yaml").model_file == str(tmp_path / "walker.xml")
+
+
+def test_conditions():
+    plain = load_configuration("tutorial")
+    assert plain.conditions == [(1.25, 0.0)]
+    several = plain.with_changes({"tgt_vel": [1.0, 1.5], "optim_mode": "multispeed"})
+    assert several.conditions == [(1.0, 0.0), (1.5, 0.0)]
+    with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
+        _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
+    with pytest.raises(GaitError, match="name it with --model-file"):
+        make_problem(plain)
