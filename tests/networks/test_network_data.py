@@ -200,6 +200,12 @@ def test_groups_come_from_the_list_in_the_folder(folder):
     series = read_series(DataSettings(str(folder)))
     assert [each.group for each in series] == ["l"]
     assert series[0].channels["inertia_kg_m2"][0] == 0.1245
+    # the folder of one group alone is known by the list beside it
+    (alone,) = read_series(DataSettings(str(folder / "low")))
+    assert (alone.group, alone.channels["inertia_kg_m2"][0]) == ("l", 0.1245)
+    (folder / "inertia_groups.json").write_text('{"id": 1}')
+    with pytest.raises(ExperimentError, match=r"inertia_groups\.json must hold a list"):
+        read_series(DataSettings(str(folder)))
 
 
 def test_torque_without_inertia_is_an_error(folder):

@@ -59,7 +59,8 @@ def test_the_report_of_a_training_shows_every_part(tmp_path):
         "Scores", "Torque over time", "Predicted against measured", "By speed", "By frequency",
         "Error on whole validation recordings", "Loss while training", "file_a", "file_b",
         "RMSE of the linear", "error of linear", "reference RMSE", "seed: 42",
-        "its members differ by 0.02 N m", "times that of a linear model",
+        "its members differ by 0.02 N m", "How the recordings were read",
+        "times that of a linear model",
     ):  # fmt: skip
         assert part in page, part
 

@@ -31,8 +31,8 @@ class PredictedRecording:
     estimates: dict[str, np.ndarray]
 
 
-def time_series_section(recordings: Sequence[PredictedRecording]) -> reports.Section:
-    """Torque and error over time, a panel a recording."""
+def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> reports.Section:
+    """Torque and error over time, a panel a recording; these are the first ``of`` so many."""
     panels = []
     for each in recordings:
         network = each.estimates["network"]
@@ -53,7 +53,7 @@ def time_series_section(recordings: Sequence[PredictedRecording]) -> reports.Sec
             residuals.append(reports.Trace(label, each.times, error, "initial"))
         panels.append(
             reports.Panel(
-                f"{each.group}: {each.name}" if each.group != each.name else each.name,
+                each.name if each.group in each.name else f"{each.group}: {each.name}",
                 "N m",
                 traces,
                 residuals,
@@ -65,7 +65,8 @@ def time_series_section(recordings: Sequence[PredictedRecording]) -> reports.Sec
         "Torque over time",
         "time-series",
         "Each recording is run through from a cold start: the state of the network is zero at its "
-        "first sample, as after a reset in a simulator.",
+        "first sample, as after a reset in a simulator."
+        + (f" The first {len(recordings)} of {of} are shown." if of > len(recordings) else ""),
         figures,
     )
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -183,16 +183,17 @@ class DataSettings:
         Raises:
           ExperimentError: the base folder's list cannot be read.
         """
-        path = Path(self.data_base_dir) / GROUPS_FILE
-        if self.inertia_groups or not path.is_file():
+        base = Path(self.data_base_dir)
+        if self.inertia_groups:
             return self.inertia_groups
-        try:
-            content = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
-            raise ExperimentError(f"{path} cannot be read: {error}") from error
-        if not isinstance(content, list):
-            raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
-        return tuple(_build(InertiaGroup, entry, "inertia_groups") for entry in content)
+        if (base / GROUPS_FILE).is_file():
+            return _listed_groups(base / GROUPS_FILE)
+        # the folder of one group, whose inertia the list beside it tells
+        above = base.resolve().parent / GROUPS_FILE
+        if base.is_dir() and above.is_file():
+            listed = _listed_groups(above)
+            return tuple(replace(g, folder=".") for g in listed if g.folder == base.resolve().name)
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as JSON values."""
@@ -235,6 +236,16 @@ def check_ratios(training: float, validation: float) -> None:
             f"the shares of training ({training}) and validation ({validation}) must be positive "
             "and add up to 1 at most"
         )
+
+
+def _listed_groups(path: Path) -> tuple[InertiaGroup, ...]:
+    try:
+        content = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ExperimentError(f"{path} cannot be read: {error}") from error
+    if not isinstance(content, list):
+        raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
+    return tuple(_build(InertiaGroup, entry, str(path)) for entry in content)
 
 
 def _build(kind: type[_Settings], content: Any, where: str) -> _Settings:

@@ -84,6 +84,8 @@ class SeriesScores:
     """Share of samples outside the range of training; NaN where it is not known."""
     predicted: np.ndarray
     """Torque predicted, shape (n,) [N m]."""
+    notes: tuple[str, ...] = ()
+    """How the recording was read, see ``ActuatorSeries.notes``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,7 @@ class NetworkScores:
                     **asdict(each.scores),
                     "settled": asdict(each.settled),
                     "out_of_range": each.out_of_range,
+                    "notes": list(each.notes),
                     "others": {name: asdict(scores) for name, scores in each.others.items()},
                     "others_settled": {n: asdict(s) for n, s in each.others_settled.items()},
                 }
@@ -212,6 +215,7 @@ def score(
             },
             out_of_range=_share_out_of_range(network, each),
             predicted=predicted,
+            notes=each.notes,
         )
         for each, predicted, beside in zip(series, predictions, estimates, strict=True)
     )

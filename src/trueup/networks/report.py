@@ -66,9 +66,7 @@ def evaluation_report(
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
         page.add(_closed_loop_section(series, rollouts))
-    notes = list(dict.fromkeys(note for each in series for note in each.notes))
-    lines = [reports.Text(f"{note[0].upper()}{note[1:]}.") for note in notes]
-    page.add(reports.Section("How the recordings were read", "reading", content=lines))
+    page.add(_reading_section([metrics]))
     return page
 
 
@@ -93,6 +91,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
             content = [part for s in _score_sections(fold, recordings, name) for part in _parts(s)]
             page.add(reports.Section(f"Held out: {name}", content=content, collapsed=True))
     page.add(_curves_section(folder, folds, metrics))
+    page.add(_reading_section(list((folds or {"": metrics}).values())))
     configuration = folder / "config.yaml"
     if configuration.is_file():
         content = [reports.Code(configuration.read_text(), "config.yaml", "yaml")]
@@ -153,7 +152,7 @@ def _score_sections(
         tables.append(reports.Text(_ensemble_words(metrics["ensemble"])))
     sections = [reports.Section("Scores", "" if name else "scores", content=tables)]
     if recordings:
-        sections.append(time_series_section(recordings[:_SHOWN_RECORDINGS]))
+        sections.append(time_series_section(recordings[:_SHOWN_RECORDINGS], len(recordings)))
         sections.append(scatter_section(recordings))
     bands = bands_section(metrics)
     return [*sections, *([] if bands is None else [bands])]
@@ -258,6 +257,16 @@ def _history(path: Path) -> list[dict[str, Any]]:
         raise RunDirectoryError(f"{path} is damaged: {error}") from error
 
 
+def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
+    """What was done to the samples before anything was learnt from them."""
+    files = [file for metrics in scored for file in metrics["files"]]
+    notes = dict.fromkeys(note for file in files for note in file["notes"])
+    lines: list[Any] = [reports.Text(f"{note[0].upper()}{note[1:]}.") for note in notes]
+    if not lines:
+        lines = [reports.Text("Nothing was done to the samples.")]
+    return reports.Section("How the recordings were read", "reading", content=lines)
+
+
 def _closed_loop_section(
     series: Sequence[ActuatorSeries], rollouts: Sequence["RollOut"]
 ) -> reports.Section:
@@ -273,7 +282,7 @@ def _closed_loop_section(
             ],
             subtitle=f"RMSE {reports.format_number(motion.scores.rmse)} rad",
         )
-        for each, motion in zip(series, rollouts, strict=True)
+        for each, motion in list(zip(series, rollouts, strict=True))[:_SHOWN_RECORDINGS]
     ]
     return reports.Section(
         "In the loop",
