@@ -13,6 +13,15 @@ from trueup.networks.torch_network import TorchNetwork, initial_network
 SAMPLES = 240
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Threads wait for each other longer than such small networks take."""
+    former = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(former)
+
+
 def in_chunks(module: TorchNetwork, inputs: np.ndarray, length: int) -> np.ndarray:
     """Torque with the state carried from chunk to chunk."""
     parts, state = [], None
