@@ -12,6 +12,7 @@ import servo_model_logs as made
 from trueup.actuators import BenchSimulator, Objective, ServoModel, ServoProblem, servos
 from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import fit_intervals
+from trueup.actuators._start_noise import start_samples
 from trueup.actuators.fit_assessment import assess
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 from trueup.parameters import Space
@@ -92,6 +93,50 @@ def test_a_motion_that_jumps_has_intervals_that_are_not_relied_on(study):
     assert "R" in found.unreliable(names)
     assert any("'R'" in remark and "cannot be relied on" in remark for remark in found.remarks)
     assert found.to_dict(names, 0.95)["unreliable"] == found.unreliable(names)
+
+
+def test_rollouts_start_where_the_simulator_takes_the_log(study):
+    truths = import_module("servo_truths")
+    truth = truths.true_model("mx64", "m1", 0)
+    logs = truths.noisy_logs(truths.clean_logs(truth), np.random.default_rng(0))
+    for period in (None, 0.5, 0.7123, 3.99, 100.0):
+        simulator = BenchSimulator(truth, logs, threads=1, reset_period=period)
+        problem = ServoProblem(simulator)
+        motion = simulator.simulate(truth.vector()[None])
+        taken = np.flatnonzero(motion.position[0][0] == logs[0].position)
+        assert np.array_equal(start_samples(problem, 0), taken), period
+
+
+def test_a_start_that_is_off_moves_the_fit_as_foreseen(study, monkeypatch):
+    truths = import_module("servo_truths")
+    truth = truths.true_model("mx64", "m1", 0)
+    clean = truths.clean_logs(truth)
+    off = 1e-3
+    position = clean[0].position.copy()
+    position[0] += off
+    logs = [replace(clean[0], position=position), *clean[1:]]
+    problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
+    x = truth.vector()
+    for _ in range(4):
+        blocks = list(problem.jacobian_blocks(x, {}))
+        # the first sample is what it starts from: it tells nothing of the fit
+        r, slopes = (np.concatenate([b[i] for b in blocks], axis=-1) for i in (1, 2))
+        x = x - np.linalg.solve(slopes @ slopes.T, slopes @ r)
+    moved = x - truth.vector()
+
+    problem = ServoProblem(BenchSimulator(truth, clean, threads=1), Objective("rmse"))
+    exact = import_module("trueup.actuators._start_noise")
+    monkeypatch.setattr(
+        exact, "_noise", lambda _, number, motion, channel: off * (number + channel == 0)
+    )
+    monkeypatch.setattr(
+        "trueup.actuators.fit_assessment.with_start_noise",
+        lambda p, x, c, *rest: exact.with_start_noise(
+            p, x, replace(c, matrix=1e-30 * np.eye(len(x))), *rest
+        ),
+    )
+    found = assess(problem, truth.vector(), clean)
+    np.testing.assert_allclose(found.standard_errors, np.abs(moved), rtol=0.05)
 
 
 def test_a_smooth_motion_follows_its_derivatives(study):

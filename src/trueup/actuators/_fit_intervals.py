@@ -51,7 +51,7 @@ def fit_intervals(
     z = space.to_search(x)
     below = np.zeros(space.size)
     above = np.zeros(space.size)
-    inverse = _inverse(curvature[np.ix_(free, free)])
+    inverse = inverse_of(curvature[np.ix_(free, free)])
     step = np.zeros(space.size)
     step[free] = -inverse @ gradient[free]
     errors = np.where(covariance.undetermined, np.inf, covariance.standard_errors)
@@ -72,7 +72,7 @@ def fit_intervals(
     return FitIntervals(ends, early)
 
 
-def _inverse(matrix: np.ndarray) -> np.ndarray:
+def inverse_of(matrix: np.ndarray) -> np.ndarray:
     """Inverse of a symmetric matrix where it has one, whatever the units of its rows."""
     size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scale = np.where(size > 0.0, size, 1.0)

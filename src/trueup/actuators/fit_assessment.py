@@ -9,6 +9,7 @@ import numpy as np
 from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators._linear_range import LARGEST_DEPARTURE, departures
+from trueup.actuators._start_noise import with_start_noise
 from trueup.actuators.experiment_advice import Advice, advise
 from trueup.actuators.problem import ServoProblem
 from trueup.actuators.servo_log import ServoLog
@@ -81,7 +82,8 @@ def assess(
 ) -> ServoAssessment:
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
-    Noise counts as autoregressive in each log, and each log alike, as in the objective.
+    Noise counts as autoregressive in each log, and each log alike, as in the objective; that of
+    the samples that rollouts start from counts besides.
     Standard errors are those around a parameter that is on its bound; intervals also hold for its
     other values.
 
@@ -128,6 +130,8 @@ def assess(
         slopes=curvatures,
         names=space.names,
     )
+    jacobians = [np.asarray(fit.jacobian) for fit in fits]
+    covariance = with_start_noise(problem, x, covariance, curvature, jacobians, curvatures)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,

@@ -91,6 +91,11 @@ class ServoProblem(Problem):
             else:
                 yield group.rows, error.reshape(-1), jacobian
 
+    def weighted_change(self, change: np.ndarray, number: int) -> np.ndarray:
+        """How a change of a log's motion ``(T, 3)`` changes its residuals ``(T, channels)``."""
+        change = change[:, self._channels] * self._weights[self._channels]
+        return np.where(np.isnan(self._measured(number)), 0.0, change)
+
     @property
     def _channels(self) -> list[int]:
         """Channels with a weight."""
