@@ -112,7 +112,7 @@ def test_wrong_vectors_are_refused():
     late = parameters.start
     late[parameters.index("exo_peak_time")] = 1.2
     with pytest.raises(GaitError, match=r"exo_peak_time.*out of order"):
-        parameters.check(late)
+        parameters.check_given(late, "late.txt")
     with pytest.raises(GaitError, match="Did you mean 'alpha_0'"):
         parameters.index("alpha0")
     with pytest.raises(GaitError, match="more than one entry 'C_d'"):

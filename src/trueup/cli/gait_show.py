@@ -152,6 +152,6 @@ def _vector(target: Path, problem: GaitProblem, is_run: bool) -> np.ndarray:
             values = np.asarray(load(target), dtype=float).reshape(-1)
         except ValueError as error:
             raise GaitError(f"{target} holds no vector of numbers: {error}") from error
-        return problem.parameters.check(values, str(target))
+        return problem.parameters.check_given(values, str(target))
     free = warm_start(target, problem.space, [names]).x
     return problem.parameters.complete(free[None])[0]

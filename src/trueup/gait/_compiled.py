@@ -19,7 +19,8 @@ def compiled(function: Any) -> Any:
 
     Without the parts that Python would call it through, which take longer to compile than the rest.
     """
-    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
+    return numba.njit(**options)(function)
 
 
 def compiled_once(function: Any) -> Callable[..., Any]:

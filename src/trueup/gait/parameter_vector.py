@@ -126,13 +126,22 @@ class ParameterVector:
         wrong = [self.names[i] for i in np.unique(np.argwhere(~np.isfinite(values))[:, -1])]
         if wrong:
             raise GaitError(f"{where}the entries {listing(wrong)} are not finite")
+        return values
+
+    def check_given(self, vector: Sequence[float] | np.ndarray, source: str) -> np.ndarray:
+        """A vector ``(size,)`` that somebody gives, checked as in :meth:`check`, and its torques.
+
+        Raises:
+          GaitError: also where entries of the exoskeleton are outside of 0 to 1.
+        """
+        values = self.check(vector, source)
         exo = self.group("exoskeleton")
-        outside = (values[..., exo] < 0.0) | (values[..., exo] > 1.0)
-        wrong = [self.names[exo][i] for i in np.unique(np.argwhere(outside)[:, -1])]
+        outside = (values[exo] < 0.0) | (values[exo] > 1.0)
+        wrong = [self.names[exo][i] for i in np.flatnonzero(outside)]
         if wrong:
             raise GaitError(
-                f"{where}the entries {listing(wrong)} are outside of 0 to 1: the times or torques "
-                "of the exoskeleton are out of order"
+                f"{source}: the entries {listing(wrong)} are outside of 0 to 1: the times or "
+                "torques of the exoskeleton are out of order"
             )
         return values
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -82,6 +83,10 @@ class WalkSimulation:
         walker.keyframe(settings.pose)
         self._batch: Batch | None = None
         self._walks: k.Walks | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to another process: a batch is made anew there."""
+        return {**self.__dict__, "_batch": None, "_walks": None}
 
     @property
     def runs(self) -> int:
