@@ -256,3 +256,20 @@ def test_gains_of_each_leg(compat_simulation, tutorial_vector, signals):
 def test_signals_of_another_shape_are_refused(compat_simulation, tutorial_vector):
     with pytest.raises(GaitError, match=r"have to be \(steps, 2, 32\)"):
         replay_controller(compat_simulation(1.0), tutorial_vector, np.zeros((5, 2, 3)))
+
+
+def test_phases_of_swing_follow_each_other_step_by_step(compat_simulation, tutorial_vector):
+    """In the step in which the knee has flexed, the tests for what follows are not made yet."""
+    simulation = compat_simulation(1.0)
+    layout = simulation.layout
+    measured = np.zeros((10, 2, len(layout.measured)))
+    for name, value in {"hip": 2.6, "knee": 3.0, "knee_rate": -3.0}.items():
+        measured[:, :, layout.measured.index(name)] = value
+    measured[:, 1, layout.measured.index("contact")] = 1.0
+    # from step 5 on the right leg is flexed and far enough to the front
+    measured[5:, 0, layout.measured.index("knee")] = 1.5
+    measured[5:, 0, layout.measured.index("hip")] = 1.0
+    right = replay_controller(simulation, tutorial_vector, measured).stimulation[:, 0]
+    rectus, hamstrings = (right[:, layout.muscles.index(name)] for name in ("RF", "HAM"))
+    assert (np.flatnonzero(rectus > 0.05) == [5]).all()
+    assert (np.flatnonzero(hamstrings > 0.05) == np.arange(6, 10)).all()
