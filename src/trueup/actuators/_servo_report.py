@@ -408,18 +408,20 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
     history = [h for h in history if np.isfinite(h["cost"])]
     content: list[Any] = []
     if history:
-        stages: dict[str, list[Mapping[str, Any]]] = {}
+        # a search goes from the simplest model to the one wanted, in the same stages each time
+        key = "model" if len({entry.get("model") for entry in history}) > 1 else "stage"
+        parts: dict[str, list[Mapping[str, Any]]] = {}
         for entry in history:
-            stages.setdefault(str(entry.get("stage") or "cost"), []).append(entry)
+            parts.setdefault(str(entry.get(key) or "cost"), []).append(entry)
         content.append(
             reports.line_figure(
                 [
                     reports.Trace(
-                        stage,
+                        part,
                         [float(h["evaluations"]) for h in entries],
                         [float(h["cost"]) for h in entries],
                     )
-                    for stage, entries in stages.items()
+                    for part, entries in parts.items()
                 ],
                 x_label="evaluations",
                 y_label="cost",

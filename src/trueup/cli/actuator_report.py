@@ -6,8 +6,10 @@ import numpy as np
 
 from trueup.actuators import ServoModel, load_catalogue, read_logs, servo_report, split_logs
 from trueup.actuators.fit_settings import FitSettings
+from trueup.actuators.model_faces import model_faces
 from trueup.actuators.servo_search import STAGES
 from trueup.cli.servo_job import read_job
+from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.history import History
@@ -42,7 +44,7 @@ def report_of_servo_fit(directory: RunDirectory) -> Page:
         model,
         training,
         held_out,
-        statistics={**summary, "history": _course(study.history)},
+        statistics={**summary, "history": _course(study.history, model.space(list(values)))},
         kind=settings.objective.kind,
         scheme=settings.scheme,
         reset_period=settings.reset_period,
@@ -50,18 +52,24 @@ def report_of_servo_fit(directory: RunDirectory) -> Page:
     )
 
 
-def _course(history: History) -> list[dict[str, Any]]:
+def _course(history: History, space: Space) -> list[dict[str, Any]]:
     """Best cost after each generation, as a solution's history holds it."""
     costs = np.where(np.isfinite(history.costs[:, 0]), history.costs[:, 0], np.inf)
     best = np.minimum.accumulate(costs)
     ends = np.searchsorted(history.generation, np.unique(history.generation), side="right")
     numbers = {entry["generation"]: entry.get("stage") for entry in history.generations}
     stages = {k: None if n is None else STAGES[int(n)] for k, n in numbers.items()}
+    faces = [face.name for face in model_faces(space)]
+    reached = {entry["generation"]: entry.get("model") for entry in history.generations}
+    # a search that had too few evaluations for the simpler models has one model, the whole
+    nested = max((n for n in reached.values() if n is not None), default=0) > 0
+    models = {k: faces[int(n)] if nested and n is not None else None for k, n in reached.items()}
     return [
         {
             "evaluations": int(end),
             "cost": float(best[end - 1]),
             "stage": stages.get(int(history.generation[end - 1])),
+            "model": models.get(int(history.generation[end - 1])),
         }
         for end in ends
     ]
