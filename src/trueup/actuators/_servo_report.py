@@ -451,7 +451,7 @@ def _remark(row: Mapping[str, Any]) -> str:
         return "not fitted"
     remarks = ["at a bound"] if row["at_bound"] else []
     remarks += [] if row["determined"] else ["not determined"]
-    remarks += ["interval not reliable"] if row["unreliable"] else []
+    remarks += ["unreliable"] if row["unreliable"] and row["determined"] else []
     return "; ".join(remarks)
 
 
