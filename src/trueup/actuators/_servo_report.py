@@ -450,7 +450,7 @@ def _remark(row: Mapping[str, Any]) -> str:
     if not row["fitted"]:
         return "not fitted"
     remarks = ["at a bound"] if row["at_bound"] else []
-    remarks += [] if row["determined"] else ["not determined"]
+    remarks += [] if row["determined"] else ["unknown"]
     remarks += ["unreliable"] if row["unreliable"] and row["determined"] else []
     return "; ".join(remarks)
 
