@@ -10,6 +10,8 @@
   of the other two gains after a fit to those of the other. The logs of kp 400 serve for the last
   line alone; the term ``torque_saturation`` was made after a look at those of kp 100 and 200.
 - ``sts3215``: M1 and M6 with the firmware's speed limit, kp 16 and mass 1.168 kg held out in turn.
+- ``workers``: M6 of the XL330 with one worker and with two, in turn: wall time, and whether the
+  results are the same.
 
 Errors are mean absolute position errors in mrad, each log alike. The reference tool reaches 48.1
 (M1, 6 minutes) and 29.4 (M6, 8 minutes) with 2000 trials on the same XL330 logs.
@@ -40,7 +42,7 @@ from trueup.actuators import (
     split_logs,
 )
 
-PARTS = ("fit", "held-out", "sts3215")
+PARTS = ("fit", "held-out", "sts3215", "workers")
 MODELS = ("m1", "m2", "m3", "m4", "m5", "m6")
 XL330_VOLTS, STS3215_VOLTS = 7.4, 12.1
 
@@ -60,6 +62,8 @@ def main() -> None:
             held_out_gain(arguments.data, range(arguments.seeds))
         elif part == "sts3215":
             held_out_sts3215(arguments.data)
+        elif part == "workers":
+            one_worker_beside_two(arguments.data, range(arguments.seeds))
         else:
             parser.error(f"there is no part {part!r}; there are {', '.join(PARTS)}")
 
@@ -173,12 +177,31 @@ def processed(raw: Path) -> list[ServoLog]:
         return read_logs(folder, uniform=True)
 
 
+def one_worker_beside_two(data: Path, seeds: Sequence[int]) -> None:
+    """M6 of the XL330 from all logs, with one worker and with two."""
+    logs = processed(data / "xl330_bench")
+    settings = FitSettings(vin=XL330_VOLTS)
+    for seed in seeds:
+        settings = dataclasses.replace(settings, seed=seed)
+        one, two = (timed("xl330", "m6", logs, settings, workers=count) for count in (1, 2))
+        same = bool(np.array_equal(one[0].solution.x, two[0].solution.x))
+        print(
+            f"m6 seed {seed}: one worker {one[1]:.1f} s wall, two {two[1]:.1f} s, "
+            f"{one[1] / two[1]:.2f} times as fast; same result: {same}",
+            flush=True,
+        )
+
+
 def timed(
-    servo: str | Servo, model: str, logs: Sequence[ServoLog], settings: FitSettings
+    servo: str | Servo,
+    model: str,
+    logs: Sequence[ServoLog],
+    settings: FitSettings,
+    workers: int | None = None,
 ) -> tuple[ServoFit, float, float]:
     """A fit, its wall time and its CPU time [s]."""
     wall, cpu = time.perf_counter(), time.process_time()
-    found = fit(servo, model, logs, settings=settings)
+    found = fit(servo, model, logs, settings=settings, workers=workers)
     return found, time.perf_counter() - wall, time.process_time() - cpu
 
 
