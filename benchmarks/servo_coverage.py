@@ -8,8 +8,8 @@ known size and no bounds, all parameters being unknown,
 - half the width of its 95 % interval is at most 25 % of its value (of ``q_offset``, which may be 0:
   of its upper bound),
 - three standard deviations to either side lie within its bounds, and
-- the motion follows its derivatives one standard deviation to either side, within half of the
-  change that they predict: linear theory says nothing of a parameter across which it jumps.
+- the motion follows its derivatives to the ends of that interval, apart from less than the change
+  that they predict: linear theory says nothing of a parameter within whose interval it jumps.
 
 A fit is that of ``trueup actuator fit --method least-squares``, with its assessment; instead of
 from 256 points it begins once, up to 10 % away from the truth. A result with a greater error than
@@ -84,7 +84,7 @@ class Repeat:
 def predicted_deviations(truth: ServoModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Standard deviations at the truth ``(p,)``, by linear theory for white noise, all parameters
     unknown and unbounded; which parameters have an effect of their own; and how far the motion
-    departs from that theory one standard deviation away.
+    departs from that theory at the ends of a 95 % interval.
     """
     problem = ServoProblem(BenchSimulator(truth, clean_logs(truth), threads=1))
     x = truth.vector()

@@ -146,7 +146,7 @@ def test_a_smooth_motion_follows_its_derivatives(study):
     problem = ServoProblem(BenchSimulator(truth, logs, threads=1))
     found = assess(problem, truth.vector(), logs)
     assert found.unreliable(problem.space.names) == []
-    assert np.nanmax(found.departures) < 0.3
+    assert np.nanmax(found.departures) < 0.5
 
 
 # --- a parameter on its bound ----------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Whether a motion follows its derivatives as far as the interval of a parameter reaches.
 
-Intervals come from derivatives at the optimum. Where the motion jumps or bends within a standard
-error, as with a law whose torque jumps, they promise nothing.
+Intervals come from derivatives at the optimum. Where the motion jumps or bends within them, as with
+a law whose torque jumps, they promise nothing.
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,19 @@ import numpy as np
 
 from trueup.actuators.problem import ServoProblem
 
-LARGEST_DEPARTURE = 0.5
-"""Departure above which an interval is not to be relied on."""
+LARGEST_DEPARTURE = 1.0
+"""Departure above which an interval is not to be relied on: as much as the predicted change."""
+
+REACH = 1.96
+"""Standard errors to either side at which the motion is looked at: the ends of a 95 % interval."""
 
 
 def departures(
     problem: ServoProblem, x: np.ndarray, covariance: np.ndarray, derivatives: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """How far the motion departs from the linear prediction one standard error away.
+    """How far the motion departs from the linear prediction at the ends of an interval.
 
-    Each parameter moves by one standard error up and down, the others with it as the covariance
+    Each parameter moves to the ends of its 95 % interval, the others with it as the covariance
     says, all within their bounds.
 
     Args:
@@ -40,7 +43,7 @@ def departures(
     rows = np.flatnonzero(known)
     if rows.size == 0:
         return out
-    steps = covariance[rows] / errors[rows, None]
+    steps = REACH * covariance[rows] / errors[rows, None]
     X = np.clip(x + np.concatenate([steps, -steps]), space.lower, space.upper)
     moves = X - x
     failures: dict[int, str] = {}

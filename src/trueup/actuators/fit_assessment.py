@@ -36,8 +36,8 @@ class ServoAssessment:
     remarks: tuple[str, ...]
     """What a reader must know: active bounds, undetermined parameters, a search cut short."""
     departures: np.ndarray
-    """How far the motion departs, one standard error away from the optimum, from what its
-    derivatives predict, relative to that ``(p,)``; NaN without a standard error."""
+    """How far the motion departs, at the ends of each 95 % interval, from what its derivatives
+    predict, relative to that ``(p,)``; NaN without a standard error."""
     identifiability: Identifiability
     """What can be told apart."""
     advice: tuple[Advice, ...]
@@ -175,7 +175,7 @@ def _remarks(
         )
     if bent := names[departed > LARGEST_DEPARTURE].tolist():
         yield (
-            f"the motion does not follow its derivatives within a standard error of "
+            f"the motion does not follow its derivatives within the intervals of "
             f"{listing(bent)}: it jumps or bends there, and these intervals cannot be relied on. "
             "Fits to parts of the logs show how far the values scatter"
         )
