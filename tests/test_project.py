@@ -172,7 +172,8 @@ def test_torch_is_asked_for_in_one_version_only():
     for name in ("Makefile", "constraints.txt", "pyproject.toml", ".ci/run"):
         text = (ROOT / name).read_text()
         assert re.findall(r"\btorch\b", text) == re.findall(r"\btorch(?===2\.13\.0\b)", text), name
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     # what needs torch stands beside that version, so that no resolver chooses another
     for name, wanted in extras.items():
         if any(re.match(r"lightning|torchmetrics|torchvision", one) for one in wanted):
