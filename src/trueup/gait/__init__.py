@@ -11,6 +11,7 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.gait._make_problem import make_problem
+    from trueup.gait._planar22 import planar22, planar22_anatomy
     from trueup.gait._replay import Commands, replay_controller
     from trueup.gait._walk_parameters import walk_parameters
     from trueup.gait.anatomy import Anatomy, load_anatomy, myoassist_anatomy
@@ -61,6 +62,8 @@ _EXPORTS = {
     "load_controller": "trueup.gait.reflex_controller",
     "make_problem": "trueup.gait._make_problem",
     "myoassist_anatomy": "trueup.gait.anatomy",
+    "planar22": "trueup.gait._planar22",
+    "planar22_anatomy": "trueup.gait._planar22",
     "read_myoassist_emg": "trueup.gait.myoassist_cost",
     "read_myoassist_kinematics": "trueup.gait.myoassist_cost",
     "replay_controller": "trueup.gait._replay",
@@ -98,6 +101,8 @@ __all__ = [
     "load_controller",
     "make_problem",
     "myoassist_anatomy",
+    "planar22",
+    "planar22_anatomy",
     "read_myoassist_emg",
     "read_myoassist_kinematics",
     "read_reference",

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
+from trueup.gait._planar22 import planar22, planar22_anatomy
 from trueup.gait._registers import LEGS
 from trueup.gait.anatomy import Anatomy, myoassist_anatomy
 
@@ -56,6 +57,9 @@ MUSCLE = np.dtype(
 """A muscle of the model: ids, its group and leg, its strength [N], its share of the group."""
 
 
+OWN_MODELS = {"planar22": False, "planar22_exo": True}
+"""Models that have a name rather than a file, and whether they carry an exoskeleton."""
+
 STEEPEST_SLOPE = 30.0
 """Largest slope of the ground [deg]."""
 
@@ -92,7 +96,7 @@ class Walker:
         self.anatomy = myoassist_anatomy() if anatomy is None else anatomy
         self.source = source
         self.mass = float(np.sum(model.body_mass))
-        self.frontal = all(
+        self.frontal = bool(self.anatomy.frontal_joints) and all(
             mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
             for pattern in self.anatomy.frontal_joints.values()
             for name in self.anatomy.both(pattern)
@@ -109,15 +113,26 @@ class Walker:
 
     @classmethod
     def load(cls, path: str | Path, anatomy: Anatomy | None = None, slope: float = 0.0) -> "Walker":
-        """A walker of an MJCF file, which is read as it is.
+        """A walker of an MJCF file, which is read as it is, or one of our own by its name.
+
+        Args:
+          path: the file; or ``planar22``, or ``planar22_exo`` with an exoskeleton of the ankles.
+          anatomy: names of the parts; those of the named model, else MyoAssist's, where absent.
+          slope: rise of the ground in the direction of walking [deg].
 
         Raises:
           ModelError: the file is missing or does not compile.
           GaitError: the model lacks a part that a walker needs.
         """
         path = Path(path)
+        if str(path) in OWN_MODELS:
+            model = planar22(OWN_MODELS[str(path)]).compile()
+            return cls(model, anatomy or planar22_anatomy(), str(path), slope)
         if not path.is_file():
-            raise ModelError(f"there is no model file {path}")
+            raise ModelError(
+                f"there is no model file {path}, and no model of that name; models with a name: "
+                f"{listing(OWN_MODELS)}.{did_you_mean(str(path), OWN_MODELS)}"
+            )
         try:
             model = mujoco.MjModel.from_xml_path(str(path))
         except ValueError as error:

@@ -1,0 +1,291 @@
+"""planar22: our own planar walker with 22 muscles, built from the numbers in ``planar22.yaml``.
+
+Both legs are built from the same numbers, so that they are mirror images. Muscles follow straight
+lines between points that are fixed in bodies: there is no body, joint or constraint but those of
+the skeleton. Frames of bodies are those of OpenSim (x forward, y up, z to the right).
+"""
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import yaml
+from numpy.typing import ArrayLike
+
+from trueup.gait._registers import LEGS
+from trueup.gait.anatomy import SUFFIX, Anatomy, load_anatomy
+
+QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+"""Rotation by 90 degrees about x: takes y, the upward axis of the numbers, to z."""
+
+UPRIGHT = 1.0
+"""Height that a pose is put together at before it is set down [m]."""
+
+PIN_AXIS = (0.0, 0.0, 1.0)
+"""Axis of all joints of the legs: to the right, so that a positive angle moves a part forward."""
+
+
+@functools.cache
+def planar22_anatomy() -> Anatomy:
+    """Names of the parts of :func:`planar22`."""
+    return load_anatomy(Path(__file__).with_name("anatomy_planar22.yaml"))
+
+
+@functools.cache
+def _numbers() -> dict[str, Any]:
+    path = Path(__file__).with_name("planar22.yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
+    """The planar walker: 11 degrees of freedom, 22 muscles, feet of spheres, four keyframes.
+
+    Its numbers are published ones of OpenSim's models, gait14dof22musc for most and gait2392 for
+    the long muscles of the toes; each block of ``planar22.yaml`` names its source, and NOTICE
+    credits them. The trunk is one rigid part, the knee a pin.
+
+    Args:
+      exoskeleton: with a torque at each ankle that pushes the toes down, and its mass.
+    """
+    numbers = _numbers()
+    spec = mujoco.MjSpec()
+    spec.modelname = numbers["name"]
+    spec.compiler.degree = False
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    spec.option.timestep = numbers["timestep"]
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.worldbody.add_light(pos=(0.0, -3.0, 3.0), dir=(0.0, 0.6, -0.8))
+    spec.worldbody.add_geom(
+        name="ground-plane",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=(50.0, 2.5, 0.1),
+        contype=0,
+        conaffinity=1,
+        friction=(numbers["friction"], 0.005, 0.0001),
+        rgba=(0.8, 0.85, 0.9, 1.0),
+    )
+    bodies = _trunk(spec, numbers["bodies"])
+    for side in LEGS:
+        bodies |= _leg(bodies, numbers, side)
+        _foot(spec, bodies, numbers, side)
+    for name, muscle in numbers["muscles"].items():
+        for side in LEGS:
+            _muscle(spec, bodies, name, numbers["common"] | muscle, side)
+    if exoskeleton:
+        for side in LEGS:
+            _device(spec, bodies, numbers["exoskeleton"], side)
+    _keyframes(spec, numbers)
+    return spec
+
+
+def _trunk(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Pelvis and torso, which moves with it."""
+    pelvis = spec.worldbody.add_body(name="pelvis", quat=QUARTER_TURN)
+    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
+    pelvis.add_joint(name="pelvis_tx", type=slide, axis=(1.0, 0.0, 0.0))
+    pelvis.add_joint(name="pelvis_ty", type=slide, axis=(0.0, 1.0, 0.0))
+    pelvis.add_joint(name="pelvis_tilt", type=hinge, axis=PIN_AXIS)
+    torso = pelvis.add_body(name="torso", pos=numbers["torso"]["place"])
+    for name, body in (("pelvis", pelvis), ("torso", torso)):
+        _mass(body, numbers[name], np.array(numbers[name]["center"]))
+    _rod(pelvis, (-0.07, -0.06, -0.07), (-0.07, -0.06, 0.07), 0.06)
+    _rod(torso, (0.0, 0.0, 0.0), (0.0, 0.42, 0.0), 0.09)
+    _rod(torso, (0.01, 0.6, 0.0), (0.01, 0.66, 0.0), 0.08)
+    return {"pelvis": pelvis, "torso": torso}
+
+
+def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str, Any]:
+    """The bodies of a leg, each in its parent, with their joints."""
+    leg: dict[str, Any] = {}
+    for name, part in numbers["bodies"].items():
+        if name in bodies:
+            continue
+        parent_name = part["parent"]
+        parent = leg[parent_name] if parent_name in leg else bodies[parent_name]
+        place = _point(numbers, parent_name, part["place"], side)
+        body = parent.add_body(name=f"{name}_{SUFFIX[side]}", pos=place)
+        _mass(body, part, _point(numbers, name, part["center"], side))
+        if "joint" in part:
+            joint = numbers["joints"][part["joint"]]
+            body.add_joint(
+                name=f"{part['joint']}_{SUFFIX[side]}",
+                axis=PIN_AXIS,
+                range=np.deg2rad(joint["range"]),
+                limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+                damping=np.array([joint["damping"], 0.0, 0.0]),
+                stiffness=np.array([joint["stiffness"], 0.0, 0.0]),
+                armature=numbers["armature"],
+            )
+        leg[name] = body
+    for name, end, radius in (("femur", "tibia", 0.05), ("tibia", "talus", 0.035)):
+        place = _point(numbers, name, numbers["bodies"][end]["place"], side)
+        _rod(leg[name], (0.0, 0.0, 0.0), place, radius)
+    return {f"{name}_{SUFFIX[side]}": body for name, body in leg.items()}
+
+
+def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> None:
+    """What touches the ground, and what senses it and the limits of the joints."""
+    letter = SUFFIX[side]
+    for name, sphere in numbers["feet"].items():
+        body = bodies[f"{sphere['body']}_{letter}"]
+        center = _point(numbers, sphere["body"], sphere["center"], side)
+        body.add_geom(
+            name=f"{name}_{letter}",
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            pos=center,
+            size=(sphere["radius"], 0.0, 0.0),
+            contype=1,
+            conaffinity=0,
+            friction=(numbers["friction"], 0.005, 0.0001),
+            rgba=(0.8, 0.6, 0.4, 1.0),
+        )
+        bottom = center - (0.0, sphere["radius"], 0.0)
+        body.add_site(name=f"{letter}_{name}_btm", pos=bottom, size=(0.005, 0.005, 0.005))
+    for name, box in numbers["touch"].items():
+        site = f"{letter}_{name}_touch"
+        bodies[f"{box['body']}_{letter}"].add_site(
+            name=site,
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=_point(numbers, box["body"], box["center"], side),
+            size=box["half"],
+            group=4,
+        )
+        _sensor(spec, f"{letter}_{name}", mujoco.mjtSensor.mjSENS_TOUCH, "SITE", site)
+    for joint in numbers["joints"]:
+        name = f"{letter}_{joint.split('_')[0]}_sensor"
+        kind = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC
+        _sensor(spec, name, kind, "JOINT", f"{joint}_{letter}")
+
+
+def _muscle(
+    spec: mujoco.MjSpec, bodies: dict[str, Any], name: str, muscle: dict[str, Any], side: str
+) -> None:
+    """A muscle: its path, and MuJoCo's muscle with the published strength and lengths.
+
+    MuJoCo's tendon does not stretch: its length is that of the published one at half of its largest
+    strain, which it has at about a third of its largest force. Force and fibers are projected onto
+    the tendon at the optimal length.
+    """
+    numbers, letter = _numbers(), SUFFIX[side]
+    tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
+    tendon.rgba = (0.95, 0.3, 0.3, 1.0)
+    for k, (body, *point) in enumerate(muscle["path"], 1):
+        key = body if body in bodies else f"{body}_{letter}"
+        site = f"{name}_{letter}-P{k}"
+        place = _point(numbers, body, point, side)
+        bodies[key].add_site(name=site, pos=place, size=(0.003, 0.003, 0.003), group=3)
+        tendon.wrap_site(site)
+    projection = np.cos(np.deg2rad(muscle["pennation"]))
+    fiber = muscle["fiber"] * projection
+    slack = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"])
+    actuator = spec.add_actuator(
+        name=f"{name}_{letter}",
+        target=tendon.name,
+        trntype=mujoco.mjtTrn.mjTRN_TENDON,
+        lengthrange=(slack + 0.5 * fiber, slack + 1.5 * fiber),
+        ctrllimited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        ctrlrange=(0.0, 1.0),
+    )
+    actuator.set_to_muscle(
+        timeconst=muscle["times"],
+        tausmooth=0.0,
+        range=(0.5, 1.5),
+        force=muscle["force"] * projection,
+        lmin=0.0,
+        lmax=LONGEST,
+        vmax=muscle["speed"],
+        fpmax=_passive_force(*muscle["passive"]),
+        fvmax=muscle["lengthening"],
+    )
+
+
+LONGEST = 2.1
+"""Fiber length without active force [optimal lengths]: a half of it is left at 1.55, as in the
+Gaussian curve of Thelen 2003."""
+
+
+def _passive_force(strain: float, shape: float) -> float:
+    """MuJoCo's ``fpmax`` for a passive force as that of Thelen 2003 at half of ``strain``.
+
+    Thelen's curve is ``(exp(shape e / strain) - 1) / (exp(shape) - 1)`` (equation 3), MuJoCo's is
+    ``fpmax x^2 / 2`` with ``x = e / b`` up to ``b``, half of the way to the longest fiber.
+    """
+    published = np.expm1(0.5 * shape) / np.expm1(shape)
+    x = 0.5 * strain / (0.5 * (LONGEST - 1.0))
+    return float(published / (0.5 * x**2))
+
+
+def _device(spec: mujoco.MjSpec, bodies: dict[str, Any], device: dict[str, Any], side: str) -> None:
+    """An exoskeleton of the ankle."""
+    letter = SUFFIX[side]
+    for name in ("shank", "foot"):
+        part = device[name]
+        place = _point(_numbers(), part["body"], part["center"], side)
+        body = bodies[f"{part['body']}_{letter}"].add_body(name=f"exo_{name}_{letter}", pos=place)
+        _mass(body, part, np.zeros(3))
+    actuator = spec.add_actuator(
+        name=f"Exo_{letter.upper()}",
+        target=f"ankle_angle_{letter}",
+        trntype=mujoco.mjtTrn.mjTRN_JOINT,
+        ctrllimited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        ctrlrange=(-1.0, 0.0),
+    )
+    actuator.set_to_motor()
+    actuator.gainprm[0] = device["torque"]
+
+
+def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
+    """Poses, set down so that the lowest sphere touches the ground."""
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    spheres = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE)
+    height = model.joint("pelvis_ty").qposadr[0]
+    for name, angles in numbers["keyframes"].items():
+        mujoco.mj_resetData(model, data)
+        data.qpos[height] = UPRIGHT
+        for joint, degrees in angles.items():
+            sides = {joint: degrees}
+            if joint in numbers["joints"]:
+                both = degrees if isinstance(degrees, list) else (degrees, degrees)
+                sides = {f"{joint}_{SUFFIX[leg]}": a for leg, a in zip(LEGS, both, strict=True)}
+            for full_name, angle in sides.items():
+                data.joint(full_name).qpos[0] = np.deg2rad(angle)
+        mujoco.mj_kinematics(model, data)
+        lowest = np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
+        data.qpos[height] -= lowest
+        spec.add_key(name=name, qpos=data.qpos)
+
+
+def _point(numbers: dict[str, Any], body: str, point: Sequence[float], side: str) -> np.ndarray:
+    """A point of a body's published frame, in our frame of that side's body."""
+    place = np.array(point, dtype=float) + numbers["bodies"][body].get("shift", (0.0, 0.0, 0.0))
+    return place * (1.0, 1.0, 1.0 if side == LEGS[0] else -1.0)
+
+
+def _mass(body: Any, part: dict[str, Any], center: np.ndarray) -> None:
+    """Mass and inertia; the second axis of the inertia is the one that all joints turn about."""
+    xx, yy, zz = part["inertia"]
+    body.mass, body.ipos, body.iquat = part["mass"], center, QUARTER_TURN
+    body.inertia = (xx, zz, yy)
+    body.explicitinertial = True
+
+
+def _rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
+    """A part that is seen and touches nothing."""
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+        fromto=np.concatenate([start, end]),
+        size=(radius, 0.0, 0.0),
+        contype=0,
+        conaffinity=0,
+        group=1,
+        rgba=(0.8, 0.6, 0.4, 1.0),
+    )
+
+
+def _sensor(spec: mujoco.MjSpec, name: str, kind: Any, of: str, target: str) -> None:
+    objtype = getattr(mujoco.mjtObj, f"mjOBJ_{of}")
+    spec.add_sensor(name=name, type=kind, objtype=objtype, objname=target)
