@@ -132,4 +132,4 @@ def test_conditions():
     with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
         _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
     with pytest.raises(GaitError, match="name it with --model-file"):
-        make_problem(plain)
+        make_problem(plain.with_changes({"musc_model": 26}))

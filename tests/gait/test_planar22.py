@@ -1,11 +1,20 @@
 """Our own planar walker: its structure, its symmetry, and how far it is from MyoAssist's."""
 
+import json
+
 import mujoco
 import numpy as np
 import pytest
 
+from trueup.cli import main
 from trueup.errors import ModelError
-from trueup.gait import Walker, WalkSettings, WalkSimulation, planar22, planar22_anatomy
+from trueup.gait import (
+    Walker,
+    WalkSettings,
+    WalkSimulation,
+    planar22,
+    planar22_anatomy,
+)
 from trueup.gait._frames import FRAME
 
 MUSCLES = {
@@ -209,3 +218,28 @@ def test_a_mirrored_start_gives_the_mirrored_first_step():
         for side, opposite in ("rl", "lr"):
             one, other = FRAME.index(f"{name}_{side}"), FRAME.index(f"{name}_{opposite}")
             np.testing.assert_allclose(left[:, one], right[:, other], atol=1e-12)
+
+
+def called(capsys, *words):
+    code = main([*map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_commands_walk_with_it_where_no_file_is_named(capsys, tmp_path):
+    vector = tmp_path / "ones.txt"
+    np.savetxt(vector, np.ones(77))
+    words = ["gait", "evaluate", vector, "--sim-time", "2"]
+    code, plain = called(capsys, *words)
+    assert code == 0 and not plain["fell"] and plain["walked_m"] > 1.0
+    assert called(capsys, *words, "--model-file", "planar22")[1]["scalar"] == plain["scalar"]
+
+
+@pytest.mark.parametrize(("name", "size"), [("baseline", 77), ("exo_4param", 81)])
+def test_searches_run_with_it(capsys, tmp_path, name, size):
+    words = ["-eff", "--sim-time", "0.5", "--popsize", "4", "--maxiter", "1", "--quiet"]
+    target = tmp_path / "run"
+    code, _ = called(capsys, "gait", "optimize", name, *words, "--save-path", target)
+    assert code == 0
+    assert np.loadtxt(next(target.rglob("*_Best.txt"))).size == size
+    code, answer = called(capsys, "gait", "evaluate", target)
+    assert code == 0 and np.isfinite(answer["scalar"])

@@ -15,6 +15,7 @@ from trueup.cli.study_commands import StudyResume
 from trueup.errors import GaitError, RunDirectoryError
 from trueup.fitting import CmaEs, CmaEsSettings, Solution, Status, parse_cma_options
 from trueup.gait import GaitConfiguration, GaitProblem, load_configuration, make_problem
+from trueup.gait._own_models import OWN_MODELS
 from trueup.gait.configuration import make_configuration
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
@@ -146,7 +147,7 @@ def _go(
     inputs = [
         Path(value)
         for value in (configuration.model_file, configuration.reference)
-        if value is not None
+        if value is not None and value not in OWN_MODELS
     ]
     content = {
         "kind": KIND,

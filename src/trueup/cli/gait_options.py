@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from trueup.errors import GaitError, listing
+from trueup.gait._own_models import OWN_MODELS
 
 Number = Literal[0, 1]
 
@@ -17,7 +18,7 @@ class GaitOverrides:
     """What replaces values of a configuration."""
 
     model_file: Annotated[Path | None, arg(aliases=["--model-path"], metavar="XML")] = None
-    """MJCF file of the walker."""
+    """MJCF file of the walker, or planar22 or planar22_exo; ours where 22 muscles have none."""
     musc_model: Annotated[int | None, arg(metavar="INT")] = None
     """Muscles: 22 in the plane, 26 or 80 in space."""
     model: Annotated[str | None, arg(metavar="DEVICE")] = None
@@ -110,7 +111,7 @@ class GaitOverrides:
             if value is None or value is False or field.name.startswith("cost_"):
                 continue
             if isinstance(value, Path):
-                value = str(value.resolve())
+                value = str(value if str(value) in OWN_MODELS else value.resolve())
             given[field.name] = value
         flags = [
             field.name.removeprefix("cost_")

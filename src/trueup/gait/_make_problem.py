@@ -31,16 +31,12 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
       GaitError: the model or the reference is missing or does not fit.
       ModelError: the model does not compile.
     """
-    if configuration.model_file is None:
-        raise GaitError(
-            f"the model {configuration.model!r} with {configuration.musc_model} muscles comes as a "
-            "file: name it with --model-file (model_file in a configuration)"
-        )
+    model = _model(configuration)
     profile = _profile(configuration)
     conditions = configuration.conditions
     scenarios = []
     for speed, slope in conditions:
-        walker = Walker.load(configuration.model_file, slope=slope)
+        walker = Walker.load(model, slope=slope)
         settings = _settings(configuration, threads)
         simulation = WalkSimulation(walker, settings, profile=profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
@@ -48,6 +44,18 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     parameters = scenarios[0].simulation.parameters
     deviation = np.full(parameters.space.size, 0.01 * configuration.sigma_gain)
     return GaitProblem(scenarios, parameters, deviation=deviation)
+
+
+def _model(configuration: GaitConfiguration) -> str:
+    """File or name of the walker."""
+    if configuration.model_file is not None:
+        return configuration.model_file
+    if configuration.musc_model == 22:
+        return "planar22_exo" if configuration.exo else "planar22"
+    raise GaitError(
+        f"the model {configuration.model!r} with {configuration.musc_model} muscles comes as a "
+        "file: name it with --model-file (model_file in a configuration)"
+    )
 
 
 def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:

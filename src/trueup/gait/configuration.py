@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait._own_models import OWN_MODELS
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -39,7 +40,8 @@ class GaitConfiguration(BaseModel):
     model: str = "baseline"
     """Device that the model carries; baseline: none."""
     model_file: str | None = None
-    """MJCF file of the walker."""
+    """MJCF file of the walker, or planar22 or planar22_exo, ours; those with 22 muscles are ours
+    where there is none."""
     sim_time: float = Field(default=20.0, gt=0.0)
     """Simulated time [s]."""
     pose_key: str = "walk_left"
@@ -198,7 +200,7 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
     changes = {
         key: str((folder / value).resolve())
         for key in PATHS
-        if (value := getattr(configuration, key)) is not None
+        if (value := getattr(configuration, key)) is not None and value not in OWN_MODELS
     }
     return configuration.model_copy(update=changes) if changes else configuration
 

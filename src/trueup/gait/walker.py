@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
+from trueup.gait._own_models import OWN_MODELS
 from trueup.gait._planar22 import planar22, planar22_anatomy
 from trueup.gait._registers import LEGS
 from trueup.gait.anatomy import Anatomy, myoassist_anatomy
@@ -56,9 +57,6 @@ MUSCLE = np.dtype(
 )
 """A muscle of the model: ids, its group and leg, its strength [N], its share of the group."""
 
-
-OWN_MODELS = {"planar22": False, "planar22_exo": True}
-"""Models that have a name rather than a file, and whether they carry an exoskeleton."""
 
 STEEPEST_SLOPE = 30.0
 """Largest slope of the ground [deg]."""
