@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import signal
 import sqlite3
 import subprocess
@@ -349,8 +350,10 @@ def test_a_candidate_that_ends_every_process_stops_the_run(tmp_path, url):
 
     thread = threading.Thread(target=die_again_and_again)
     thread.start()
-    with pytest.raises(EvaluationError, match="lost with 3 processes") as caught:
+    with pytest.raises(EvaluationError, match=r"lost with \d+ processes") as caught:
         _share(tmp_path / "run", url, evaluates=False, lease=0.3, patience=20.0)
+    # three, or more where several were found dead in one look
+    assert int(re.search(r"with (\d+) processes", str(caught.value))[1]) >= 3
     assert "--resume" in caught.value.__notes__[0]
     thread.join()
     _share(tmp_path / "run", url)
