@@ -235,6 +235,7 @@ def _default(field: Any) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
+@functools.cache
 def command_page() -> str:
     """Reference of the command line: the help of each command."""
     from trueup.cli import commands
