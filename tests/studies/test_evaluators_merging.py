@@ -187,3 +187,17 @@ def test_what_the_options_ask_for():
         ProcessPool(0)
     with pytest.raises(FitError, match="patience=0"):
         DaskCluster(patience=0)
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("candidates", range(1, 40))
+def test_equal_workers_evaluate_equal_numbers(candidates, workers):
+    chunks = Chunks(0.01)
+    for seconds in (None, 0.01, 0.05, 1.0):
+        chunks.seconds = seconds
+        loads = [0] * workers
+        for part in chunks.cut(candidates, workers):
+            # whoever is done first takes the next chunk
+            loads[loads.index(min(loads))] += part.stop - part.start
+        assert sum(loads) == candidates
+        assert max(loads) - min(loads) <= 1 + (seconds is None), (seconds, loads)

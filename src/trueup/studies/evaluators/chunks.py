@@ -31,7 +31,10 @@ class Chunks:
             self.seconds = (1.0 - _FORGETTING) * old + _FORGETTING * mean
 
     def cut(self, candidates: int, workers: int) -> list[slice]:
-        """Slices of a batch, in order, whose lengths differ by one at most."""
+        """Slices of a batch, in order, whose lengths differ by one at most, the longer ones first.
+
+        Workers that are equally fast so end with numbers of candidates that differ by one at most.
+        """
         workers = max(1, min(workers, candidates))
         most = min(candidates, _CHUNKS_A_WORKER * workers)
         if self.seconds is None:
@@ -41,5 +44,6 @@ class Chunks:
             # whole rounds: as many chunks for one worker as for another
             rounds = max(1, min(_CHUNKS_A_WORKER, math.floor(worth / workers)))
             count = min(most, rounds * workers)
-        edges = [k * candidates // count for k in range(count + 1)]
+        each, longer = divmod(candidates, count)
+        edges = [k * each + min(k, longer) for k in range(count + 1)]
         return [slice(first, stop) for first, stop in itertools.pairwise(edges)]
