@@ -144,7 +144,8 @@ class DaskCluster:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
-                    dashboard_address=None,  # type: ignore[arg-type]  what its documentation says
+                    # its server is there in any case: on a free port, two clusters do not meet
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL,
                     memory_limit=0,
                 )
