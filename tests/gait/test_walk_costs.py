@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trueup.errors import GaitError
 from trueup.gait import Curve, GaitReference, WalkObjective, WalkRecords, myoassist_anatomy
 from trueup.gait._frames import FRAME
-from trueup.gait.costs import INVALID, PRESETS, TERMS
+from trueup.gait.costs import INVALID, PRESETS, TERMS, WORST
 
 MUSCLES = ("soleus_r", "edl_r", "soleus_l", "edl_l")
 PERIOD = 1.1
@@ -112,15 +114,49 @@ def test_no_hidden_regulariser_and_no_velocity_cliff():
     assert costs(walk(activation=0.0), weights=PRESETS["-eff"])[0] == 0.0
 
 
-def test_falling_later_and_further_is_better():
+@given(
+    lasted=st.floats(0.0, 9.9),
+    longer=st.floats(0.01, 5.0),
+    distance=st.floats(-3.0, 12.0),
+    further=st.floats(0.01, 5.0),
+)
+def test_falling_later_or_further_is_strictly_better(lasted, longer, distance, further):
+    objective = WalkObjective(weights={})
+
+    def stage(time, x):
+        return float(objective.stage_costs(np.array([time]), np.array([x]), 10.0)[0][0])
+
+    later = min(lasted + longer, 10.0)
+    assert stage(later, distance) < stage(lasted, distance)
+    assert stage(lasted, distance + further) < stage(lasted, distance)
+
+
+def test_progress_shows_from_the_first_steps_to_the_end():
+    """Falls before the first step differ, and no jump ends the falls."""
     whole = costs(walk())[0]
-    fallen = [costs(cut(walk(), seconds))[0] for seconds in np.arange(0.5, 9.96, 0.25)]
-    assert (np.diff(fallen) < 0.0).all() and fallen[-1] > whole
+    times = np.concatenate([np.arange(0.1, 1.0, 0.1), np.arange(1.0, 9.96, 0.25)])
+    fallen = np.array([costs(cut(walk(), seconds))[0] for seconds in times])
+    assert (np.diff(fallen) < 0.0).all()
+    assert (np.diff(fallen[:10]) < -15.0).all()
     assert fallen[0] < INVALID
-    # near the end the cost of falling vanishes
-    assert fallen[-1] - whole < 120.0
-    slow = [costs(cut(walk(speed=v), 4.0))[0] for v in (0.0, 0.3, 0.6, 0.9)]
+    almost = costs(cut(walk(), 9.99))[0]
+    assert 0.0 < almost - whole < 2.0
+    slow = [costs(cut(walk(speed=v), 4.0))[0] for v in (0.0, 0.3, 0.6, 0.9, 1.2)]
     assert (np.diff(slow) < 0.0).all()
+    short = [costs(cut(walk(speed=v), 0.2))[0] for v in (-0.5, 0.0, 0.5, 1.0, 1.5)]
+    assert (np.diff(short) < 0.0).all()
+
+
+def test_the_time_asked_for_is_no_cliff():
+    """A fall in the last instant costs what the walk costs, whatever its terms are."""
+    for name, weight in {"velocity": 100.0, "pain": 5.0, "scuff": 1000.0, "trunk": 30.0}.items():
+        poor = walk(speed=2.5)
+        poor.frames[:, :, FRAME.index("torso_pitch")] = 1.2
+        poor.frames[:, :, FRAME.index("limit_knee_r")] = 900.0
+        total = costs(poor, weights={name: weight})[0]
+        assert total <= weight * WORST[name]
+        almost = costs(cut(poor, 9.99), weights={name: weight})[0]
+        assert abs(almost - total) < 1.0, name
 
 
 def test_standing_still_is_worse_than_falling_on_the_way():
@@ -132,7 +168,10 @@ def test_standing_still_is_worse_than_falling_on_the_way():
 
 def test_walks_that_cannot_start_are_the_worst():
     records = replace(walk(), invalid={0: "the pose"}, length=np.array([0]))
-    assert costs(records)[0] == INVALID > costs(cut(walk(), 0.1))[0]
+    assert costs(records)[0] == INVALID > costs(cut(walk(speed=-2.0), 0.1))[0]
+    heavy = dict.fromkeys(TERMS, 10000.0)
+    backwards = costs(cut(walk(speed=-2.0), 0.1), weights=heavy)[0]
+    assert costs(records, weights=heavy)[0] > backwards
 
 
 def test_wrong_objectives():

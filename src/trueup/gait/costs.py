@@ -1,14 +1,17 @@
 """What a walk costs: named terms with weights, and stages that fade into each other.
 
-``total = 1000 (1 - s q) + 20 (1 - s) + 50 m + sum of weight * term``
+``total = 1000 (1 - sqrt(s q)) + 20 (1 - s) (1 + exp(-r)) + 50 m + sum of weight * charged``
 
 where ``s`` is the part of the time that the walker stayed up, ``q`` the part of four fifths of the
-target distance of that time that it walked (at most 1), and ``m`` the part of the strides that are
-missing. A walk that lasts, keeps pace and has its strides costs the sum of its terms alone; one
-that falls is the better the longer and the further it walked, and close to the end of the time the
-cost of falling vanishes: there is no jump that hides progress. The terms of a walk that fell or
-lacks strides are bounded, ``worst * tanh(term / worst)``, and those that cannot be told are at
-their worst.
+target distance of that time that it walked (at most 1), ``r`` the same of the distance of the whole
+time (not limited), and ``m`` the part of the strides that are missing. A walk that lasts, keeps
+pace and has its strides costs the sum of its terms alone. One that falls is the better the longer
+and the further it walked, visibly so from the first tenth of a second, and close to the end of the
+time the cost of falling vanishes: there is no jump that hides progress.
+
+A term counts as it is up to half of its worst, bends beyond, and never exceeds its worst. A walk
+that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
+lasted. Terms that cannot be told are at their worst.
 """
 
 from collections.abc import Mapping
@@ -35,7 +38,7 @@ WORST = {
     "kinematic": 1.0,
     "emg": 0.5,
 }
-"""Terms, and what each is worth at most in a walk that did not last.
+"""Terms, and what each is worth at most.
 
 =========  ========================================================================================
 effort     time integral of the squared activations of all muscles, over mass and distance
@@ -55,7 +58,7 @@ TERMS = tuple(WORST)
 """Names of the terms."""
 
 INVALID = 2000.0
-"""Cost of a walk that cannot start."""
+"""Least cost of a walk that cannot start; it is more than any walk's, whatever the weights."""
 
 PRESETS: dict[str, dict[str, float]] = {
     "-eff": {"effort": 100.0},
@@ -182,6 +185,36 @@ class WalkObjective:
         if "emg" in weighed and not has_emg:
             raise GaitError("the term 'emg' needs a reference gait with activations")
 
+    @property
+    def cannot_start(self) -> float:
+        """Cost of a walk that cannot start."""
+        worst = sum(weight * WORST[name] for name, weight in self.weights.items())
+        return max(INVALID, 1200.0 + worst)
+
+    def stage_costs(
+        self, lasted: np.ndarray, distance: np.ndarray, duration: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What walks cost for having fallen or fallen behind, which their terms only add to.
+
+        Args:
+          lasted: how long they stayed up ``(n,)`` [s].
+          distance: how far they walked ``(n,)`` [m].
+          duration: how long they were to last [s].
+
+        Returns:
+          The costs, and the part of four fifths of the target distance that was walked, 0 to 1.
+        """
+        survived = np.clip(lasted / duration, 0.0, 1.0)
+        if self.speed == 0.0:  # asks for no distance
+            pace, reach = np.ones_like(survived), np.zeros_like(survived)
+        else:
+            forward = np.sign(self.speed) * distance
+            target = 0.8 * abs(self.speed)
+            pace = np.clip(forward / (target * np.maximum(lasted, 1e-9)), 0.0, 1.0)
+            reach = np.clip(forward / (target * duration), -1.0, 2.0)
+        costs = 1000.0 * (1.0 - np.sqrt(survived * pace))
+        return costs + 20.0 * (1.0 - survived) * (1.0 + np.exp(-reach)), pace
+
     def costs(
         self, records: WalkRecords, anatomy: Anatomy, duration: float, threshold: float = 0.1
     ) -> WalkCosts:
@@ -197,20 +230,13 @@ class WalkObjective:
         terms["symmetry"] = np.maximum(terms["symmetry"] - self.symmetry_threshold, 0.0)
         lasted = records.length * records.period
         survived = np.clip(lasted / duration, 0.0, 1.0)
-        target = 0.8 * abs(self.speed) * np.maximum(lasted, records.period)
-        # before the first steps nobody keeps pace; a target of no speed asks for no distance
-        pace = np.clip(np.sign(self.speed) * terms["distance"] / target, 0.0, 1.0)
-        pace = np.ones_like(pace) if self.speed == 0.0 else pace
+        stages, terms["pace"] = self.stage_costs(lasted, terms["distance"], duration)
         missing = np.clip(1.0 - terms["strides"] / self.strides, 0.0, 1.0)
-        terms["survived"], terms["pace"], terms["missing"] = survived, pace, missing
-        total = 1000.0 * (1.0 - survived * pace) + 20.0 * (1.0 - survived) + 50.0 * missing
-        whole = (survived >= 1.0 - 1e-9) & (missing == 0.0)
+        terms["survived"], terms["missing"] = survived, missing
+        total = stages + 50.0 * missing
         for name, weight in self.weights.items():
-            value, worst = terms[name], WORST[name]
-            bounded = np.where(np.isnan(value), worst, worst * np.tanh(value / worst))
-            total = total + weight * np.where(whole & ~np.isnan(value), value, bounded)
-        invalid = list(records.invalid)
-        total[invalid] = INVALID
+            total = total + weight * _charged(terms[name], WORST[name], survived)
+        total[list(records.invalid)] = self.cannot_start
         return WalkCosts(total, terms)
 
     def _measured(
@@ -247,3 +273,11 @@ class WalkObjective:
             scratch[0], scratch[1], measures,
         )  # fmt: skip
         return dict(zip(k.MEASURES, measures.T.copy(), strict=True))
+
+
+def _charged(value: np.ndarray, worst: float, survived: np.ndarray) -> np.ndarray:
+    """What a term counts for, 0 to ``worst``: as it is up to half of that, the less so beyond."""
+    half = 0.5 * worst
+    bent = half * (1.0 + np.tanh((value - half) / half))
+    bounded = np.where(value <= half, value, bent)
+    return np.where(np.isnan(value), worst, worst - survived * (worst - bounded))
