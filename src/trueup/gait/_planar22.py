@@ -6,6 +6,7 @@ the skeleton. Frames of bodies are those of OpenSim (x forward, y up, z to the r
 """
 
 import functools
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,9 @@ def _muscle(
 ) -> None:
     """A muscle: its path, and MuJoCo's muscle with the published strength and lengths.
 
+    Of the path there are the points that its length depends on; what the others add is constant and
+    taken from the tendon's slack length.
+
     MuJoCo's tendon does not stretch: its length is that of the published one at half of its largest
     strain, which it has at about a third of its largest force. Force and fibers are projected onto
     the tendon at the optimal length.
@@ -172,15 +176,17 @@ def _muscle(
     numbers, letter = _numbers(), SUFFIX[side]
     tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
     tendon.rgba = (0.95, 0.3, 0.3, 1.0)
-    for k, (body, *point) in enumerate(muscle["path"], 1):
+    points, constant = _moving_part(
+        [(body, _point(numbers, body, point, side)) for body, *point in muscle["path"]]
+    )
+    for k, (body, place) in enumerate(points, 1):
         key = body if body in bodies else f"{body}_{letter}"
         site = f"{name}_{letter}-P{k}"
-        place = _point(numbers, body, point, side)
         bodies[key].add_site(name=site, pos=place, size=(0.003, 0.003, 0.003), group=3)
         tendon.wrap_site(site)
     projection = np.cos(np.deg2rad(muscle["pennation"]))
     fiber = muscle["fiber"] * projection
-    slack = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"])
+    slack = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"]) - constant
     actuator = spec.add_actuator(
         name=f"{name}_{letter}",
         target=tendon.name,
@@ -200,6 +206,28 @@ def _muscle(
         fpmax=_passive_force(*muscle["passive"]),
         fvmax=muscle["lengthening"],
     )
+
+
+def _moving_part(
+    path: list[tuple[str, np.ndarray]],
+) -> tuple[list[tuple[str, np.ndarray]], float]:
+    """The points of a path that its length depends on, and the length that the others add [m].
+
+    What lies in one body before the first joint that is crossed, or after the last one, keeps its
+    length, and between two joints only the first and the last point of a body matter.
+    """
+    stretches = [list(group) for _, group in itertools.groupby(path, key=lambda point: point[0])]
+    kept: list[tuple[str, np.ndarray]] = []
+    constant = 0.0
+    for k, stretch in enumerate(stretches):
+        places = np.stack([place for _, place in stretch])
+        own = [stretch[0]] if k else []
+        if k < len(stretches) - 1 and (not own or len(stretch) > 1):
+            own.append(stretch[-1])
+        straight = np.linalg.norm(own[-1][1] - own[0][1])
+        constant += np.linalg.norm(np.diff(places, axis=0), axis=1).sum() - straight
+        kept += own
+    return kept, float(constant)
 
 
 LONGEST = 2.1
