@@ -58,12 +58,23 @@ def _supraspinal(program, registers, rings, tick):
     chosen = -1
     if registers[0, r.R_S_CONTACT] > 0.5 and registers[1, r.R_S_CONTACT] > 0.5:
         right, left = _distance(head.frontal, registers[0]), _distance(head.frontal, registers[1])
-        chosen = 0 if right > left else 1
+        if right > left:
+            chosen = 0
+        elif left > right or head.myoassist:
+            chosen = 1
     for leg in range(2):
         place = head.command_start + tick % head.command_length
         stored = rings[leg, place]
         registers[leg, r.R_SWING_COMMAND] = 0.0 if chosen == 1 - leg else stored
         rings[leg, place] = 1.0 if chosen == leg else 0.0
+
+
+@compiled
+def _see_other_leg(program, row, ring, place):
+    """Tell a leg what the other one does: the copies at a place of the other leg's delay lines."""
+    for k in range(len(program.muscles)):
+        muscle = program.muscles[k]
+        row[muscle.register] = ring[muscle.crossed + place]
 
 
 @compiled
@@ -182,18 +193,22 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
         _phases(registers[leg], registers[1 - leg, r.R_CONTACT])
     for leg in range(2):
         _gates(registers[leg], registers[1 - leg])
-    # a swinging leg first: the stance leg sees what it does without waiting for the next step
+    # A swinging leg comes first: a leg that stands sees what it does without waiting for the next
+    # step. Where both swing or none does, each sees the step before, so that neither side is
+    # favoured. MyoAssist has the right leg first where both swing, and its lags are those of turns.
+    head = program.head[0]
     first = 0 if registers[0, r.R_SWING] == 1.0 else 1
+    in_turn = head.myoassist or registers[0, r.R_SWING] != registers[1, r.R_SWING]
+    stored = tick % head.crossed_length
     for turn in range(2):
         leg = first if turn == 0 else 1 - first
         other = 1 - leg
         row = registers[leg]
-        # the first leg sees the copy of the step before
-        length = program.head[0].crossed_length
-        seen, stored = (tick + turn) % length, tick % length
-        for k in range(len(program.muscles)):
-            muscle = program.muscles[k]
-            row[muscle.register] = rings[other, muscle.crossed + seen]
+        seen = (tick + (turn if head.myoassist else 1)) % head.crossed_length
+        if turn == 0 or in_turn:
+            _see_other_leg(program, row, rings[other], seen)
+        if turn == 0 and not in_turn:
+            _see_other_leg(program, registers[other], rings[leg], seen)
         _reflexes(program, row, stimulation[leg], crossed)
         for k in range(len(program.muscles)):
             muscle = program.muscles[k]

@@ -12,6 +12,7 @@ from trueup.gait.reflex_controller import ReflexController
 HEAD = np.dtype(
     [
         ("frontal", np.bool_),
+        ("myoassist", np.bool_),
         ("prestimulation", np.float64),
         ("target_start", np.int64),
         ("target_length", np.int64),
@@ -105,7 +106,8 @@ def compile_controller(
       frontal: the walker can fall sideways.
       period: time from one run of the controller to the next [s].
       delayed: neural delays; without them every line has the lag zero.
-      compat: lags as MyoAssist has them, one period shorter than the delays.
+      compat: lags and order of the legs as MyoAssist has them; lags are one period shorter than
+        the delays.
 
     Raises:
       GaitError: the period is too long for the delays.
@@ -147,6 +149,7 @@ def compile_controller(
     # of the targets, the sagittal ones come first, the frontal ones behind them
     head = (
         frontal,
+        compat,
         controller.prestimulation,
         ring.take(2 * descending),
         descending,
