@@ -128,7 +128,7 @@ class WalkSimulation:
             length=walks.status[:, k.LENGTH],
             ended=walks.status[:, k.ENDED],
             invalid=invalid,
-            period=self.period * self._frame_every,
+            period=self.period * self.frame_every,
             muscles=self.walker.muscle_names,
             mass=self.walker.mass,
         )
@@ -140,7 +140,7 @@ class WalkSimulation:
         rules = np.zeros(1, dtype=k.RULES)
         rules["threshold"] = self.controller.load_threshold
         rules["period"] = self.period
-        rules["frame_every"] = self._frame_every
+        rules["frame_every"] = self.frame_every
         rules["max_torque"] = settings.max_torque
         rules["has_exo"] = self.profile is not None
         rules["exo_in_swing"] = settings.compat
@@ -158,7 +158,8 @@ class WalkSimulation:
         return np.stack([knots.percent, knots.torque, np.zeros_like(knots.torque)], axis=1)
 
     @property
-    def _frame_every(self) -> int:
+    def frame_every(self) -> int:
+        """How often the controller runs from one frame to the next."""
         if self.settings.compat:
             return 1
         return max(1, round(FRAME_PERIOD / self.period))
@@ -229,7 +230,7 @@ class WalkSimulation:
         if self._batch is None or self._walks is None or self._batch.nsim != n:
             self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
             layout, body = self.layout, self.body
-            frames = self.runs // self._frame_every + 1
+            frames = self.runs // self.frame_every + 1
             columns = F_ACTIVATION + len(body.muscles)
             curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))
             self._walks = k.Walks(
