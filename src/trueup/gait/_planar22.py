@@ -14,13 +14,19 @@ from typing import Any
 import mujoco
 import numpy as np
 import yaml
-from numpy.typing import ArrayLike
 
 from trueup.gait._registers import LEGS
+from trueup.gait._spec_parts import (
+    QUARTER_TURN,
+    add_ground,
+    add_rod,
+    add_sensor,
+    add_sole,
+    add_touch,
+    set_mass,
+)
 from trueup.gait.anatomy import SUFFIX, Anatomy, load_anatomy
-
-QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
-"""Rotation by 90 degrees about x: takes y, the upward axis of the numbers, to z."""
+from trueup.gait.attachments import attach_exoskeleton
 
 UPRIGHT = 1.0
 """Height that a pose is put together at before it is set down [m]."""
@@ -49,7 +55,8 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     credits them. The trunk is one rigid part, the knee a pin.
 
     Args:
-      exoskeleton: with a torque at each ankle that pushes the toes down, and its mass.
+      exoskeleton: with the device ``ankle`` of :func:`attach_exoskeleton`, a torque at each ankle
+        that pushes the toes down, and its mass.
     """
     numbers = _numbers()
     spec = mujoco.MjSpec()
@@ -58,16 +65,7 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
     spec.option.timestep = numbers["timestep"]
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    spec.worldbody.add_light(pos=(0.0, -3.0, 3.0), dir=(0.0, 0.6, -0.8))
-    spec.worldbody.add_geom(
-        name="ground-plane",
-        type=mujoco.mjtGeom.mjGEOM_PLANE,
-        size=(50.0, 2.5, 0.1),
-        contype=0,
-        conaffinity=1,
-        friction=(numbers["friction"], 0.005, 0.0001),
-        rgba=(0.8, 0.85, 0.9, 1.0),
-    )
+    add_ground(spec, numbers["friction"])
     bodies = _trunk(spec, numbers["bodies"])
     for side in LEGS:
         bodies |= _leg(bodies, numbers, side)
@@ -75,11 +73,8 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
     for name, muscle in numbers["muscles"].items():
         for side in LEGS:
             _muscle(spec, bodies, name, numbers["common"] | muscle, side)
-    if exoskeleton:
-        for side in LEGS:
-            _device(spec, bodies, numbers["exoskeleton"], side)
     _keyframes(spec, numbers)
-    return spec
+    return attach_exoskeleton(spec, "ankle", planar22_anatomy()) if exoskeleton else spec
 
 
 def _trunk(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> dict[str, Any]:
@@ -91,10 +86,10 @@ def _trunk(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> dict[str, Any]:
     pelvis.add_joint(name="pelvis_tilt", type=hinge, axis=PIN_AXIS)
     torso = pelvis.add_body(name="torso", pos=numbers["torso"]["place"])
     for name, body in (("pelvis", pelvis), ("torso", torso)):
-        _mass(body, numbers[name], np.array(numbers[name]["center"]))
-    _rod(pelvis, (-0.07, -0.06, -0.07), (-0.07, -0.06, 0.07), 0.06)
-    _rod(torso, (0.0, 0.0, 0.0), (0.0, 0.42, 0.0), 0.09)
-    _rod(torso, (0.01, 0.6, 0.0), (0.01, 0.66, 0.0), 0.08)
+        set_mass(body, numbers[name], np.array(numbers[name]["center"]))
+    add_rod(pelvis, (-0.07, -0.06, -0.07), (-0.07, -0.06, 0.07), 0.06)
+    add_rod(torso, (0.0, 0.0, 0.0), (0.0, 0.42, 0.0), 0.09)
+    add_rod(torso, (0.01, 0.6, 0.0), (0.01, 0.66, 0.0), 0.08)
     return {"pelvis": pelvis, "torso": torso}
 
 
@@ -108,7 +103,7 @@ def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str
         parent = leg[parent_name] if parent_name in leg else bodies[parent_name]
         place = _point(numbers, parent_name, part["place"], side)
         body = parent.add_body(name=f"{name}_{SUFFIX[side]}", pos=place)
-        _mass(body, part, _point(numbers, name, part["center"], side))
+        set_mass(body, part, _point(numbers, name, part["center"], side))
         if "joint" in part:
             joint = numbers["joints"][part["joint"]]
             body.add_joint(
@@ -123,7 +118,7 @@ def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str
         leg[name] = body
     for name, end, radius in (("femur", "tibia", 0.05), ("tibia", "talus", 0.035)):
         place = _point(numbers, name, numbers["bodies"][end]["place"], side)
-        _rod(leg[name], (0.0, 0.0, 0.0), place, radius)
+        add_rod(leg[name], (0.0, 0.0, 0.0), place, radius)
     return {f"{name}_{SUFFIX[side]}": body for name, body in leg.items()}
 
 
@@ -131,34 +126,22 @@ def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], 
     """What touches the ground, and what senses it and the limits of the joints."""
     letter = SUFFIX[side]
     for name, sphere in numbers["feet"].items():
-        body = bodies[f"{sphere['body']}_{letter}"]
-        center = _point(numbers, sphere["body"], sphere["center"], side)
-        body.add_geom(
-            name=f"{name}_{letter}",
-            type=mujoco.mjtGeom.mjGEOM_SPHERE,
-            pos=center,
-            size=(sphere["radius"], 0.0, 0.0),
-            contype=1,
-            conaffinity=0,
-            friction=(numbers["friction"], 0.005, 0.0001),
-            rgba=(0.8, 0.6, 0.4, 1.0),
+        add_sole(
+            bodies[f"{sphere['body']}_{letter}"],
+            f"{name}_{letter}",
+            _point(numbers, sphere["body"], sphere["center"], side),
+            sphere["radius"],
+            numbers["friction"],
+            f"{letter}_{name}_btm",
         )
-        bottom = center - (0.0, sphere["radius"], 0.0)
-        body.add_site(name=f"{letter}_{name}_btm", pos=bottom, size=(0.005, 0.005, 0.005))
     for name, box in numbers["touch"].items():
-        site = f"{letter}_{name}_touch"
-        bodies[f"{box['body']}_{letter}"].add_site(
-            name=site,
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=_point(numbers, box["body"], box["center"], side),
-            size=box["half"],
-            group=4,
-        )
-        _sensor(spec, f"{letter}_{name}", mujoco.mjtSensor.mjSENS_TOUCH, "SITE", site)
+        body = bodies[f"{box['body']}_{letter}"]
+        center = _point(numbers, box["body"], box["center"], side)
+        add_touch(spec, body, f"{letter}_{name}", center, box["half"])
     for joint in numbers["joints"]:
         name = f"{letter}_{joint.split('_')[0]}_sensor"
         kind = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC
-        _sensor(spec, name, kind, "JOINT", f"{joint}_{letter}")
+        add_sensor(spec, name, kind, mujoco.mjtObj.mjOBJ_JOINT, f"{joint}_{letter}")
 
 
 def _muscle(
@@ -246,25 +229,6 @@ def _passive_force(strain: float, shape: float) -> float:
     return float(published / (0.5 * x**2))
 
 
-def _device(spec: mujoco.MjSpec, bodies: dict[str, Any], device: dict[str, Any], side: str) -> None:
-    """An exoskeleton of the ankle."""
-    letter = SUFFIX[side]
-    for name in ("shank", "foot"):
-        part = device[name]
-        place = _point(_numbers(), part["body"], part["center"], side)
-        body = bodies[f"{part['body']}_{letter}"].add_body(name=f"exo_{name}_{letter}", pos=place)
-        _mass(body, part, np.zeros(3))
-    actuator = spec.add_actuator(
-        name=f"Exo_{letter.upper()}",
-        target=f"ankle_angle_{letter}",
-        trntype=mujoco.mjtTrn.mjTRN_JOINT,
-        ctrllimited=mujoco.mjtLimited.mjLIMITED_TRUE,
-        ctrlrange=(-1.0, 0.0),
-    )
-    actuator.set_to_motor()
-    actuator.gainprm[0] = device["torque"]
-
-
 def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
     """Poses, set down so that the lowest sphere touches the ground."""
     model = spec.compile()
@@ -291,29 +255,3 @@ def _point(numbers: dict[str, Any], body: str, point: Sequence[float], side: str
     """A point of a body's published frame, in our frame of that side's body."""
     place = np.array(point, dtype=float) + numbers["bodies"][body].get("shift", (0.0, 0.0, 0.0))
     return place * (1.0, 1.0, 1.0 if side == LEGS[0] else -1.0)
-
-
-def _mass(body: Any, part: dict[str, Any], center: np.ndarray) -> None:
-    """Mass and inertia; the second axis of the inertia is the one that all joints turn about."""
-    xx, yy, zz = part["inertia"]
-    body.mass, body.ipos, body.iquat = part["mass"], center, QUARTER_TURN
-    body.inertia = (xx, zz, yy)
-    body.explicitinertial = True
-
-
-def _rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
-    """A part that is seen and touches nothing."""
-    body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
-        fromto=np.concatenate([start, end]),
-        size=(radius, 0.0, 0.0),
-        contype=0,
-        conaffinity=0,
-        group=1,
-        rgba=(0.8, 0.6, 0.4, 1.0),
-    )
-
-
-def _sensor(spec: mujoco.MjSpec, name: str, kind: Any, of: str, target: str) -> None:
-    objtype = getattr(mujoco.mjtObj, f"mjOBJ_{of}")
-    spec.add_sensor(name=name, type=kind, objtype=objtype, objname=target)

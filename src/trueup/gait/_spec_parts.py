@@ -1,0 +1,87 @@
+"""Parts that walkers are built from, added to bodies of a ``MjSpec``.
+
+Frames of bodies are those of OpenSim: x forward, y up, z to the right.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+"""Rotation by 90 degrees about x: takes y, the upward axis of the numbers, to z."""
+
+
+def set_mass(body: Any, part: Mapping[str, Any], center: ArrayLike) -> None:
+    """Mass and inertia; the second axis of the inertia is the one that joints of the legs turn
+    about.
+
+    Args:
+      body: the body, of a ``MjSpec``.
+      part: ``mass`` [kg] and ``inertia`` (xx, yy, zz) about the center of mass [kg m2].
+      center: center of mass in the body's frame [m].
+    """
+    xx, yy, zz = part["inertia"]
+    body.mass, body.ipos, body.iquat = part["mass"], center, QUARTER_TURN
+    body.inertia = (xx, zz, yy)
+    body.explicitinertial = True
+
+
+def add_rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
+    """A part that is seen and touches nothing."""
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+        fromto=np.concatenate([start, end]),
+        size=(radius, 0.0, 0.0),
+        contype=0,
+        conaffinity=0,
+        group=1,
+        rgba=(0.8, 0.6, 0.4, 1.0),
+    )
+
+
+def add_sole(
+    body: Any, name: str, center: ArrayLike, radius: float, friction: float, site: str
+) -> None:
+    """A sphere that touches the ground and nothing else, with a site at its lowest point."""
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_SPHERE,
+        pos=center,
+        size=(radius, 0.0, 0.0),
+        contype=1,
+        conaffinity=0,
+        friction=(friction, 0.005, 0.0001),
+        rgba=(0.8, 0.6, 0.4, 1.0),
+    )
+    bottom = np.asarray(center) - (0.0, radius, 0.0)
+    body.add_site(name=site, pos=bottom, size=(0.005, 0.005, 0.005))
+
+
+def add_ground(spec: mujoco.MjSpec, friction: float) -> None:
+    """A plane that soles touch, and a light."""
+    spec.worldbody.add_light(pos=(0.0, -3.0, 3.0), dir=(0.0, 0.6, -0.8))
+    spec.worldbody.add_geom(
+        name="ground-plane",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=(50.0, 2.5, 0.1),
+        contype=0,
+        conaffinity=1,
+        friction=(friction, 0.005, 0.0001),
+        rgba=(0.8, 0.85, 0.9, 1.0),
+    )
+
+
+def add_touch(spec: mujoco.MjSpec, body: Any, name: str, center: ArrayLike, half: ArrayLike):
+    """A box in which the pressure of soles is sensed."""
+    site = f"{name}_touch"
+    kind = mujoco.mjtGeom.mjGEOM_BOX
+    body.add_site(name=site, type=kind, pos=center, size=half, group=4)
+    add_sensor(spec, name, mujoco.mjtSensor.mjSENS_TOUCH, mujoco.mjtObj.mjOBJ_SITE, site)
+
+
+def add_sensor(spec: mujoco.MjSpec, name: str, kind: Any, objtype: Any, target: str) -> None:
+    """A sensor of a site or a joint."""
+    spec.add_sensor(name=name, type=kind, objtype=objtype, objname=target)
