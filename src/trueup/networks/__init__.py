@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from trueup.networks.network_file import load_network, save_network
     from trueup.networks.normalization import Normalization
     from trueup.networks.runtime import NetworkRuntime
+    from trueup.networks.servo_base import ServoBase
     from trueup.networks.synthetic_settings import SyntheticSettings
 
 _EXPORTS = {
@@ -68,6 +69,7 @@ _EXPORTS = {
     "RollOut": "trueup.networks._closed_loop",
     "Scores": "trueup.networks.metrics",
     "SeriesScores": "trueup.networks.metrics",
+    "ServoBase": "trueup.networks.servo_base",
     "SyntheticData": "trueup.networks._synthesize",
     "SyntheticFile": "trueup.networks._synthesize",
     "SyntheticSettings": "trueup.networks.synthetic_settings",
@@ -115,6 +117,7 @@ __all__ = [
     "RollOut",
     "Scores",
     "SeriesScores",
+    "ServoBase",
     "SyntheticData",
     "SyntheticFile",
     "SyntheticSettings",

@@ -20,7 +20,8 @@ from numba.extending import intrinsic
 _FAMILY, _LAYERS, _HIDDEN, _HISTORY, _FEATURES, _INPUTS, _ACTIVATION = 0, 1, 2, 3, 4, 5, 6
 _STATE_SIZE, _WORK_SIZE, _OUTPUT_MEAN, _OUTPUT_DEVIATION, _LIMIT, _HAS_BASE = 7, 8, 9, 10, 11, 12
 _KP, _KD, _K_SPRING, _THETA0, _STALL, _NO_LOAD = 13, 14, 15, 16, 17, 18
-_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _HEADER_SIZE = 19, 20, 21, 22, 23
+_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _SERVO, _HEADER_SIZE = 19, 20, 21, 22, 23, 24
+_VOLTAGE_LAW, _CURRENT_LAW, _BUS_CURRENT, _CURRENT_PD, _TORQUE_PD = 0, 1, 2, 3, 4
 _GRU, _LSTM = 0, 1
 _ELU, _RELU, _SOFTSIGN = 0, 1, 2
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
@@ -234,6 +235,58 @@ def _base_torque(record, inputs):
 
 
 @compiled()
+def _servo_motor(n, error, velocity):
+    """Torque of a servo's motor with the torque constant of small currents."""
+    vin, max_pwm, limit = n[1], n[2], n[3]
+    gain, rate_gain, kt, resistance, supply = n[9], n[10], n[11], n[12], n[13]
+    law = int(n[0])
+    if law == _TORQUE_PD:
+        return min(max(gain * error - rate_gain * velocity, -limit), limit)
+    emf = kt * velocity
+    if law == _VOLTAGE_LAW:
+        span = resistance * limit / vin
+        duty = min(max(gain * error, emf / vin - span), emf / vin + span)
+        duty = min(max(duty, -max_pwm), max_pwm)
+        sag = supply * duty / resistance
+        bus = (vin + sag * emf) / (1.0 + sag * duty)
+        return kt * (bus * duty - emf) / resistance
+    if law == _CURRENT_LAW:
+        amps = min(max(gain * error, (-vin - emf) / resistance), (vin - emf) / resistance)
+        return kt * min(max(amps, -limit), limit)
+    if law == _BUS_CURRENT:
+        amps = min(max(gain * error, -limit), limit)
+        root = math.sqrt(max(emf * emf + 4.0 * vin * resistance * abs(amps), 1e-12))
+        sign = 0.0 if amps == 0.0 else math.copysign(1.0, amps)
+        duty = min(max((emf + sign * root) / (2.0 * vin), -1.0), 1.0)
+        return kt * (duty * vin - emf) / resistance
+    amps = min(max(gain * error - rate_gain * velocity, -limit), limit)
+    reach, back = kt * vin / resistance, kt * emf / resistance
+    return min(max(kt * amps, -reach - back), reach - back)
+
+
+@compiled()
+def _servo_torque(record, inputs):
+    """Torque of a servo as base; its numbers stand at the end of the record."""
+    n = record[int(record[_SERVO]) :]
+    velocity = inputs[int(record[_VELOCITY])]
+    motor = _servo_motor(n, inputs[int(record[_ERROR])], velocity)
+    motor = motor / (1.0 + n[14] * abs(motor) / n[11])
+    if n[4] == 0.0:
+        return motor
+    external = -n[6] * math.sin(inputs[int(record[_ANGLE])] - n[7])
+    apart = abs(external - motor)
+    loss = n[15] + n[18] * apart + abs(n[21] * external - n[20] * motor)
+    peak = n[17] + n[19] * apart + abs(n[23] * external - n[22] * motor)
+    if n[8] == 0.0 or motor * external <= 0.0:
+        if abs(motor) > abs(external):
+            peak += n[25] * external * external
+        elif abs(motor) < abs(external):
+            peak += n[24] * motor * motor
+    loss += math.exp(-((abs(velocity) / n[26]) ** n[27])) * peak
+    return motor - math.tanh(velocity / n[5]) * loss - n[16] * velocity
+
+
+@compiled()
 def network_step(record, inputs, state, work):
     """Advance one joint by one time step.
 
@@ -252,7 +305,10 @@ def network_step(record, inputs, state, work):
         output = _feed_forward(record, inputs, state, work)
     torque = record[_OUTPUT_MEAN] + record[_OUTPUT_DEVIATION] * output
     if record[_HAS_BASE] != 0.0:
-        torque += _base_torque(record, inputs)
+        if record[_SERVO] >= 0.0:
+            torque += _servo_torque(record, inputs)
+        else:
+            torque += _base_torque(record, inputs)
     if record[_LIMIT] >= 0.0:
         torque = min(max(torque, -record[_LIMIT]), record[_LIMIT])
     return torque

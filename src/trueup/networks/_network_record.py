@@ -1,12 +1,15 @@
 """A network as one vector of numbers, which compiled code reads.
 
-A header, then the deviations of the features, the outputs of each layer, and the weights layer by
-layer. The same vector serves the compiled runtime and, inside a MuJoCo model, the control law.
+A header, then the statistics of the features, the outputs of each layer, the weights layer by
+layer, and the numbers of a servo where one is the base. The same vector serves the compiled runtime
+and, inside a MuJoCo model, the control law.
 """
 
 import numpy as np
 
+from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.network import FAMILIES, RECURRENT, Network
+from trueup.networks.servo_base import LAWS, LEARNED, ServoBase
 
 # header of a record
 (
@@ -33,13 +36,26 @@ from trueup.networks.network import FAMILIES, RECURRENT, Network
     ERROR_COLUMN,
     VELOCITY_COLUMN,
     TARGET_VELOCITY_COLUMN,
+    SERVO,
     HEADER_SIZE,
-) = range(24)
+) = range(25)
 
 GRU, LSTM, MLP, LINEAR = range(4)
+VOLTAGE_LAW, CURRENT_LAW, BUS_CURRENT, CURRENT_PD, TORQUE_PD = range(5)
 ELU, RELU, SOFTSIGN, TANH = range(4)
 NONE = -1.0
 """Stands for a limit, a curve or a column that there is not."""
+
+_SERVO_SETTINGS = (
+    "vin",
+    "max_pwm",
+    "limit",
+    "friction",
+    "friction_velocity",
+    "load_gravity",
+    "load_gravity_angle",
+    "gated",
+)
 
 _ACTIVATIONS = ("elu", "relu", "softsign", "tanh")
 
@@ -59,15 +75,26 @@ def network_record(network: Network) -> np.ndarray:
         header[LIMIT] = network.torque_limit
     header[HAS_BASE] = base is not None
     if base is not None:
+        columns = [network.inputs.index(name) for name in base.features]
+        header[ANGLE_COLUMN : ANGLE_COLUMN + len(columns)] = columns
+    if isinstance(base, AnalyticBase):
         header[KP], header[KD] = base.kp, base.kd
         header[K_SPRING], header[THETA0] = base.k_spring, base.theta0
         if base.stall_torque is not None and base.no_load_speed is not None:
             header[STALL], header[NO_LOAD] = base.stall_torque, base.no_load_speed
-        columns = [network.inputs.index(name) for name in base.features]
-        header[ANGLE_COLUMN : ANGLE_COLUMN + len(columns)] = columns
     weights = [network.weights[name].ravel() for name in weight_names(network)]
     parts = [header, stats.input_mean, stats.input_deviation, _widths(network), *weights]
+    if isinstance(base, ServoBase):
+        header[SERVO] = sum(len(part) for part in parts)
+        parts.append(_servo_numbers(base))
     return np.concatenate(parts).astype(np.float64)
+
+
+def _servo_numbers(base: ServoBase) -> list[float]:
+    """Numbers of a servo in the order in which compiled code reads them."""
+    numbers = [float(LAWS.index(base.law))]
+    numbers += [float(getattr(base, name)) for name in _SERVO_SETTINGS]
+    return numbers + [float(getattr(base, name)) for name in LEARNED]
 
 
 def state_size(network: Network) -> int:

@@ -50,6 +50,11 @@ class AnalyticBase:
         velocity = (TARGET_VELOCITY,) if self.target_velocity else ()
         return (ANGLE, ANGLE_ERROR, VELOCITY, *velocity)
 
+    @property
+    def reads_angle(self) -> bool:
+        """Whether the angle itself matters, beside the error."""
+        return bool(self.k_spring)
+
     def torque(self, features: np.ndarray) -> np.ndarray:
         """Torque of the base.
 

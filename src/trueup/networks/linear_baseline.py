@@ -6,7 +6,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.networks.actuator_series import ActuatorSeries
-from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.base_kinds import Base
 from trueup.networks.network import Network
 from trueup.networks.normalization import Normalization
 
@@ -21,7 +21,7 @@ def fit_linear(
     training: Sequence[ActuatorSeries],
     features: tuple[str, ...],
     history: int = 2,
-    base: AnalyticBase | None = None,
+    base: Base | None = None,
     ridge: float = RIDGE,
 ) -> Network:
     """Fit a linear network by least squares, in closed form.
@@ -86,7 +86,7 @@ def fit_linear_chosen(
     training: Sequence[ActuatorSeries],
     validation: Sequence[ActuatorSeries],
     features: tuple[str, ...],
-    base: AnalyticBase | None = None,
+    base: Base | None = None,
     histories: Sequence[int] = HISTORIES,
 ) -> Network:
     """The linear network whose history serves the validation part best, once it is filled.
@@ -108,7 +108,7 @@ def fit_linear_chosen(
     return networks[int(np.argmin(errors))]
 
 
-def _residual(series: ActuatorSeries, base: AnalyticBase | None) -> np.ndarray:
+def _residual(series: ActuatorSeries, base: Base | None) -> np.ndarray:
     if base is None:
         return series.torque
     return series.torque - base.torque(series.features(base.features))

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from trueup.errors import FitError, listing
-from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.base_kinds import Base
 from trueup.networks.normalization import Normalization
 
 Family = Literal["gru", "lstm", "mlp", "linear"]
@@ -56,7 +56,7 @@ class Network:
     normalization: Normalization
     weights: dict[str, np.ndarray]
     rate: float
-    base: AnalyticBase | None = None
+    base: Base | None = None
     torque_limit: float | None = None
     history: int = 1
     activation: Activation = "elu"

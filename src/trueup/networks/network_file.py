@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, MissingExtraError, listing
-from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.base_kinds import base_from_dict
 from trueup.networks.network import Network
 from trueup.networks.normalization import Normalization
 from trueup.studies import atomic
@@ -119,7 +119,7 @@ def _network(content: dict[str, Any], weights: dict[str, np.ndarray]) -> Network
         normalization=Normalization.from_dict(content["normalization"]),
         weights=weights,
         rate=float(content["rate"]),
-        base=None if base is None else AnalyticBase.from_dict(base),
+        base=base_from_dict(base),
         torque_limit=content["torque_limit"],
         history=int(content["history"]),
         activation=content["activation"],

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from trueup.errors import FitError, SignalError
 from trueup.networks.network import RECURRENT, Family, Network
+from trueup.networks.servo_base import ServoBase
 from trueup.networks.torch_base import TorchBase
+from trueup.networks.torch_servo import TorchServo
 
 State = Tensor | tuple[Tensor, Tensor]
 """What a network carries from step to step: ``gru`` (layers, B, hidden); ``lstm`` a pair of them,
@@ -51,7 +53,7 @@ class TorchNetwork(nn.Module):
         self.torque_limit = template.torque_limit
         with torch.random.fork_rng(devices=[]):  # torch draws weights that are replaced below
             self._make_layers(template, dropout)
-        self.base = None if template.base is None else TorchBase(template.base, stats)
+        self.base = _torch_base(template)
         columns = [] if template.base is None else list(template.base.features)
         indices = [template.inputs.index(name) for name in columns]
         self.register_buffer("base_columns", torch.tensor(indices).long(), persistent=False)
@@ -234,6 +236,14 @@ def initial_network(template: dict[str, Any], hidden: int, layers: int, seed: in
 def parameter_count(network: Network) -> int:
     """Number of weights."""
     return sum(int(np.prod(value.shape)) for value in network.weights.values())
+
+
+def _torch_base(template: Network) -> TorchBase | TorchServo | None:
+    if template.base is None:
+        return None
+    if isinstance(template.base, ServoBase):
+        return TorchServo(template.base)
+    return TorchBase(template.base, template.normalization)
 
 
 def _float(values: Any) -> Tensor:

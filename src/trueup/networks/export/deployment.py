@@ -8,7 +8,6 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.errors import FitError
-from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.export.feature_change import derived, independent
 from trueup.networks.features import FEATURES
 from trueup.networks.network import RECURRENT, Network
@@ -31,12 +30,6 @@ class Deployment:
     """The torque limit is applied inside."""
 
     def __post_init__(self):
-        base = self.network.base
-        if self.base and base is not None and not isinstance(base, AnalyticBase):
-            raise FitError(
-                f"a base of the kind {type(base).__name__} cannot stand inside an exported graph: "
-                "leave the base out, and add its torque to that of the graph"
-            )
         if not self.normalization and (self._has_base or self._has_limit):
             raise FitError(
                 "base and limits act on torques in N m: a graph without its normalisation holds "
@@ -78,11 +71,11 @@ class Deployment:
 
 
 def base_inputs(network: Network) -> tuple[str, ...]:
-    """Signals that the base's torque depends on: the angle itself only where it has a spring."""
+    """Signals that the base's torque depends on: the angle itself only where it matters."""
     base = network.base
     if base is None:
         return ()
-    return base.features if base.k_spring else base.features[1:]
+    return base.features if base.reads_angle else base.features[1:]
 
 
 def base_matrix(network: Network, inputs: tuple[str, ...]) -> np.ndarray:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup.errors import FitError
+from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.simulator_fit import fitted
 from trueup.networks.export.torch_files import save_script, write_torchscript
@@ -22,6 +24,7 @@ from trueup.networks.features import (
     VELOCITY,
 )
 from trueup.networks.network import Network
+from trueup.networks.servo_base import ServoBase
 from trueup.studies import atomic
 
 COMBINED_FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")
@@ -145,6 +148,12 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
     fit = fitted(bare, "CombinedGRUAndPDActuator", ("gru",), FEATURE_NAMES)
     network, stats = fit.network, fit.network.normalization
     content = stats.to_dict()
+    if isinstance(network.base, ServoBase):
+        raise FitError(
+            "CombinedGRUAndPDActuator adds a PD law to the network, and this one corrects an "
+            "identified servo: export it as isaac-lab-gru, whose graph holds the servo, or train "
+            "over a PD law (model.kp_phys and model.kd_phys without model.servo_base)"
+        )
     if network.base is not None:
         bias = np.asarray(network.weights["head.bias"], dtype=np.float64)
         bias = bias + stats.output_mean / stats.output_deviation
@@ -168,7 +177,7 @@ def write_combined(deployment: Deployment, folder: Path) -> str:
 
 def combined_summary(network: Network) -> dict[str, Any]:
     """The content of ``training_config_summary.json`` that ``CombinedGRUAndPDActuator`` reads."""
-    base = network.base
+    base = network.base if isinstance(network.base, AnalyticBase) else None
     return {
         "use_residual": base is not None,
         "k_spring": 0.0 if base is None else base.k_spring,

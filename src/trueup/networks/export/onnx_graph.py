@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.errors import MissingExtraError
 from trueup.networks.export.deployment import Deployment
+from trueup.networks.export.onnx_base import base_torque
 from trueup.networks.network import RECURRENT, Network
 
 OPSET = 20
@@ -114,8 +115,9 @@ def onnx_model(deployment: Deployment, metadata: dict[str, str]) -> Any:
         output = _history(graph, deployment, features)
     if deployment.normalization:
         output = _scaled(graph, output, network)
-    if deployment.base_matrix is not None:
-        output = graph.add(output, _base(graph, network, flat, deployment.base_matrix))
+    if network.base is not None and deployment.base_matrix is not None:
+        base = base_torque(graph, network.base, flat, deployment.base_matrix)
+        output = graph.add(output, base)
     if deployment.torque_limit is not None:
         limit = deployment.torque_limit
         bounds = (graph.constant(np.float32(-limit)), graph.constant(np.float32(limit)))
@@ -225,30 +227,3 @@ def _scaled(graph: GraphBuilder, output: str, network: Network) -> str:
     stats = network.normalization
     scaled = graph.node("Mul", output, graph.constant(np.float32(stats.output_deviation)))
     return graph.add(scaled, graph.constant(np.float32(stats.output_mean)))
-
-
-def _base(graph: GraphBuilder, network: Network, inputs: str, matrix: np.ndarray) -> str:
-    base = network.base
-    assert base is not None  # whoever has a matrix has a base
-
-    def number(value: float) -> str:
-        return graph.constant(np.float32(value))
-
-    values = graph.node("MatMul", inputs, graph.constant(matrix))
-    columns = graph.node("Split", values, outputs=4, axis=1, num_outputs=4)
-    angle, error, velocity, wanted = columns
-    rate = graph.node("Sub", wanted, velocity)
-    drive = graph.add(
-        graph.node("Mul", error, number(base.kp)), graph.node("Mul", rate, number(base.kd))
-    )
-    if base.stall_torque is not None and base.no_load_speed is not None:
-        stall, zero = number(base.stall_torque), number(0.0)
-        lost = graph.node("Div", graph.node("Abs", velocity), number(base.no_load_speed))
-        share = graph.node("Max", graph.node("Sub", number(1.0), lost), zero)
-        along = graph.node("Mul", share, stall)
-        upper = graph.node("Where", graph.node("Greater", velocity, zero), along, stall)
-        lower = graph.node("Where", graph.node("Less", velocity, zero), along, stall)
-        drive = graph.node("Min", drive, upper)
-        drive = graph.node("Max", drive, graph.node("Neg", lower))
-    stretch = graph.node("Sub", angle, number(base.theta0))
-    return graph.node("Sub", drive, graph.node("Mul", stretch, number(base.k_spring)))

@@ -4,12 +4,17 @@ The recurrent part is torch's own module, under the name that simulators look fo
 ``lstm``.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.export.deployment import Deployment, base_matrix
 from trueup.networks.network import Network
+from trueup.networks.servo_base import ServoBase
+from trueup.networks.torch_servo import ServoTorque
 
 _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
 
@@ -40,19 +45,17 @@ class Normalizer(nn.Module):
 
 
 class BaseTorque(nn.Module):
-    """The analytic base.
+    """The analytic base of a PD law.
 
     Args:
-        network: the network with its base.
+        base: the law.
         matrix: from the inputs to angle, error, velocity and target velocity (inputs, 4).
     """
 
     matrix: Tensor
 
-    def __init__(self, network: Network, matrix: np.ndarray):
+    def __init__(self, base: AnalyticBase, matrix: np.ndarray):
         super().__init__()
-        base = network.base
-        assert base is not None  # whoever has a matrix has a base
         self.register_buffer("matrix", _tensor(matrix))
         self.kp, self.kd = base.kp, base.kd
         self.k_spring, self.theta0 = base.k_spring, base.theta0
@@ -73,6 +76,21 @@ class BaseTorque(nn.Module):
             lower = torch.where(velocity < 0, along, stall)
             drive = torch.maximum(torch.minimum(drive, upper), -lower)
         return drive - self.k_spring * (angle - self.theta0)
+
+
+class ServoBaseTorque(nn.Module):
+    """The analytic base of an identified servo; arguments as for `BaseTorque`."""
+
+    matrix: Tensor
+
+    def __init__(self, base: ServoBase, matrix: np.ndarray):
+        super().__init__()
+        self.register_buffer("matrix", _tensor(matrix[:, :3]))
+        self.servo = ServoTorque(replace(base, learned=False))
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Torque of raw inputs (B, inputs), shape (B, 1)."""
+        return self.servo(inputs @ self.matrix)[:, None]
 
 
 class NoBase(nn.Module):
@@ -103,7 +121,7 @@ class _Exported(nn.Module):
         network = deployment.network
         self.features = len(network.features)
         self.normalizer = Normalizer(network, deployment.normalization)
-        self.base = NoBase() if matrix is None else BaseTorque(network, matrix)
+        self.base = _base(network, matrix)
         self.limit = Limit(deployment.torque_limit)
 
     def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
@@ -202,6 +220,14 @@ def deployed_module(deployment: Deployment) -> nn.Module:
     network = deployment.network
     kinds = {"gru": GruModule, "lstm": LstmModule}
     return kinds.get(network.family, HistoryModule)(deployment).eval()
+
+
+def _base(network: Network, matrix: np.ndarray | None) -> nn.Module:
+    if matrix is None or network.base is None:
+        return NoBase()
+    if isinstance(network.base, ServoBase):
+        return ServoBaseTorque(network.base, matrix)
+    return BaseTorque(network.base, matrix)
 
 
 def _recurrent(network: Network) -> nn.GRU | nn.LSTM:

@@ -101,14 +101,14 @@ class Keeper(lightning.Callback):
         """Take the best network from the checkpoint."""
         from dataclasses import replace
 
-        from trueup.networks.analytic_base import AnalyticBase
+        from trueup.networks.base_kinds import base_from_dict
 
         if "trueup_best" in checkpoint:
             best = checkpoint["trueup_best"]
             self.best = replace(
                 pl_module.network.template,
                 weights={n: v.numpy() for n, v in best["weights"].items()},
-                base=None if best["base"] is None else AnalyticBase.from_dict(best["base"]),
+                base=base_from_dict(best["base"]),
                 provenance=self.provenance,
             )
 

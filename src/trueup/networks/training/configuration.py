@@ -122,6 +122,7 @@ def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
             f"{listing(MODES)}"
         )
     checked = build_settings(_Top, top, "configuration")
+    parts["model"] = _with_servo(parts["model"], checked.work_dir)
     return TrainingConfiguration(
         data=DataSettings.from_dict(parts["data"]),
         model=ModelSettings.from_dict(parts["model"]),
@@ -136,6 +137,16 @@ def known_keys() -> list[str]:
     """All keys, dotted, parts with keys within them included."""
     keys = list(_dotted(_defaults()))
     return [*keys, *(f"{_COLUMNS}.{name}" for name in (*FEATURES, *EXTRA_SIGNALS))]
+
+
+def _with_servo(model: Any, work_dir: str | None) -> Any:
+    """The ``model`` part with the content of the servo's file, so that a run holds all it needs."""
+    if not isinstance(model, Mapping) or not isinstance(model.get("servo_base"), str):
+        return model
+    from trueup.actuators import load_model, model_to_dict
+
+    path = Path("" if work_dir is None else work_dir).expanduser()
+    return {**model, "servo_base": model_to_dict(load_model(path / model["servo_base"]))}
 
 
 @dataclass(frozen=True)

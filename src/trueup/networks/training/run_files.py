@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from trueup.networks.actuator_series import ActuatorSeries
+from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.metrics import NetworkScores
 from trueup.networks.network import Network
+from trueup.networks.servo_base import ServoBase
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.studies import atomic
 
@@ -43,10 +45,12 @@ def write_description(
     The base's gains are those of the network, which training may have moved.
     """
     atomic.write_json(folder / NORMALIZATION, network.normalization.to_dict())
-    base = network.base
     model = configuration.model
+    base = network.base if isinstance(network.base, AnalyticBase) else None
+    servo = network.base.to_dict() if isinstance(network.base, ServoBase) else None
     summary = {
-        "use_residual": base is not None,
+        "use_residual": network.base is not None,
+        "servo_base": servo,
         "k_spring": 0.0 if base is None else base.k_spring,
         "theta0": 0.0 if base is None else base.theta0,
         "kp_phys": 0.0 if base is None else base.kp,

@@ -6,7 +6,9 @@ from typing import Any, get_args, get_type_hints
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.base_kinds import Base
 from trueup.networks.network import FAMILIES, Activation
+from trueup.networks.servo_base import ServoBase
 
 MONITORS = (
     "val_rmse_epoch",
@@ -71,8 +73,20 @@ class ModelSettings:
     """Base: speed at which no torque is left in the direction of motion [rad/s]."""
     base_target_velocity: bool = False
     """Base: whether the recorded target velocity enters the derivative term; otherwise zero."""
+    servo_base: str | dict | None = None
+    """Base: parameter file of an identified servo (or its content) in the place of the PD law."""
+    servo_kp: float | None = None
+    """Firmware gain of that servo in the recordings; null: its own."""
+    servo_vin: float | None = None
+    """Bus voltage of that servo in the recordings [V]; null: its own."""
+    servo_friction: bool = True
+    """Whether the servo's friction is taken off: for a target that is the torque on the load."""
+    servo_load_gravity: float = 0.0
+    """Largest torque of the load's weight, which the friction of M3 to M6 depends on [N m]."""
+    servo_load_gravity_angle: float = 0.0
+    """Angle at which the load hangs down [rad]."""
     learn_base: bool = False
-    """Move the gains of the base in training."""
+    """Move the gains of the base, or the numbers of the servo, in training."""
     ensemble_members: int = 1
     """Networks trained from different seeds; their spread tells how sure they are."""
 
@@ -90,16 +104,31 @@ class ModelSettings:
         self._check_base()
 
     def _check_base(self) -> None:
-        names = ("k_spring", "theta0", "kp_phys", "kd_phys", "base_target_velocity", "learn_base")
+        names = ("k_spring", "theta0", "kp_phys", "kd_phys", "base_target_velocity")
         curve = ("pd_stall_torque_phys_training", "pd_no_load_speed_phys_training")
         given = [n for n in names if getattr(self, n)]
         given += [n for n in curve if getattr(self, n) is not None]
+        of_servo = ("servo_kp", "servo_vin", "servo_load_gravity", "servo_load_gravity_angle")
+        of_servo = [n for n in of_servo if getattr(self, n)]
+        of_servo += [] if self.servo_friction else ["servo_friction"]
+        if self.servo_base is None and of_servo:
+            raise ExperimentError(
+                f"{listing(f'model.{n}' for n in of_servo)} belong to a servo: name its parameter "
+                "file in model.servo_base"
+            )
+        if self.servo_base is not None and given:
+            raise ExperimentError(
+                f"{listing(f'model.{n}' for n in given)} describe a PD law, model.servo_base a "
+                "servo in its place: leave one out"
+            )
+        given += ["servo_base"] if self.servo_base is not None else []
+        given += ["learn_base"] if self.learn_base else []
         if given and not self.use_residual:
             raise ExperimentError(
                 f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
                 "set model.use_residual=true, or leave them out"
             )
-        gains = self.kp_phys or self.kd_phys or self.k_spring
+        gains = self.kp_phys or self.kd_phys or self.k_spring or self.servo_base is not None
         if self.use_residual and not gains and not self.learn_base:
             raise ExperimentError(
                 "model.use_residual is true, but the base gives no torque: set model.kp_phys, "
@@ -114,10 +143,12 @@ class ModelSettings:
         return self.model_type.name
 
     @property
-    def base(self) -> AnalyticBase | None:
+    def base(self) -> Base | None:
         """The analytic base, or None."""
         if not self.use_residual:
             return None
+        if self.servo_base is not None:
+            return self._servo()
         return AnalyticBase(
             kp=self.kp_phys,
             kd=self.kd_phys,
@@ -126,6 +157,21 @@ class ModelSettings:
             stall_torque=self.pd_stall_torque_phys_training,
             no_load_speed=self.pd_no_load_speed_phys_training,
             target_velocity=self.base_target_velocity,
+            learned=self.learn_base,
+        )
+
+    def _servo(self) -> ServoBase:
+        from trueup.actuators import load_model, model_from_dict
+
+        source = self.servo_base
+        model = model_from_dict(source) if isinstance(source, dict) else load_model(source)
+        return ServoBase.of(
+            model,
+            kp=self.servo_kp,
+            vin=self.servo_vin,
+            friction=self.servo_friction,
+            load_gravity=self.servo_load_gravity,
+            load_gravity_angle=self.servo_load_gravity_angle,
             learned=self.learn_base,
         )
 
