@@ -1,0 +1,368 @@
+"""The report of a walk as one HTML page: what it costs, how it looks, and against what."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+from trueup.errors import GaitError
+from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
+from trueup.gait.costs import TERMS, WORST, WalkObjective
+from trueup.gait.dose_response import DoseResponse, dose_response
+from trueup.gait.norms import GaitNorm
+from trueup.gait.problem import GaitProblem, Scenario
+from trueup.gait.walk_series import WalkSeries, observe_walks
+from trueup.reports.study_record import StudyRecord
+
+
+@dataclass(frozen=True)
+class WalkLook:
+    """A walk, and the walk at the start of its search, in each scenario of a problem.
+
+    Attributes:
+      problem: the problem.
+      vector: whole vector of the walk ``(size,)``.
+      costs: its cost, and that of the start where there is one ``(1 or 2,)``.
+      terms: name -> terms of them, as the problem gives them.
+      series: walks in each scenario, likewise; None for a start that cannot be taken.
+    """
+
+    problem: GaitProblem
+    vector: np.ndarray
+    costs: np.ndarray
+    terms: dict[str, np.ndarray]
+    series: list[list[WalkSeries | None]]
+
+    def terms_in(self, scenario: Scenario, row: int = 0) -> dict[str, float]:
+        """Terms of a walk in a scenario, by their bare names."""
+        ahead = f"{scenario.name}." if len(self.problem.scenarios) > 1 else ""
+        return {
+            name.removeprefix(ahead): float(values[row])
+            for name, values in self.terms.items()
+            if name.startswith(ahead)
+        }
+
+
+def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None = None) -> WalkLook:
+    """Walk in every scenario of a problem and keep everything.
+
+    Args:
+      problem: the problem.
+      vector: whole vector ``(size,)``.
+      start: whole vector to compare with.
+
+    Raises:
+      GaitError: the walk cannot start.
+    """
+    X = np.atleast_2d(vector) if start is None else np.stack([vector, start])
+    reasons: dict[int, str] = {}
+    costs = problem.whole_costs(X, reasons)
+    if 0 in reasons:
+        raise GaitError(f"the walk cannot start: {reasons[0]}")
+    terms = {name: np.array(values) for name, values in problem.terms.items()}
+    series = [observe_walks(scenario.simulation, X)[1] for scenario in problem.scenarios]
+    return WalkLook(problem, np.asarray(vector, dtype=float), costs, terms, series)
+
+
+def walk_report(
+    look: WalkLook,
+    title: str,
+    subtitle: str = "",
+    *,
+    norm: GaitNorm | None = None,
+    max_torques: Sequence[float] = (),
+    provenance: Mapping[str, Any] | None = None,
+    video: bytes | None = None,
+) -> reports.Page:
+    """The report of a walk.
+
+    Args:
+      look: the walk, by :func:`look_at`.
+      title: heading.
+      subtitle: one line below it.
+      norm: what angles, moments and activations are shown against.
+      max_torques: largest torques of a dose-response [N m]; none without.
+      provenance: plain data for the end of the page.
+      video: a film of the walk.
+    """
+    page = reports.Page(title, subtitle, provenance)
+    scenarios = look.problem.scenarios
+    for k, scenario in enumerate(scenarios):
+        prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""
+        series = look.series[k][0]
+        if series is None:
+            raise GaitError(f"{prefix}the walk cannot start")
+        terms = look.terms_in(scenario)
+        cost = float(terms.get("cost", look.costs[0]))
+        page.add(_key_figures(cost, terms, series, prefix))
+        page.add(reports.Findings(_findings(scenario, terms, series, prefix)))
+        start = look.series[k][1] if len(look.costs) > 1 else None
+        shown = ShownWalk(
+            series,
+            scenario.simulation.walker.anatomy,
+            scenario.objective.strides,
+            norm,
+            start,
+        )
+        first, *rest = walk_sections(shown, prefix)
+        page.add(first)
+        if video is not None and k == 0:
+            page.add(reports.Section("Film", content=[reports.Video(video, width=960)]))
+        page.add(_cost_section(look, scenario, prefix), *rest)
+        if max_torques:
+            page.add(dose_section(dose_response(scenario, look.vector, max_torques), prefix))
+    return page
+
+
+def _key_figures(
+    cost: float, terms: Mapping[str, float], series: WalkSeries, prefix: str
+) -> reports.KeyFigures:
+    figures = [
+        reports.KeyFigure(cost, f"{prefix}cost"),
+        reports.KeyFigure(terms["walked"], "walked", "m"),
+        reports.KeyFigure(
+            terms["lasted"],
+            "lasted",
+            "s",
+            "fell" if series.fell else "to the end",
+            "warning" if series.fell else "good",
+        ),
+    ]
+    speeds = [row[4] for row in stride_rows(series)]
+    if speeds:
+        figures.append(reports.KeyFigure(float(np.mean(speeds)), "mean speed of strides", "m/s"))
+    if np.isfinite(terms.get("effort", np.nan)):
+        figures.append(reports.KeyFigure(terms["effort"], "effort"))
+    return reports.KeyFigures(figures)
+
+
+def _findings(
+    scenario: Scenario, terms: Mapping[str, float], series: WalkSeries, prefix: str
+) -> list[reports.Finding]:
+    duration = scenario.simulation.settings.duration
+    found = []
+    if series.fell:
+        how = "fell" if series.ended == 1 else "came apart: the simulation diverged"
+        found.append(
+            reports.Finding(
+                "warning",
+                f"{prefix}The walker {how} after {terms['lasted']:.2f} of {duration:g} s and "
+                f"{terms['walked']:.2f} m.",
+            )
+        )
+    else:
+        found.append(
+            reports.Finding("good", f"{prefix}The walker walked for all of the {duration:g} s.")
+        )
+    counts = [len(series.strides(leg)) for leg in range(2)]
+    wanted = scenario.objective.strides
+    if not any(counts):
+        found.append(
+            reports.Finding(
+                "warning",
+                f"{prefix}There is no complete stride, from touch-down to touch-down of a foot: "
+                "the walk is shown over time, not over the gait cycle.",
+            )
+        )
+    elif min(counts) < wanted:
+        found.append(
+            reports.Finding(
+                "info",
+                f"{prefix}{counts[0]} complete strides of the right and {counts[1]} of the left "
+                f"leg; {wanted} of each were to be judged.",
+            )
+        )
+    speeds = [row[4] for row in stride_rows(series, wanted)]
+    target = scenario.objective.speed
+    if speeds and abs(np.mean(speeds) - target) > 0.05:
+        found.append(
+            reports.Finding(
+                "info",
+                f"{prefix}The last strides go at {np.mean(speeds):.3f} m/s; {target:g} were asked "
+                "for.",
+            )
+        )
+    return found
+
+
+def cost_rows(
+    objective: WalkObjective, cost: float, terms: Mapping[str, float]
+) -> list[tuple[str, float, float | None, float | None]]:
+    """Term, value, weight and part of the cost, in the order of the terms; the parts add up to it.
+
+    What is not a weighed term is the cost of falling, of lacking strides or pace.
+    """
+    whole = terms["survived"] >= 1.0 - 1e-9 and terms["missing"] == 0.0
+    rows: list[tuple[str, float, float | None, float | None]] = []
+    total = 0.0
+    for name in TERMS:
+        value, weight = terms.get(name, np.nan), objective.weights.get(name, 0.0)
+        part = None
+        if weight > 0.0:
+            worst = WORST[name]
+            bounded = worst if np.isnan(value) else worst * np.tanh(value / worst)
+            part = weight * (value if whole and not np.isnan(value) else bounded)
+            total += part
+        rows.append((name, value, weight or None, part))
+    rows.append(("falling, missing strides and pace", np.nan, None, cost - total))
+    return rows
+
+
+def _cost_section(look: WalkLook, scenario: Scenario, prefix: str) -> reports.Section:
+    objective, terms = scenario.objective, look.terms_in(scenario)
+    cost = float(terms.get("cost", look.costs[0]))
+    content: list[reports.Content] = []
+    if isinstance(objective, WalkObjective):
+        columns = ["term", "value", "weight", reports.Column("part of the cost", digits=5)]
+        rows = [
+            [name, _known(value), weight, part]
+            for name, value, weight, part in cost_rows(objective, cost, terms)
+        ]
+        rows.append(["cost", None, None, cost])
+        content.append(reports.Table(columns, rows, title="Terms of the cost"))
+        content.append(
+            reports.Note(
+                "Terms without a weight are measured all the same. Those of a walk that fell or "
+                "lacks strides are bounded in the cost."
+            )
+        )
+    else:
+        kind = f"MyoAssist's cost {objective.kind}"
+        rows = [[name, _known(value)] for name, value in terms.items()]
+        content.append(reports.Table(["term", "value"], rows, title=kind))
+    if len(look.costs) > 1:
+        content.append(_comparison(look, scenario))
+    return reports.Section(f"{prefix}Cost", content=content)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _comparison(look: WalkLook, scenario: Scenario) -> reports.Content:
+    """The walk beside that of the start."""
+    best, start = look.terms_in(scenario), look.terms_in(scenario, 1)
+    names = [name for name in best if name not in ("survived", "pace", "missing", "stage")]
+    rows: list[list] = [[name, _known(best[name]), _known(start[name])] for name in names]
+    if "cost" not in best:
+        rows.insert(0, ["cost", float(look.costs[0]), float(look.costs[1])])
+    return reports.Group(
+        "Beside the start of the search",
+        reports.Table(["term", "this walk", "start"], rows),
+        collapsed=True,
+    )
+
+
+def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
+    """What the walker costs as the largest torque of its exoskeleton changes."""
+    x, fell = doses.max_torque, doses.terms["fell"] > 0.0
+    speed = doses.terms.get("speed", doses.terms["walked"] / np.maximum(doses.terms["lasted"], 1e-9))
+    rows = [
+        ("Effort", "effort", "", doses.terms["effort"]),
+        ("Metabolic rate", "metabolic", "", doses.terms.get("metabolic")),
+        ("Speed", "speed", "m/s", speed),
+        ("Walked distance", "distance", "m", doses.terms["walked"]),
+    ]
+    figures = [
+        reports.line_figure(
+            [reports.Trace(title, x, values, "fitted")],
+            x_label="largest torque",
+            x_unit="N m",
+            y_label=label,
+            y_unit=unit,
+            markers=True,
+            title=title,
+            height=210,
+        )
+        for title, label, unit, values in rows
+        if values is not None and np.isfinite(values).any()
+    ]
+    columns = [
+        reports.Column("largest torque", "N m", digits=4),
+        "cost",
+        "effort",
+        reports.Column("speed", "m/s", digits=4),
+        reports.Column("walked", "m", digits=4),
+        "fell",
+    ]
+    cells = [
+        [
+            float(x[i]),
+            float(doses.cost[i]),
+            _known(doses.terms["effort"][i]),
+            _known(speed[i]),
+            float(doses.terms["walked"][i]),
+            bool(fell[i]),
+        ]
+        for i in range(len(x))
+    ]
+    said = (
+        "The same gains with other largest torques: the walker does not adapt to the device. Terms "
+        "of walks that fall are those of the strides that they had."
+    )
+    content = [
+        reports.figure_grid(figures, 2),
+        reports.Table(columns, cells, highlights=[reports.Highlight("fell", bool, "warning")]),
+    ]
+    return reports.Section(f"{prefix}Dose-response", summary=said, content=content)
+
+
+def progress_section(
+    record: StudyRecord, terms: Mapping[int, Mapping[str, np.ndarray]]
+) -> reports.Section | None:
+    """Best cost and walked distance by generation; None where nothing is known yet.
+
+    Args:
+      record: the study.
+      terms: generation -> name -> terms of its candidates, as the run's log holds them.
+    """
+    numbers = np.unique(record.history.generation)
+    costs = np.where(record.valid(), record.history.costs[:, 0], np.nan)
+    rows: list[tuple[int, float, float, float]] = []
+    for number in numbers:
+        own = costs[record.history.generation == number]
+        found = terms.get(int(number), {})
+        walked = _mean_of(found, "walked")
+        if not np.isfinite(own).any() or walked is None or len(walked) != len(own):
+            continue
+        best = int(np.nanargmin(own))
+        rows.append((int(number), float(own[best]), float(walked[best]), float(np.median(walked))))
+    if not rows:
+        return None
+    generation, cost, best_walked, median = (np.array(column) for column in zip(*rows, strict=True))
+    figures = [
+        reports.line_figure(
+            [
+                reports.Trace("best so far", generation, np.minimum.accumulate(cost), "fitted"),
+                reports.Trace("best of generation", generation, cost, "measured"),
+            ],
+            x_label="generation",
+            y_label="cost",
+            log_y=bool((cost > 0).all() and cost.max() > 10 * cost.min()),
+            title="Cost",
+        ),
+        reports.line_figure(
+            [
+                reports.Trace("best of generation", generation, best_walked, "measured"),
+                reports.Trace("median of generation", generation, median, "initial"),
+            ],
+            x_label="generation",
+            y_label="walked",
+            y_unit="m",
+            title="Walked distance",
+        ),
+    ]
+    said = (
+        f"From generation {generation[0]} to {generation[-1]} the best walk went from "
+        f"{best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from {cost[0]:.5g} to "
+        f"{cost[-1]:.5g}."
+    )
+    return reports.Section("Progress of the search", "progress", said, [reports.figure_grid(figures)])
+
+
+def _mean_of(terms: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
+    """A term of each candidate; of several scenarios, its mean."""
+    found = [values for key, values in terms.items() if key.rpartition(".")[2] == name]
+    return np.mean(found, axis=0) if found else None
