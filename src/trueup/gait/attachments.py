@@ -148,6 +148,7 @@ def attach_exoskeleton(
                 quat=quat,
             )
             added.mass, added.inertia = part.mass, part.inertia
+            added.ipos, added.iquat = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
             added.explicitinertial = True
         along = float(data.xaxis[joint] @ -axes[:, 1])
         sense = np.sign(along) * (1.0 if device.turns == "forward" else -1.0)
