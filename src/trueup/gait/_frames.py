@@ -39,12 +39,14 @@ FRAME = (
     "limit_ankle_l",
     "sole_r",
     "sole_l",
+    "metabolic",
 )
-"""Columns of a frame [s, m, rad, body weights, N m]; the activations of the muscles follow.
+"""Columns of a frame [s, m, rad, body weights, N m, J]; the activations of the muscles follow.
 
 Joint angles are those of the controller: hip and knee 180 degrees where the leg is straight, ankle
 90 degrees. ``heel`` is the load on the rear foot alone, ``knee_x_r`` and so on are the places of
-the joints from the pelvis, ``sole`` the height of the lowest point of the sole.
+the joints from the pelvis, ``sole`` the height of the lowest point of the sole, ``metabolic`` the
+energy that the muscles have taken since the start.
 """
 
 F_TIME, F_X, F_Y, F_Z, F_PITCH, F_TORSO = range(6)
@@ -55,4 +57,5 @@ F_JOINTS = FRAME.index("knee_x_r")
 F_EXO = FRAME.index("exo_r")
 F_LIMITS = FRAME.index("limit_hip_r")
 F_SOLE = FRAME.index("sole_r")
+F_METABOLIC = FRAME.index("metabolic")
 F_ACTIVATION = len(FRAME)

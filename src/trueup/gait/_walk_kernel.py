@@ -7,24 +7,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueup.gait import (
+    _disturbance_kernel,
     _exoskeleton_kernel,
     _frames,
+    _metabolic_kernel,
     _reflex_kernel,
     _registers,
     _sensing_kernel,
 )
 from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._disturbance_kernel import disturb_senses, push
 from trueup.gait._exoskeleton_kernel import (
     pchip_slopes,
     pchip_value,
     start_clock,
     tick_clock,
 )
+from trueup.gait._frames import F_METABOLIC
+from trueup.gait._metabolic_kernel import metabolic_power
 from trueup.gait._reflex_kernel import start_reflexes, step_reflexes
 from trueup.gait._registers import M_LOAD, M_PITCH
 from trueup.gait._sensing_kernel import record_frame, sense
 
-RUNNING, FELL, DIVERGED, GIVEN_UP = 0, 1, 2, 3
+RUNNING, FELL, DIVERGED, GIVEN_UP, STOPPED = range(5)
 """Why a walk ended; a walk that runs to its end stays running."""
 
 BAD_NUMBERS = 3
@@ -39,8 +44,11 @@ class Fields(NamedTuple):
     qvel: int
     act: int
     ctrl: int
+    xfrc_applied: int
     sensordata: np.ndarray
     actuator_force: np.ndarray
+    actuator_length: np.ndarray
+    actuator_velocity: np.ndarray
     xpos: np.ndarray
     xquat: np.ndarray
     xipos: np.ndarray
@@ -55,8 +63,9 @@ class Fields(NamedTuple):
 class Walks(NamedTuple):
     """State of the controllers, and what is kept of the walks ``(n, ...)``.
 
-    ``curve (n, 3, knots)`` is the exoskeleton's: percent of stance, torque [N m], slope. ``status
-    (n, 2)`` is the number of frames and why the walk ended.
+    ``curve (n, 3, knots)`` is the exoskeleton's: percent of stance, torque [N m], slope.
+    ``disturbances (n,)`` push and deceive the walkers, ``energy (n,)`` is what their muscles have
+    taken [J]. ``status (n, 2)`` is the number of frames and why the walk ended.
     """
 
     registers: np.ndarray
@@ -67,6 +76,8 @@ class Walks(NamedTuple):
     clocks: np.ndarray
     curve: np.ndarray
     exo: np.ndarray
+    disturbances: np.ndarray
+    energy: np.ndarray
     frames: np.ndarray
     status: np.ndarray
 
@@ -125,6 +136,7 @@ def _start(program, body, rules, fields, walks, swing_leg, activation, target):
         walks.status[i] = 0
         walks.frames[i] = 0.0
         walks.exo[i] = 0.0
+        walks.energy[i] = 0.0
         for leg in range(2):
             start_clock(walks.clocks[i, leg])
         pchip_slopes(walks.curve[i, 0], walks.curve[i, 1], walks.curve[i, 2])
@@ -140,10 +152,11 @@ def _start(program, body, rules, fields, walks, swing_leg, activation, target):
 
 
 @compiled
-def _control(program, body, rules, fields, walks, ids, tick, acts):
+def _control(program, body, fibers, rules, fields, walks, ids, tick, acts):
     """Sense, keep the frame of what has been done, and act, for the walks ``ids``.
 
     Args:
+      fibers: what the muscles' metabolism depends on.
       tick: how often the controllers have run before.
       acts: False at the end, when nothing follows.
 
@@ -163,12 +176,17 @@ def _control(program, body, rules, fields, walks, ids, tick, acts):
             if (due or status[ENDED] == FELL) and status[LENGTH] < walks.frames.shape[1]:
                 frame = walks.frames[i, status[LENGTH]]
                 record_frame(fields, body, measured, i, tick * rule.period, walks.exo[i], frame)
+                power = metabolic_power(fields, body.muscles, fibers, i)
+                walks.energy[i] += power * rule.period * rule.frame_every
+                frame[F_METABOLIC] = walks.energy[i]
                 status[LENGTH] += 1
             if status[ENDED] != RUNNING:
                 continue
         running += 1
         if not acts:
             continue
+        push(fields, walks.disturbances[i], part.torso, tick, i)
+        disturb_senses(walks.disturbances[i], rule.threshold, tick * rule.period, measured)
         stimulation = walks.stimulation[i]
         step_reflexes(
             program,
@@ -219,10 +237,10 @@ def _entries(sources: str) -> tuple[Callable[..., Any], ...]:
         if sources != "":
             _start(program, body, rules, fields, walks, swing_leg, activation, target)
 
-    def control(program, body, rules, fields, walks, ids, tick, acts):
+    def control(program, body, fibers, rules, fields, walks, ids, tick, acts):
         if sources == "":
             return 0
-        return _control(program, body, rules, fields, walks, ids, tick, acts)
+        return _control(program, body, fibers, rules, fields, walks, ids, tick, acts)
 
     def begin(program, measured, registers, rings, swing_leg, activation, target, clocks, curve):
         if sources != "":
@@ -242,7 +260,15 @@ def _entries(sources: str) -> tuple[Callable[..., Any], ...]:
     return tuple(compiled_once(entry) for entry in (start, control, begin, replay))
 
 
-_SOURCES = (_exoskeleton_kernel, _frames, _reflex_kernel, _registers, _sensing_kernel)
+_SOURCES = (
+    _disturbance_kernel,
+    _exoskeleton_kernel,
+    _frames,
+    _metabolic_kernel,
+    _reflex_kernel,
+    _registers,
+    _sensing_kernel,
+)
 
 start_walks, control_walks, begin_replay, replay = _entries(digest(__file__, *_SOURCES))
 """Arguments as in :func:`_start`, :func:`_control`, ``start_reflexes`` and :func:`_replay`."""

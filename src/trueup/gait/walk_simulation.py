@@ -10,6 +10,7 @@ from mujoco.batch import Batch
 
 from trueup.errors import GaitError
 from trueup.gait import _walk_kernel as k
+from trueup.gait._disturbance_kernel import DISTURBANCE
 from trueup.gait._exoskeleton_kernel import CLOCK
 from trueup.gait._frames import F_ACTIVATION
 from trueup.gait._registers import LEGS
@@ -17,6 +18,13 @@ from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
 from trueup.gait.initial_state import set_initial_state
+from trueup.gait.metabolic import muscle_fibers
+from trueup.gait.perturbations import (
+    Perturbations,
+    perturbed_vectors,
+    set_disturbances,
+    set_friction,
+)
 from trueup.gait.reflex_controller import ReflexController, default_controller
 from trueup.gait.walk_records import WalkRecords
 from trueup.gait.walk_settings import WalkSettings
@@ -70,6 +78,7 @@ class WalkSimulation:
             compat=settings.compat,
         )
         self.body = walker.body_map(self.layout.muscles)
+        self.fibers = muscle_fibers(walker)
         self.parameters = walk_parameters(
             self.controller,
             walker.anatomy,
@@ -83,10 +92,11 @@ class WalkSimulation:
         walker.keyframe(settings.pose)
         self._batch: Batch | None = None
         self._walks: k.Walks | None = None
+        self._slippery = False  # the batch has friction of each walk's own
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: a batch is made anew there."""
-        return {**self.__dict__, "_batch": None, "_walks": None}
+        return {**self.__dict__, "_batch": None, "_walks": None, "_slippery": False}
 
     @property
     def runs(self) -> int:
@@ -94,7 +104,10 @@ class WalkSimulation:
         return int(self.settings.duration / self.period + 1e-9)
 
     def run(
-        self, X: np.ndarray, observe: Callable[[int, Batch], None] | None = None
+        self,
+        X: np.ndarray,
+        observe: Callable[[int, Batch], None] | None = None,
+        perturbations: Perturbations | None = None,
     ) -> WalkRecords:
         """Walks of parameter vectors ``X (n, size)``.
 
@@ -104,13 +117,24 @@ class WalkSimulation:
           X: vectors.
           observe: called with the number of the run and the batch each time the controllers have
             run and the model is about to be stepped, for records of one's own.
+          perturbations: repeats of each vector, which follow each other in the records; none where
+            absent.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
         """
         X = np.atleast_2d(self.parameters.check(X))
+        draws = None
+        if perturbations is not None:
+            drawn = perturbations.draws(self.parameters, self.settings.duration)
+            X, draws = (
+                perturbed_vectors(X, self.parameters, self.walker, drawn),
+                drawn.tiled(len(X)),
+            )
         with captured_warnings():
             batch, walks = self._prepared(len(X))
+            self._slippery |= set_friction(batch, draws, self._slippery)
+            set_disturbances(walks.disturbances, draws, self.period, self.walker.frontal)
             state = set_initial_state(
                 batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
                 self.settings.pose,
@@ -190,7 +214,7 @@ class WalkSimulation:
         last = self.runs
         for tick in range(last + 1):
             running = k.control_walks(
-                self.program, body, rules, fields, walks, ids, tick, tick < last
+                self.program, body, self.fibers, rules, fields, walks, ids, tick, tick < last
             )
             if running < len(ids):
                 ids = ids[ended[ids] == k.RUNNING]
@@ -229,6 +253,7 @@ class WalkSimulation:
         """A batch and rows for ``n`` walks, those of the last call where they fit."""
         if self._batch is None or self._walks is None or self._batch.nsim != n:
             self._batch = Batch(self.walker.model, n, self.settings.threads, persistent=True)
+            self._slippery = False
             layout, body = self.layout, self.body
             frames = self.runs // self.frame_every + 1
             columns = F_ACTIVATION + len(body.muscles)
@@ -242,6 +267,8 @@ class WalkSimulation:
                 clocks=np.zeros((n, 2, len(CLOCK))),
                 curve=curve,
                 exo=np.zeros((n, 2)),
+                disturbances=np.zeros(n, dtype=DISTURBANCE),
+                energy=np.zeros(n),
                 frames=np.zeros((n, frames, columns)),
                 status=np.zeros((n, 2), dtype=np.int64),
             )
@@ -251,7 +278,7 @@ class WalkSimulation:
         state = batch.state
         starts = {
             name: (batch.bind(name).ctypes.data - state.ctypes.data) // state.itemsize
-            for name in ("qpos", "qvel", "act", "ctrl")
+            for name in ("qpos", "qvel", "act", "ctrl", "xfrc_applied")
         }
         known = {"state", "warning", *starts}
         outputs = {name: batch.bind(name) for name in k.Fields._fields if name not in known}
