@@ -15,6 +15,7 @@ from trueup.networks import (
     TorqueTerms,
     check_data,
     read_series,
+    split_global,
 )
 
 INERTIA = 0.02
@@ -158,6 +159,32 @@ def test_broken_times_are_refused_or_repaired(tmp_path):
     np.testing.assert_allclose(series.channels["current_angle_rad"], wanted, atol=1e-9)
     assert "1 times rounded" in series.notes[0]
     assert "5 rows" in series.notes[1]
+
+
+def test_a_gap_in_the_clock_is_never_bridged(tmp_path):
+    columns = joint_columns(600)
+    kept = np.r_[0:200, 260:265, 300:600]
+    gapped = {name: values[kept] for name, values in columns.items()}
+    write_csv(tmp_path / "low" / "run.csv", gapped)
+    write_csv(tmp_path / "low" / "whole.csv", columns)
+    options = {"inertia_groups": (InertiaGroup("a", "low", INERTIA),)}
+    first, second, whole = read_series(settings(tmp_path, **options))
+    assert [each.name for each in (first, second, whole)] == ["run_part1", "run_part2", "whole"]
+    assert [len(each) for each in (first, second)] == [200, 300]
+    assert second.start == pytest.approx(3.0)
+    np.testing.assert_allclose(second.torque, whole.torque[300:], atol=1e-9)
+    assert "split at 2 gaps" in first.notes[0]
+    assert "1 stretches of fewer" in first.notes[0]
+    findings = [f.sentence for f in check_data(settings(tmp_path, **options)).findings]
+    assert any("plit at 2 gaps" in sentence for sentence in findings)
+    # stretches of one file never stand in two parts of a split by file
+    split = split_global([first, second, whole], 0.5, 0.5, by="file")
+    assert sorted(len(part) for part in (split.training, split.validation)) == [1, 2]
+    shreds = {name: values[np.arange(0, 600, 60)] for name, values in columns.items()}
+    shreds["Time_ms"][1::2] = shreds["Time_ms"][::2] + 10.0
+    write_csv(tmp_path / "low" / "run.csv", {n: v[:9] for n, v in shreds.items()})
+    with pytest.raises(RecordingError, match="gaps"):
+        read_series(settings(tmp_path, rate=100.0, **options))
 
 
 def test_missing_values_are_refused_or_bridged(tmp_path):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
+from trueup.networks._clock_gaps import stretch_names, stretches
 from trueup.networks._clock_repair import usable
 from trueup.networks._raw_signals import (
     COMMANDS,
@@ -32,7 +33,7 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
     """Read the recordings that the settings name, group after group, file after file.
 
     Each is put on one rate, filtered as the settings say, and given its torque; ``notes`` of the
-    result says what was done.
+    result says what was done. One with gaps in its clock becomes one recording a stretch.
 
     Raises:
         RecordingError: a folder or file is missing or cannot be used (missing values, a clock that
@@ -51,8 +52,12 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
     else:
         raws = [usable(read_raw(file, settings), settings.repair) for file in files]
     rate = settings.rate if settings.rate is not None else common_rate(raws)
-    names = _names(files)
-    return [_series(raw, name, rate, settings) for raw, name in zip(raws, names, strict=True)]
+    found = []
+    for raw, name in zip(raws, _names(files), strict=True):
+        parts = stretches(raw)
+        for part, own in zip(parts, stretch_names(name, len(parts)), strict=True):
+            found.append(_series(part, own, rate, settings))
+    return found
 
 
 def common_rate(raws: list[RawSignals]) -> float:
@@ -79,7 +84,7 @@ def recorded_rate(times: np.ndarray) -> float:
     steps near the median is not fooled by that, nor by gaps.
     """
     steps = np.diff(times)
-    typical = np.median(steps)
+    typical = np.quantile(steps, 0.5, method="lower")
     regular = steps[(steps > 0.4 * typical) & (steps < 1.6 * typical)]
     return float(1.0 / regular.mean())
 

@@ -164,17 +164,23 @@ def _by_file(
 ) -> tuple[tuple[ActuatorSeries, ...], tuple[ActuatorSeries, ...], tuple[ActuatorSeries, ...]]:
     shares = [training, validation, max(0.0, 1.0 - training - validation)]
     wanted = [share > 1e-9 for share in shares]
-    if len(series) < sum(wanted):
+    # stretches of one file, between gaps in its clock, stay together
+    files = list(dict.fromkeys(_file(each) for each in series))
+    if len(files) < sum(wanted):
         raise SignalError(
-            f"{len(series)} recordings cannot be split by file into {sum(wanted)} parts: record "
+            f"{len(files)} recordings cannot be split by file into {sum(wanted)} parts: record "
             "more files, or split by time"
         )
-    order = np.random.default_rng(seed).permutation(len(series))
+    order = np.random.default_rng(seed).permutation(len(files))
     # a file for each part that is wanted, the rest by the largest remainder
     counts = np.array([int(want) for want in wanted])
-    while counts.sum() < len(series):
-        counts[int(np.argmax(np.array(shares) * len(series) - counts))] += 1
+    while counts.sum() < len(files):
+        counts[int(np.argmax(np.array(shares) * len(files) - counts))] += 1
     ends = np.cumsum(counts)
-    chosen = [sorted(part) for part in np.split(order, ends[:-1])]
-    first, second, third = (tuple(series[i] for i in part) for part in chosen)
+    parts = [{files[i] for i in part} for part in np.split(order, ends[:-1])]
+    first, second, third = (tuple(s for s in series if _file(s) in part) for part in parts)
     return first, second, third
+
+
+def _file(series: ActuatorSeries) -> str:
+    return series.source or f"{series.group}/{series.name}"
