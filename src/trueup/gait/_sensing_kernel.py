@@ -50,6 +50,24 @@ def _rate_of(fields, i, body, axis):
 
 
 @compiled
+def ground_height(part, x):
+    """Height of the ground at a place along the direction of walking [m]."""
+    if part.stair_run == 0.0:
+        return part.grade * x
+    step = math.floor((x - part.stair_start) / part.stair_run) + 1.0
+    return part.stair_rise * min(max(step, 0.0), part.stair_count)
+
+
+@compiled
+def mean_ground(part, x):
+    """The same with a ramp in place of stairs, through the middle of each step [m]."""
+    if part.stair_run == 0.0:
+        return part.grade * x
+    step = (x - part.stair_start) / part.stair_run + 0.5
+    return part.stair_rise * min(max(step, 0.0), part.stair_count)
+
+
+@compiled
 def sense(fields, parts, muscles, threshold, i, measured):
     """Measure the signals ``(2, signals)`` of both legs of simulation ``i``.
 
@@ -86,7 +104,8 @@ def sense(fields, parts, muscles, threshold, i, measured):
         row[r.M_MTP] = 0.5 * math.pi - fields.state[i, fields.qpos + part.qpos[leg, 3]]
         adduction = part.adduction[leg]
         if adduction >= 0:
-            row[r.M_HIP_ADDUCTION] = 0.5 * math.pi + fields.state[i, fields.qpos + adduction]
+            angle = part.inward[leg] * fields.state[i, fields.qpos + adduction]
+            row[r.M_HIP_ADDUCTION] = 0.5 * math.pi + angle
         foot = part.feet[1 - leg]
         fx, fy = fields.xpos[i, foot, 0], fields.xpos[i, foot, 1]
         fvx, fvy = _velocity_x_y(fields, i, foot, part.root)
@@ -127,7 +146,7 @@ def record_frame(fields, body, measured, i, time, exo, frame):
         lowest = math.inf
         for k in range(body.soles.shape[1]):
             site = body.soles[leg, k]
-            ground = part.grade * fields.site_xpos[i, site, 0]
+            ground = ground_height(part, fields.site_xpos[i, site, 0])
             lowest = min(lowest, fields.site_xpos[i, site, 2] - ground)
         frame[f.F_SOLE + leg] = lowest
         for k in range(3):

@@ -8,6 +8,7 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.errors import GaitError
+from trueup.gait._couplings import couple_joints
 from trueup.gait._registers import LEGS
 from trueup.gait._walk_parameters import LEAST_ACTIVATION
 from trueup.gait.parameter_vector import ParameterVector
@@ -73,16 +74,20 @@ def set_initial_state(
             qvel[:, joint.dofadr[0]] = value
         else:
             qpos[:, joint.qposadr[0]] = value
+    if not compat:
+        couple_joints(model, qpos)
     activation = _activations(parameters, groups, X)
     act = batch.bind("act")
     act[:] = LEAST_ACTIVATION
     muscles = body.muscles
     act[:, muscles["act"]] = activation[:, muscles["leg"], muscles["group"]]
-    batch.bind("ctrl")[:] = 0.0
+    ctrl = batch.bind("ctrl")
+    ctrl[:] = 0.0
+    ctrl[:, walker.other_muscles] = LEAST_ACTIVATION
     sites, upward = batch.bind("site_xpos"), model.joint(walker.anatomy.root.upward).qposadr[0]
     batch.forward()
     soles = np.asarray(sites)[:, body.soles.ravel()]
-    down = (soles[:, :, 2] - walker.grade * soles[:, :, 0]).min(axis=1)
+    down = (soles[:, :, 2] - walker.ground(soles[:, :, 0])).min(axis=1)
     if not compat:
         down = np.minimum(down, _heights(batch, walker).min(axis=1) - LOWEST_BODY)
     qpos[:, upward] -= down
@@ -97,7 +102,7 @@ def _moving_bodies(model: mujoco.MjModel) -> list[int]:
 def _heights(batch: Batch, walker: Walker) -> np.ndarray:
     """Heights of the bodies' origins above the ground ``(n, bodies)`` [m]."""
     places = np.asarray(batch.bind("xpos"))[:, _moving_bodies(walker.model)]
-    return places[:, :, 2] - walker.grade * places[:, :, 0]
+    return places[:, :, 2] - walker.ground(places[:, :, 0])
 
 
 def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.ndarray) -> np.ndarray:
@@ -126,11 +131,14 @@ def _impossible(batch: Batch, walker: Walker, body: BodyMap, compat: bool) -> di
         for i in np.flatnonzero(which):
             reasons.setdefault(int(i), words(int(i)))
 
-    for k, joint in enumerate(("hip", "knee", "ankle")):
-        for leg, side in enumerate(LEGS):
-            name = walker.anatomy.named(walker.anatomy.joints[joint], side)
-            low, high = model.joint(name).range
-            angle = qpos[:, part["qpos"][leg, k]]
+    patterns = [walker.anatomy.joints[joint] for joint in ("hip", "knee", "ankle")]
+    if walker.frontal:
+        patterns += walker.anatomy.frontal_joints.values()
+    for pattern in patterns:
+        for side in LEGS:
+            joint = model.joint(walker.anatomy.named(pattern, side))
+            name, (low, high) = joint.name, joint.range
+            angle = qpos[:, joint.qposadr[0]]
             refuse(
                 (angle < low) | (angle > high),
                 lambda i, angle=angle, name=name, low=low, high=high: (

@@ -9,10 +9,11 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
-from trueup.gait._own_models import OWN_MODELS
-from trueup.gait._planar22 import planar22, planar22_anatomy
+from trueup.gait._own_models import OWN_MODELS, build_own_model
 from trueup.gait._registers import LEGS
 from trueup.gait.anatomy import Anatomy, myoassist_anatomy
+from trueup.gait.attachments import Device, attach_exoskeleton
+from trueup.gait.terrain import STEEPEST_SLOPE, Stairs, add_stairs
 
 NO_TERRAIN_HEIGHT = -10.0
 """Where the terrain of a model is moved to for level ground [m]."""
@@ -30,6 +31,7 @@ PARTS = np.dtype(
         ("qpos", np.int64, (2, 4)),
         ("qvel", np.int64, (2, 4)),
         ("adduction", np.int64, (2,)),
+        ("inward", np.float64, (2,)),
         ("touch", np.int64, (2, 2)),
         ("knee_joint", np.int64, (2,)),
         ("ankle_joint", np.int64, (2,)),
@@ -39,6 +41,10 @@ PARTS = np.dtype(
         ("upright_roll", np.float64),
         ("weight", np.float64),
         ("grade", np.float64),
+        ("stair_start", np.float64),
+        ("stair_run", np.float64),
+        ("stair_rise", np.float64),
+        ("stair_count", np.float64),
     ]
 )
 """Ids of bodies and joints, and addresses of what is sensed, a leg each where doubled; hip, knee,
@@ -58,10 +64,6 @@ MUSCLE = np.dtype(
 """A muscle of the model: ids, its group and leg, its strength [N], its share of the group."""
 
 
-STEEPEST_SLOPE = 30.0
-"""Largest slope of the ground [deg]."""
-
-
 class BodyMap(NamedTuple):
     """Ids and addresses that the compiled code senses and acts with."""
 
@@ -78,9 +80,10 @@ class Walker:
       anatomy: names of the parts.
       source: where the model comes from, for messages.
       slope: rise of the ground in the direction of walking [deg].
+      stairs: stairs that the model has, see :func:`trueup.gait.terrain.add_stairs`.
 
     Raises:
-      GaitError: the model lacks a part that a walker needs.
+      GaitError: the model lacks a part that a walker needs, or its ground has slope and stairs.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Walker:
         anatomy: Anatomy | None = None,
         source: str = "the model",
         slope: float = 0.0,
+        stairs: Stairs | None = None,
     ):
         self.model = model
         self.anatomy = myoassist_anatomy() if anatomy is None else anatomy
@@ -101,6 +105,9 @@ class Walker:
         )
         self._lower_terrain()
         self.slope = float(slope)
+        self.stairs = stairs
+        if slope and stairs is not None:
+            raise GaitError("the ground has either a slope or stairs: give one of them")
         if slope:
             self._tilt_ground()
 
@@ -110,32 +117,52 @@ class Walker:
         return float(np.tan(np.deg2rad(self.slope)))
 
     @classmethod
-    def load(cls, path: str | Path, anatomy: Anatomy | None = None, slope: float = 0.0) -> "Walker":
+    def load(
+        cls,
+        path: str | Path,
+        anatomy: Anatomy | None = None,
+        slope: float = 0.0,
+        stairs: Stairs | None = None,
+        device: str | Device | None = None,
+    ) -> "Walker":
         """A walker of an MJCF file, which is read as it is, or one of our own by its name.
 
         Args:
-          path: the file; or ``planar22``, or ``planar22_exo`` with an exoskeleton of the ankles.
+          path: the file; or ``planar22``, with 22 muscles in the plane, ``myolegs26`` or
+            ``myolegs``, with 26 or 80 in space, or ``planar22_exo``, which is ``planar22`` with the
+            device ``ankle``.
           anatomy: names of the parts; those of the named model, else MyoAssist's, where absent.
           slope: rise of the ground in the direction of walking [deg].
+          stairs: stairs on the ground.
+          device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
 
         Raises:
           ModelError: the file is missing or does not compile.
-          GaitError: the model lacks a part that a walker needs.
+          GaitError: the model lacks a part that a walker or the device needs, or has a device.
+          MissingExtraError: the named model comes with a package that is not installed.
         """
         path = Path(path)
-        if str(path) in OWN_MODELS:
-            model = planar22(OWN_MODELS[str(path)]).compile()
-            return cls(model, anatomy or planar22_anatomy(), str(path), slope)
-        if not path.is_file():
-            raise ModelError(
-                f"there is no model file {path}, and no model of that name; models with a name: "
-                f"{listing(OWN_MODELS)}.{did_you_mean(str(path), OWN_MODELS)}"
-            )
         try:
-            model = mujoco.MjModel.from_xml_path(str(path))
+            if str(path) in OWN_MODELS:
+                spec, own_anatomy = build_own_model(str(path))
+                anatomy = anatomy or own_anatomy
+            elif not path.is_file():
+                raise ModelError(
+                    f"there is no model file {path}, and no model of that name; models with a "
+                    f"name: {listing(OWN_MODELS)}.{did_you_mean(str(path), OWN_MODELS)}"
+                )
+            elif device is None and stairs is None:
+                return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
+            else:
+                spec = mujoco.MjSpec.from_file(str(path))
+            if device is not None:
+                attach_exoskeleton(spec, device, anatomy)
+            if stairs is not None:
+                add_stairs(spec, stairs)
+            model = spec.compile()
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
-        return cls(model, anatomy, str(path), slope)
+        return cls(model, anatomy, str(path), slope, stairs)
 
     @functools.cached_property
     def muscle_groups(self) -> tuple[str, ...]:
@@ -186,6 +213,7 @@ class Walker:
         if self.frontal:
             pattern = anatomy.frontal_joints["hip_adduction"]
             part["adduction"] = [model.jnt_qposadr[self._joint(pattern, leg)] for leg in LEGS]
+            part["inward"] = self._inward(pattern)
         part["touch"] = [
             [self._sensor(anatomy.touch_sensors[place], leg) for place in ("heel", "toes")]
             for leg in LEGS
@@ -202,6 +230,10 @@ class Walker:
             part["exo_gain"] = np.where(backwards, -1.0, 1.0) * model.actuator_gainprm[ids, 0]
         part["upright_roll"] = self._upright_roll(int(part["pelvis"]))
         part["grade"] = self.grade
+        if self.stairs is not None:
+            stairs = self.stairs
+            part["stair_start"], part["stair_count"] = stairs.start, stairs.count
+            part["stair_rise"], part["stair_run"] = stairs.rise, stairs.run
         part["weight"] = STANDARD_GRAVITY * self.mass
         soles = [
             [
@@ -224,12 +256,13 @@ class Walker:
                 )
             patterns = anatomy.muscles[group]
             for leg, side in enumerate(LEGS):
-                for pattern in patterns:
-                    name = anatomy.named(pattern, side)
-                    i = self._id(mujoco.mjtObj.mjOBJ_ACTUATOR, "actuator", name)
+                kind = mujoco.mjtObj.mjOBJ_ACTUATOR
+                ids = [self._id(kind, "actuator", anatomy.named(p, side)) for p in patterns]
+                strengths = model.actuator_gainprm[ids, 2]
+                for i, strength in zip(ids, strengths, strict=True):
                     ctrl, act = model.actuator_ctrladr[i], model.actuator_actadr[i]
-                    strength = model.actuator_gainprm[i, 2]
-                    rows.append((i, ctrl, act, k, leg, strength, 1.0 / len(patterns)))
+                    share = strength / strengths.sum()
+                    rows.append((i, ctrl, act, k, leg, strength, share))
         return np.array(sorted(rows), dtype=MUSCLE)
 
     def keyframe(self, name: str) -> int:
@@ -262,6 +295,31 @@ class Walker:
                 if name and sensor >= 0:
                     found[leg, k] = self.model.sensor_adr[sensor]
         return found
+
+    def _inward(self, pattern: str) -> list[float]:
+        """Sign of each leg's joint where a positive angle moves the leg towards the other one."""
+        data = mujoco.MjData(self.model)
+        mujoco.mj_forward(self.model, data)
+        forward = data.xaxis[
+            self._id(mujoco.mjtObj.mjOBJ_JOINT, "joint", self.anatomy.root.forward)
+        ]
+        # turned about the direction of walking, a leg moves to the left
+        right, left = (float(data.xaxis[self._joint(pattern, leg)] @ forward) for leg in LEGS)
+        return [float(np.sign(right)), -float(np.sign(left))]
+
+    @functools.cached_property
+    def other_muscles(self) -> np.ndarray:
+        """Controls of the muscles of no group: nothing but the least stimulation drives them."""
+        model = self.model
+        driven = set(self.body_map(()).muscles["actuator"].tolist())
+        muscles = np.flatnonzero(model.actuator_dyntype == mujoco.mjtDyn.mjDYN_MUSCLE)
+        return np.array(
+            [model.actuator_ctrladr[i] for i in muscles if int(i) not in driven], dtype=np.int64
+        )
+
+    def ground(self, x: np.ndarray) -> np.ndarray:
+        """Height of the ground at places along the direction of walking [m]."""
+        return self.grade * np.asarray(x) if self.stairs is None else self.stairs.height(x)
 
     def _upright_roll(self, pelvis: int) -> float:
         """Roll of the pelvis's frame while it stands upright: its axes need not be the world's."""

@@ -1,0 +1,22 @@
+"""Joints that follow others by a polynomial."""
+
+import mujoco
+import numpy as np
+
+
+def couple_joints(model: mujoco.MjModel, qpos: np.ndarray) -> None:
+    """Put joints where those that they follow want them.
+
+    Constraints between joints pull them there only as time goes on.
+
+    Args:
+      model: the model.
+      qpos: positions ``(n, nq)``, changed.
+    """
+    for e in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_active0 != 0)):
+        if model.eq_obj2id[e] < 0:
+            continue
+        own, other = (model.jnt_qposadr[ids[e]] for ids in (model.eq_obj1id, model.eq_obj2id))
+        bend = qpos[:, other] - model.qpos0[other]
+        follows = np.polynomial.polynomial.polyval(bend, model.eq_data[e, :5])
+        qpos[:, own] = model.qpos0[own] + follows

@@ -1,0 +1,110 @@
+"""The ground that is walked on: a slope, or stairs."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.errors import GaitError
+
+STEEPEST_SLOPE = 30.0
+"""Largest slope of the ground [deg]."""
+
+DEEP = 1.0
+"""How far steps reach below the lowest of them [m]."""
+
+LANDING = 200.0
+"""Length of the level ground before and after stairs [m]."""
+
+WIDTH = 5.0
+"""Half of the width of stairs [m]."""
+
+
+@dataclass(frozen=True)
+class Stairs:
+    """Stairs in the direction of walking.
+
+    Raises:
+      GaitError: a size makes no stairs.
+    """
+
+    rise: float
+    """Height of a step, negative for stairs that go down [m]."""
+    run: float
+    """Depth of a step [m]."""
+    start: float = 2.0
+    """Where the first step begins, from where the walk does [m]."""
+    count: int = 100
+    """Number of steps."""
+
+    def __post_init__(self):
+        if not 0.0 < abs(self.rise) <= 0.4:
+            raise GaitError(
+                f"steps with a rise of {self.rise:g} m cannot be walked on: give one up to 0.4 m, "
+                "negative for stairs that go down"
+            )
+        if not 0.1 <= self.run <= 2.0:
+            raise GaitError(
+                f"steps with a run of {self.run:g} m cannot be walked on: give one of 0.1 to 2 m"
+            )
+        if not self.start >= 0.5:
+            raise GaitError(f"stairs cannot start {self.start:g} m ahead: give 0.5 m or more")
+        if not 1 <= self.count <= 1000:
+            raise GaitError(f"stairs have 1 to 1000 steps, not {self.count}")
+
+    def height(self, x: np.ndarray) -> np.ndarray:
+        """Height of the ground at places along the direction of walking [m]."""
+        step = np.floor((np.asarray(x) - self.start) / self.run) + 1.0
+        return self.rise * np.clip(step, 0.0, self.count)
+
+
+def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:
+    """Build stairs on the ground plane of a model; they touch what the plane touches.
+
+    Raises:
+      GaitError: the model has no ground plane that stairs can be built on.
+    """
+    planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    if not planes:
+        raise GaitError("the model has no ground plane that stairs could be built on")
+    plane = planes[0]
+    pairs = [pair for pair in spec.pairs if plane.name in (pair.geomname1, pair.geomname2)]
+    lowest = min(0.0, stairs.rise * stairs.count)
+    edges = stairs.start + stairs.run * np.arange(stairs.count + 1)
+    columns = [(-LANDING, edges[0], 0.0)] if stairs.rise < 0.0 else []
+    columns += [(edges[k], edges[k + 1], stairs.rise * (k + 1)) for k in range(stairs.count - 1)]
+    columns.append((edges[-2], edges[-1] + LANDING, stairs.rise * stairs.count))
+    floor = lowest - DEEP
+    for k, (start, end, top) in enumerate(columns):
+        name = f"step_{k}"
+        spec.worldbody.add_geom(
+            name=name,
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=(0.5 * (start + end), 0.0, 0.5 * (top + floor)),
+            size=(0.5 * (end - start), WIDTH, 0.5 * (top - floor)),
+            contype=plane.contype,
+            conaffinity=plane.conaffinity,
+            condim=plane.condim,
+            priority=plane.priority,
+            friction=plane.friction,
+            solref=plane.solref,
+            solimp=plane.solimp,
+            margin=plane.margin,
+            rgba=(0.75, 0.8, 0.85, 1.0),
+        )
+        for pair in pairs:
+            other = pair.geomname2 if pair.geomname1 == plane.name else pair.geomname1
+            spec.add_pair(
+                geomname1=name,
+                geomname2=other,
+                condim=pair.condim,
+                friction=pair.friction,
+                solref=pair.solref,
+                solimp=pair.solimp,
+                margin=pair.margin,
+                gap=pair.gap,
+            )
+    if stairs.rise < 0.0:
+        # the plane would fill the well of the stairs
+        for other in planes:
+            other.pos = np.asarray(other.pos) + np.array([0.0, 0.0, floor])
