@@ -27,7 +27,7 @@ from trueup.gait._frames import F_METABOLIC
 from trueup.gait._metabolic_kernel import metabolic_power
 from trueup.gait._reflex_kernel import start_reflexes, step_reflexes
 from trueup.gait._registers import M_LOAD, M_PITCH
-from trueup.gait._sensing_kernel import record_frame, sense
+from trueup.gait._sensing_kernel import mean_ground, record_frame, sense
 
 RUNNING, FELL, DIVERGED, GIVEN_UP, STOPPED = range(5)
 """Why a walk ended; a walk that runs to its end stays running."""
@@ -169,7 +169,7 @@ def _control(program, body, fibers, rules, fields, walks, ids, tick, acts):
         measured, status = walks.measured[i], walks.status[i]
         sense(fields, body.parts, body.muscles, rule.threshold, i, measured)
         if tick > 0:
-            ground = part.grade * fields.xpos[i, part.pelvis, 0]
+            ground = mean_ground(part, fields.xpos[i, part.pelvis, 0])
             height = fields.xpos[i, part.pelvis, 2] - ground
             status[ENDED] = _state_of(part, rule, fields.warning[i], height, measured[0, M_PITCH])
             due = tick % rule.frame_every == 0
