@@ -18,11 +18,11 @@ class GaitOverrides:
     """What replaces values of a configuration."""
 
     model_file: Annotated[Path | None, arg(aliases=["--model-path"], metavar="XML")] = None
-    """MJCF file of the walker, or planar22 or planar22_exo; ours where 22 muscles have none."""
+    """MJCF file of the walker, or one of ours: planar22, myolegs26, myolegs; else by muscles."""
     musc_model: Annotated[int | None, arg(metavar="INT")] = None
     """Muscles: 22 in the plane, 26 or 80 in space."""
     model: Annotated[str | None, arg(metavar="DEVICE")] = None
-    """Device that the model carries."""
+    """Device that the model carries: ankle, hip, hip_extension, or baseline for none."""
     sim_time: Annotated[float | None, arg(metavar="S")] = None
     """Simulated time [s]."""
     pose_key: Annotated[str | None, arg(metavar="NAME")] = None
@@ -39,6 +39,8 @@ class GaitOverrides:
     """Target speed, or several of them [m/s]."""
     tgt_slope: Annotated[tuple[float, ...] | None, arg(metavar="DEG [DEG ...]")] = None
     """Slope of the ground, or several of them [deg]."""
+    stairs: Annotated[tuple[float, float] | None, arg(metavar="RISE RUN")] = None
+    """Stairs on the ground: rise, negative downwards, and run of their steps [m]."""
     trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] | None = None
     """What the trunk is compared with."""
     tgt_sym_th: Annotated[float | None, arg(metavar="M")] = None

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait._own_models import BY_MUSCLES, OWN_MODELS
+from trueup.gait.attachments import shipped_devices
 from trueup.gait.configuration import GaitConfiguration
 from trueup.gait.costs import PRESETS, WalkObjective
 from trueup.gait.exoskeleton import FourParameterProfile, PointsProfile, Profile
@@ -15,9 +17,14 @@ from trueup.gait.myoassist_cost import (
 )
 from trueup.gait.problem import GaitProblem, Scenario
 from trueup.gait.reference import GaitReference, read_reference
+from trueup.gait.terrain import Stairs
 from trueup.gait.walk_settings import WalkSettings
 from trueup.gait.walk_simulation import WalkSimulation
 from trueup.gait.walker import Walker
+
+
+MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
+"""Devices of MyoAssist -> the like of them."""
 
 
 def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
@@ -31,12 +38,13 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
       GaitError: the model or the reference is missing or does not fit.
       ModelError: the model does not compile.
     """
-    model = _model(configuration)
+    model, device = _model(configuration), _device(configuration)
+    stairs = None if configuration.stairs is None else Stairs(*configuration.stairs)
     profile = _profile(configuration)
     conditions = configuration.conditions
     scenarios = []
     for speed, slope in conditions:
-        walker = Walker.load(model, slope=slope)
+        walker = Walker.load(model, slope=slope, stairs=stairs, device=device)
         settings = _settings(configuration, threads)
         simulation = WalkSimulation(walker, settings, profile=profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
@@ -50,12 +58,26 @@ def _model(configuration: GaitConfiguration) -> str:
     """File or name of the walker."""
     if configuration.model_file is not None:
         return configuration.model_file
-    if configuration.musc_model == 22:
-        return "planar22_exo" if configuration.exo else "planar22"
-    raise GaitError(
-        f"the model {configuration.model!r} with {configuration.musc_model} muscles comes as a "
-        "file: name it with --model-file (model_file in a configuration)"
-    )
+    return BY_MUSCLES[configuration.musc_model]
+
+
+def _device(configuration: GaitConfiguration) -> str | None:
+    """Name of the device to attach, none where the model is to stay as it is."""
+    name, model_file = configuration.model, configuration.model_file
+    if name in shipped_devices():
+        return name
+    if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
+        # a file carries what it carries
+        return None
+    if name in ("baseline", "default"):
+        return "ankle" if configuration.exo and name == "default" else None
+    if name not in MYOASSIST_DEVICES:
+        known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
+        raise GaitError(
+            f"there is no device {name!r} that a model could carry; there are {listing(known)}."
+            f"{did_you_mean(name, known)}"
+        )
+    return MYOASSIST_DEVICES[name]
 
 
 def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:

@@ -37,11 +37,12 @@ class GaitConfiguration(BaseModel):
     """What it is for, in a sentence."""
     musc_model: Literal[22, 26, 80] = 22
     """Muscles: 22 in the plane, 26 or 80 in space."""
-    model: str = "baseline"
-    """Device that the model carries; baseline: none."""
+    model: str = "default"
+    """Device that the model carries: ankle, hip or hip_extension; baseline: none; default: ankle
+    where the exoskeleton is on, else none; names of MyoAssist stand for the like of them."""
     model_file: str | None = None
-    """MJCF file of the walker, or planar22 or planar22_exo, ours; those with 22 muscles are ours
-    where there is none."""
+    """MJCF file of the walker, or one of ours by its name (planar22, myolegs26, myolegs); that of
+    the number of muscles where there is none."""
     sim_time: float = Field(default=20.0, gt=0.0)
     """Simulated time [s]."""
     pose_key: str = "walk_left"
@@ -58,6 +59,8 @@ class GaitConfiguration(BaseModel):
     """Target speed, or several of them [m/s]."""
     tgt_slope: tuple[float, ...] = (0.0,)
     """Slope of the ground, or several of them [deg]."""
+    stairs: tuple[float, float] | None = None
+    """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
     trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
     """What the trunk is compared with."""
     tgt_sym_th: float = Field(default=0.1, ge=0.0)
