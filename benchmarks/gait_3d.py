@@ -17,7 +17,7 @@ import numpy as np
 
 from trueup.fitting import CmaEs, CmaEsSettings
 from trueup.gait import GaitConfiguration, make_problem
-from trueup.gait.run_files import TermsLog
+from trueup.gait.run_files import TermsLog, read_terms
 from trueup.studies import Budget, RunDirectory, atomic, run
 
 WEIGHTS = {"effort": 100.0, "velocity": 100.0}
@@ -90,14 +90,11 @@ def main() -> None:
 def distances(directory: Path) -> list[tuple[float, float]]:
     """Distance of the best of each generation by cost, and the mean of the generation [m]."""
     path = directory / "terms.jsonl"
-    if not path.is_file():
-        return []
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        terms = json.loads(line)["terms"]
-        walked = np.array(terms["walked"], dtype=float)
-        found.append((float(walked[int(np.argmin(terms["cost"]))]), float(walked.mean())))
-    return found
+    every = read_terms(path) if path.is_file() else {}
+    return [
+        (float(terms["walked"][np.nanargmin(terms["cost"])]), float(terms["walked"].mean()))
+        for _, terms in sorted(every.items())
+    ]
 
 
 if __name__ == "__main__":
