@@ -74,11 +74,25 @@ class OptimizeGait(GaitOverrides):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateGait(GaitOverrides):
+class WalkOfTarget(GaitOverrides):
+    """Which walk is meant: that of a run, or of a vector with a configuration."""
+
+    target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
+    """Run directory, or a file with a vector such as *_Best.txt."""
+    config: Annotated[str | None, arg(metavar="CONFIG")] = None
+    """Configuration that a file belongs to, by name or file."""
+    threads: Annotated[int, arg(metavar="INT")] = 0
+    """Threads that simulate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateGait(WalkOfTarget):
     """Walk with a parameter vector and show what the walk costs.
 
     Examples:
       trueup gait evaluate runs/tutorial
+      trueup gait evaluate runs/tutorial --report walk.html --norm Schwartz2008.json
+      trueup gait evaluate runs/exo --report walk.html --dose 0 10 25 50 --film
       trueup gait evaluate walk_Best.txt --model-file walker.xml --exo 1 --max-torque 100
       trueup gait evaluate walk_Best.txt --config tutorial --model-file walker.xml
           --compat myoassist --json
@@ -89,19 +103,63 @@ class EvaluateGait(GaitOverrides):
     Exit codes: 0 done, 2 wrong input.
     """
 
-    target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
-    """Run directory, or a file with a vector such as *_Best.txt."""
-    config: Annotated[str | None, arg(metavar="CONFIG")] = None
-    """Configuration that a file belongs to, by name or file."""
-    threads: Annotated[int, arg(metavar="INT")] = 0
-    """Threads that simulate."""
+    report: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="FILE")] = None
+    """HTML file to write: gait cycle, moments, ground reaction, muscles, device, strides, costs."""
+    norm: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Gait that the report shows the walk against: a reference gait, or the norms of Schwartz et
+    al. 2008; the reference that is tracked where absent."""
+    norm_speed: Annotated[str, arg(metavar="NAME")] = "Free"
+    """Speed of the norms of Schwartz et al., such as Slow, Free or Fast."""
+    dose: Annotated[tuple[float, ...] | None, arg(metavar="NM [NM ...]")] = None
+    """Largest torques of the exoskeleton to walk with as well, for the report [N m]."""
+    film: bool = False
+    """A film in the report; needs the extra video, and EGL or OSMesa."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
+        from trueup.cli.opengl import require_mujoco
+
+        require_mujoco()
         from trueup.cli.gait_show import run_gait_evaluate
 
         return run_gait_evaluate(self, output)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoOfGait(WalkOfTarget):
+    """Film a walk, without a display: by EGL or OSMesa.
+
+    Examples:
+      trueup gait video runs/tutorial --output walk.mp4
+      trueup gait video runs/tutorial --output slow.mp4 --pace 0.25 --sim-time 5
+      trueup gait video walk_Best.txt --config tutorial --model-file walker.xml -o walk.mp4
+
+    Which walk is filmed is said as in  trueup gait evaluate. MUJOCO_GL=egl or MUJOCO_GL=osmesa
+    chooses the library. Needs the extra video.
+    Exit codes: 0 done, 2 wrong input, or nothing can be drawn on this machine.
+    """
+
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
+    """MP4 file to write; one that is there is replaced."""
+    framerate: Annotated[int, arg(metavar="INT")] = 30
+    """Frames a second."""
+    pace: Annotated[float, arg(metavar="FLOAT")] = 1.0
+    """Seconds of the walk in a second of the film; less than 1 is slow motion."""
+    width: Annotated[int, arg(metavar="INT")] = 800
+    """Width [pixel]."""
+    height: Annotated[int, arg(metavar="INT")] = 450
+    """Height [pixel]."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.opengl import require_mujoco
+
+        require_mujoco()
+        from trueup.cli.gait_video import run_gait_video
+
+        return run_gait_video(self, output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,12 +189,13 @@ class ImportGait:
 
 @dataclass(frozen=True)
 class Gait:
-    """Reflex controllers of walking and exoskeletons: search, evaluate, import.
+    """Reflex controllers of walking and exoskeletons: search, evaluate, film, import.
 
     Examples:
       trueup gait list                                    the shipped configurations
       trueup gait optimize tutorial --model-file w.xml    search
       trueup gait evaluate runs/tutorial                  what its best walk costs
+      trueup gait video runs/tutorial -o walk.mp4         its best walk as a film
       trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
     """
 
@@ -144,5 +203,6 @@ class Gait:
         "list": ListGait,
         "optimize": OptimizeGait,
         "evaluate": EvaluateGait,
+        "video": VideoOfGait,
         "import": ImportGait,
     }

@@ -12,14 +12,14 @@ from trueup.cli.gait_commands import OptimizeGait
 from trueup.cli.gait_show import terms_of
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
-from trueup.errors import GaitError, RunDirectoryError
+from trueup.errors import GaitError, ModelError, RunDirectoryError
 from trueup.fitting import CmaEs, CmaEsSettings, Solution, Status, parse_cma_options
 from trueup.gait import GaitConfiguration, GaitProblem, load_configuration, make_problem
 from trueup.gait._own_models import OWN_MODELS
 from trueup.gait.configuration import make_configuration
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
-from trueup.reports import Page, read_study, study_report
+from trueup.reports import Page
 from trueup.studies import Budget, RunDirectory, Store, atomic, provenance, run, warm_start
 from trueup.studies.run_directory import check_format_version
 from trueup.studies.yaml_file import read_mapping
@@ -83,7 +83,13 @@ def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -
 
 def report_of_gait(directory: RunDirectory) -> Page:
     """The report of a gait optimisation, which may be in progress."""
-    return study_report(read_study(directory))
+    from trueup.cli.gait_report import page_of_run, page_without_walk
+
+    configuration = configuration_of_run(directory)
+    try:
+        return page_of_run(directory, configuration, make_problem(configuration))
+    except (GaitError, ModelError) as error:
+        return page_without_walk(directory, error)
 
 
 def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
@@ -231,5 +237,17 @@ def _write_results(
         "notes": notes,
     }
     atomic.write_json(directory.solution, summary)
-    study_report(read_study(directory)).save(directory.report)
+    _write_report(configuration, directory, problem)
     return summary
+
+
+def _write_report(
+    configuration: GaitConfiguration, directory: RunDirectory, problem: GaitProblem
+) -> None:
+    from trueup.cli.gait_report import page_of_run, page_without_walk
+
+    try:
+        page = page_of_run(directory, configuration, problem)
+    except GaitError as error:
+        page = page_without_walk(directory, error)
+    page.save(directory.report)

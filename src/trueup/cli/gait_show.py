@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from trueup.cli.gait_commands import EvaluateGait, ImportGait
+from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
 from trueup.cli.output import Output
 from trueup.errors import GaitError
 from trueup.gait import GaitProblem, load_configuration, make_problem
@@ -58,15 +58,23 @@ def configuration_text(configuration: GaitConfiguration) -> str:
 
 def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     """Run the command; returns the exit code."""
-    configuration, is_run = _configuration(command)
-    problem = make_problem(configuration.with_changes(command.changes), command.threads)
-    X = _vector(command.target, problem, is_run)
-    failures: dict[int, str] = {}
-    cost = float(problem.whole_costs(X[None], failures)[0])
-    if failures:
-        raise GaitError(f"{command.target}: the walk cannot start: {failures[0]}")
-    terms = {name: float(value[0]) for name, value in problem.terms.items()}
-    output.result({"scalar": cost, **_answer(terms), "terms": terms})
+    if command.report is None and (command.dose or command.film or command.norm is not None):
+        raise GaitError("--norm, --dose and --film are for a report: name its file with --report")
+    configuration, problem, X = walk_of(command)
+    answer: dict[str, Any] = {}
+    if command.report is None:
+        failures: dict[int, str] = {}
+        cost = float(problem.whole_costs(X[None], failures)[0])
+        if failures:
+            raise GaitError(f"{command.target}: the walk cannot start: {failures[0]}")
+        terms = {name: float(value[0]) for name, value in problem.terms.items()}
+    else:
+        from trueup.cli.gait_report import page_of_vector
+
+        page, look = page_of_vector(command, configuration, problem, X)
+        answer["report"] = str(page.save(command.report))
+        cost, terms = float(look.costs[0]), {k: float(v[0]) for k, v in look.terms.items()}
+    output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
     end = " and fell." if terms_of(terms, "fell") else " without falling."
     output.text(
         f"Cost {cost:.6g}: walked {terms_of(terms, 'walked'):.3f} m in "
@@ -75,7 +83,16 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
     output.table(["term", "value"], rows)
+    output.text(f"Report: {answer['report']}" if answer else "Look at it: add --report walk.html")
     return 0
+
+
+def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.ndarray]:
+    """Configuration, problem and whole vector of the walk that a command means."""
+    configuration, is_run = _configuration(command)
+    configuration = configuration.with_changes(command.changes)
+    problem = make_problem(configuration, command.threads)
+    return configuration, problem, _vector(command.target, problem, is_run)
 
 
 def terms_of(terms: dict[str, float], name: str) -> float:
@@ -98,7 +115,7 @@ def _answer(terms: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def _configuration(command: EvaluateGait) -> tuple[GaitConfiguration, bool]:
+def _configuration(command: WalkOfTarget) -> tuple[GaitConfiguration, bool]:
     """The configuration of a target, and whether it is a run."""
     if not command.target.exists():
         raise GaitError(f"there is no run and no file {command.target}")
@@ -119,7 +136,7 @@ def _configuration(command: EvaluateGait) -> tuple[GaitConfiguration, bool]:
     return make_configuration(content, "the configuration"), False
 
 
-def _reference_near(command: EvaluateGait) -> Path | None:
+def _reference_near(command: WalkOfTarget) -> Path | None:
     """MyoAssist's reference kinematics, where they lie above the model or the vector."""
     starts = [path.resolve() for path in (command.model_file, command.target) if path is not None]
     for start in starts:
@@ -130,7 +147,7 @@ def _reference_near(command: EvaluateGait) -> Path | None:
     return None
 
 
-def _has_exo(command: EvaluateGait) -> bool:
+def _has_exo(command: WalkOfTarget) -> bool:
     """Whether a bare file holds the entries of an exoskeleton: the vector is longer with them."""
     if command.target.suffix not in (".txt", ".csv"):
         return False

@@ -25,9 +25,10 @@ class CyclePanel:
       unit: its unit.
       legs: curve of the right and of the left leg, None where there is no complete stride.
       norm: mean and deviation of a norm.
-      start: curve of the walk that a search started from.
+      start: curve of the walk to compare with.
       dashed: further curves of the legs, drawn dashed.
       dashed_name: what they are called.
+      span: values from which to which are shown; as many as there are where absent.
     """
 
     title: str
@@ -37,6 +38,7 @@ class CyclePanel:
     start: Curve | None = None
     dashed: tuple[Curve | None, Curve | None] = (None, None)
     dashed_name: str = ""
+    span: tuple[float, float] | None = None
 
 
 def cycle_figure(
@@ -48,6 +50,7 @@ def cycle_figure(
     columns: int = 2,
     height: int = 220,
     norm: str = "norm",
+    start: str = "start of the search",
 ) -> Figure:
     """Panels over the gait cycle of each leg.
 
@@ -60,6 +63,7 @@ def cycle_figure(
       columns: panels beside each other.
       height: height of a panel [pixels].
       norm: name of the norm.
+      start: name of the walk to compare with.
     """
     legend = [
         LegendEntry(f"{leg} leg", COLOURS[k], "line", leg)
@@ -72,7 +76,7 @@ def cycle_figure(
     if any(panel.norm is not None for panel in panels):
         legend.append(LegendEntry(norm, NORM, "area", "norm"))
     if any(panel.start is not None for panel in panels):
-        legend.append(LegendEntry("start of the search", START, "dot", "start"))
+        legend.append(LegendEntry(start, START, "dot", "start"))
     if any(stance):
         legend.append(LegendEntry("stance", "shade", "area"))
     plots = [_plot(panel, stance, height) for panel in panels]
@@ -89,7 +93,7 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
         if (dashed := panel.dashed[k]) is not None:
             data += _curve(Curve(dashed.mean), COLOURS[k], leg, panel.dashed_name, dash="dash")
     if panel.start is not None:
-        data += _curve(Curve(panel.start.mean), START, "start", "start of the search", dash="dot")
+        data += _curve(Curve(panel.start.mean), START, "start", "start", dash="dot")
     layout: Json = {
         "xaxis": {
             "title": axis_title("gait cycle", "%"),
@@ -99,6 +103,8 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
         "yaxis": {"title": axis_title("", panel.unit), "zeroline": True},
         "shapes": _stance_shapes(stance),
     }
+    if panel.span is not None:
+        layout["yaxis"]["range"] = list(panel.span)
     said = f"{panel.title} in {panel.unit or 'parts'} over the gait cycle, each leg"
     return Plot(data, layout, panel.title, height, description=said)
 

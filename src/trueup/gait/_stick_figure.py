@@ -12,7 +12,8 @@ SPACING = 0.62
 """Distance of figures on the strip [m]."""
 
 _SCALE = 100.0  # units of the drawing a metre
-_ABOVE, _BELOW = 0.12, 0.14  # room above the head, and below the ground for what is written [m]
+_ABOVE, _BELOW = 0.22, 0.14  # room above the head, and below the ground for what is written [m]
+_ASIDE = 0.2  # room beside the outermost points, for a head [m]
 _COLOURS = {"right": "series-1", "left": "series-2"}
 
 
@@ -47,8 +48,9 @@ def strip(series: WalkSeries, frames: Sequence[int], names: Sequence[str], said:
     grade = np.tan(np.deg2rad(series.slope))
     x_hip = series.places[frames, :, 0, 0].mean(axis=1)
     slots = SPACING * np.arange(len(frames))
-    # a figure that moves along a slope moves up with it
-    move = np.stack([slots - x_hip, grade * (slots - x_hip)], axis=1)
+    # a figure that moves along a slope moves up with it; each brings its own part of stairs
+    upward = grade * (slots - x_hip) if series.stairs is None else -series.stairs.height(x_hip)
+    move = np.stack([slots - x_hip, upward], axis=1)
     left, right = -0.6 * SPACING, float(slots[-1]) + 0.6 * SPACING
     points = np.concatenate(
         [series.places[frames].reshape(len(frames), -1, 3), series.head[frames][:, None]], axis=1
@@ -71,8 +73,15 @@ def strip(series: WalkSeries, frames: Sequence[int], names: Sequence[str], said:
             f'stroke-width="{width}" fill="none"/>'
         )
 
-    ground = np.array([[left, grade * left], [right, grade * right]])
-    parts = [path(ground, "muted", 1.5)]
+    if series.stairs is None:
+        ground = np.array([[left, grade * left], [right, grade * right]])
+        parts = [path(ground, "muted", 1.5)]
+    else:
+        near = np.linspace(-0.45 * SPACING, 0.45 * SPACING, 120)
+        parts = []
+        for x, along in zip(x_hip, move, strict=True):
+            steps = np.stack([x + near, series.stairs.height(x + near)], axis=1) + along
+            parts.append(path(steps, "muted", 1.5))
     size = series.places.shape[2]
     for k, figure in enumerate(drawn):
         legs = {"left": figure[size : 2 * size], "right": figure[:size]}

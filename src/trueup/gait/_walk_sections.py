@@ -28,7 +28,8 @@ class ShownWalk:
       anatomy: names of the walker's parts.
       judged: strides of each leg that the means are taken over.
       norm: what it is shown against.
-      start: the walk that the search started from.
+      start: a walk to compare with.
+      start_name: what that one is called.
     """
 
     series: WalkSeries
@@ -36,6 +37,7 @@ class ShownWalk:
     judged: int = 5
     norm: GaitNorm | None = None
     start: WalkSeries | None = None
+    start_name: str = "start of the search"
     strides: tuple[list[Stride], list[Stride]] = field(init=False)
 
     def __post_init__(self):
@@ -151,7 +153,11 @@ def _kinematics(walk: ShownWalk, prefix: str) -> reports.Section:
             ]
     name = "" if walk.norm is None else walk.norm.name
     figure = cycle_figure(
-        panels, walk.stance, caption=_caption(walk, bool(table)), norm=f"{name}, mean ± SD"
+        panels,
+        walk.stance,
+        caption=_caption(walk, bool(table)),
+        norm=f"{name}, mean ± SD",
+        start=walk.start_name,
     )
     content: list[reports.Content] = [figure]
     if table:
@@ -226,18 +232,27 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
         start = None if walk.start is None else walk.start.moments[:, :, k] / walk.start.mass
         legs = walk.legs(series.moments[:, :, k] / mass)
         panels.append(
-            CyclePanel(title, "N m/kg", legs, band, walk.started(start), device, "the device's part")
+            CyclePanel(
+                title, "N m/kg", legs, band, walk.started(start), device, "the device's part"
+            )
         )
         powers.append(
             CyclePanel(joint.capitalize(), "W/kg", walk.legs(series.powers[:, :, k] / mass))
         )
     name = "" if walk.norm is None else walk.norm.name
     said = (
-        f"{walk.said} Inner moments: what muscles, tissue and the device do at the joint together."
+        f"{walk.said} Inner moments: what muscles, tissue, the joint's limits and the device do "
+        "together."
     )
     content = [
         cycle_figure(
-            panels, walk.stance, title="Moments", caption=said, columns=3, norm=f"{name}, mean ± SD"
+            panels,
+            walk.stance,
+            title="Moments",
+            caption=said,
+            columns=3,
+            norm=f"{name}, mean ± SD",
+            start=walk.start_name,
         ),
         cycle_figure(
             powers, walk.stance, title="Powers", caption="Generation is positive.", columns=3
@@ -266,7 +281,7 @@ def _ground_reaction(walk: ShownWalk, prefix: str) -> reports.Section:
         f"{walk.said} Largest force of the whole walk {peak:.2f} body weights, mean of both feet "
         f"together {mean:.3f}."
     )
-    figure = cycle_figure(panels, walk.stance, caption=said)
+    figure = cycle_figure(panels, walk.stance, caption=said, start=walk.start_name)
     return reports.Section(f"{prefix}Ground reaction", content=[figure])
 
 
@@ -279,7 +294,9 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
         if norm is not None:
             norm = Curve(_closed(norm.mean), _closed_deviation(norm.sd))
         title = f"{pattern} · {group}"
-        panels.append(CyclePanel(title, "", walk.legs(series.activations[:, columns]), norm))
+        panels.append(
+            CyclePanel(title, "", walk.legs(series.activations[:, columns]), norm, span=(0.0, 1.02))
+        )
     said = f"{walk.said} Activations are 0 to 1; stance is shaded."
     figure = cycle_figure(panels, walk.stance, caption=said, columns=3, height=170)
     return reports.Section(f"{prefix}Muscles", content=[figure])

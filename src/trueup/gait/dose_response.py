@@ -68,7 +68,8 @@ def dose_response(
     doses = np.unique(np.asarray(max_torques, dtype=float))
     if not len(doses) or not np.isfinite(doses).all() or doses[0] < 0.0:
         raise GaitError(
-            f"the largest torques {[float(d) for d in doses]} have to be 0 N m or more, at least one"
+            f"the largest torques are {[float(d) for d in doses]}: give at least one, none below "
+            "0 N m"
         )
     largest = float(doses[-1])
     parts = tuple(doses / largest) if largest > 0.0 else tuple(np.zeros(len(doses)))

@@ -1,5 +1,6 @@
 """The gait cycle: from one touch-down of a foot to its next one."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,7 +61,7 @@ def _without_short(states: np.ndarray, kind: bool, frames: float) -> np.ndarray:
     """States with the spells of a kind that are shorter than some frames turned; not the ends."""
     states = states.copy()
     starts = np.concatenate([[0], np.flatnonzero(np.diff(states)) + 1, [len(states)]])
-    for a, b in zip(starts[1:-2], starts[2:-1], strict=True):
+    for a, b in itertools.pairwise(starts[1:-1]):
         if states[a] == kind and b - a < frames - 1e-9:
             states[a:b] = not kind
     return states
@@ -79,7 +80,7 @@ def strides_of(
     downs, ups = np.flatnonzero(change > 0) + 1, np.flatnonzero(change < 0) + 1
     found = [
         Stride(leg, int(start), int(ups[(ups > start) & (ups < end)][0]), int(end))
-        for start, end in zip(downs[:-1], downs[1:], strict=True)
+        for start, end in itertools.pairwise(downs)
     ]
     return found if most is None else found[-most:]
 

@@ -12,9 +12,12 @@ from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.costs import TERMS, WORST, WalkObjective
 from trueup.gait.dose_response import DoseResponse, dose_response
 from trueup.gait.norms import GaitNorm
-from trueup.gait.problem import GaitProblem, Scenario
+from trueup.gait.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.walk_series import WalkSeries, observe_walks
 from trueup.reports.study_record import StudyRecord
+
+_STAGES = ("survived", "pace", "missing", "stage", "stopped")
+"""Terms that say how far a walk got, beside those of what it costs."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class WalkLook:
       vector: whole vector of the walk ``(size,)``.
       costs: its cost, and that of the start where there is one ``(1 or 2,)``.
       terms: name -> terms of them, as the problem gives them.
+      own: terms of them in each scenario by bare names, ``cost`` among them, without perturbations.
       series: walks in each scenario, likewise; None for a start that cannot be taken.
     """
 
@@ -33,16 +37,12 @@ class WalkLook:
     vector: np.ndarray
     costs: np.ndarray
     terms: dict[str, np.ndarray]
+    own: list[dict[str, np.ndarray]]
     series: list[list[WalkSeries | None]]
 
-    def terms_in(self, scenario: Scenario, row: int = 0) -> dict[str, float]:
-        """Terms of a walk in a scenario, by their bare names."""
-        ahead = f"{scenario.name}." if len(self.problem.scenarios) > 1 else ""
-        return {
-            name.removeprefix(ahead): float(values[row])
-            for name, values in self.terms.items()
-            if name.startswith(ahead)
-        }
+    def terms_in(self, scenario: int, row: int = 0) -> dict[str, float]:
+        """Terms of a walk in a scenario, given by its number."""
+        return {name: float(values[row]) for name, values in self.own[scenario].items()}
 
 
 def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None = None) -> WalkLook:
@@ -58,12 +58,28 @@ def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None =
     """
     X = np.atleast_2d(vector) if start is None else np.stack([vector, start])
     reasons: dict[int, str] = {}
-    costs = problem.whole_costs(X, reasons)
+    bound, problem.bound = problem.bound, np.inf
+    try:
+        costs = problem.whole_costs(X, reasons)
+    finally:
+        problem.bound = bound
     if 0 in reasons:
         raise GaitError(f"the walk cannot start: {reasons[0]}")
     terms = {name: np.array(values) for name, values in problem.terms.items()}
+    own = [_own_terms(problem, scenario, terms, X) for scenario in problem.scenarios]
     series = [observe_walks(scenario.simulation, X)[1] for scenario in problem.scenarios]
-    return WalkLook(problem, np.asarray(vector, dtype=float), costs, terms, series)
+    return WalkLook(problem, np.asarray(vector, dtype=float), costs, terms, own, series)
+
+
+def _own_terms(
+    problem: GaitProblem, scenario: Scenario, terms: Mapping[str, np.ndarray], X: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Terms in a scenario; of unperturbed walks where candidates are judged by perturbed ones."""
+    if problem.perturbations is not None:
+        cost, own = evaluate(scenario, X)
+        return {"cost": cost, **own}
+    ahead = f"{scenario.name}." if len(problem.scenarios) > 1 else ""
+    return {name.removeprefix(ahead): v for name, v in terms.items() if name.startswith(ahead)}
 
 
 def walk_report(
@@ -72,6 +88,7 @@ def walk_report(
     subtitle: str = "",
     *,
     norm: GaitNorm | None = None,
+    start_name: str = "start of the search",
     max_torques: Sequence[float] = (),
     provenance: Mapping[str, Any] | None = None,
     video: bytes | None = None,
@@ -83,6 +100,7 @@ def walk_report(
       title: heading.
       subtitle: one line below it.
       norm: what angles, moments and activations are shown against.
+      start_name: what the walk to compare with is called.
       max_torques: largest torques of a dose-response [N m]; none without.
       provenance: plain data for the end of the page.
       video: a film of the walk.
@@ -94,9 +112,8 @@ def walk_report(
         series = look.series[k][0]
         if series is None:
             raise GaitError(f"{prefix}the walk cannot start")
-        terms = look.terms_in(scenario)
-        cost = float(terms.get("cost", look.costs[0]))
-        page.add(_key_figures(cost, terms, series, prefix))
+        terms = look.terms_in(k)
+        page.add(_key_figures(terms, series, prefix))
         page.add(reports.Findings(_findings(scenario, terms, series, prefix)))
         start = look.series[k][1] if len(look.costs) > 1 else None
         shown = ShownWalk(
@@ -105,22 +122,21 @@ def walk_report(
             scenario.objective.strides,
             norm,
             start,
+            start_name,
         )
         first, *rest = walk_sections(shown, prefix)
         page.add(first)
         if video is not None and k == 0:
             page.add(reports.Section("Film", content=[reports.Video(video, width=960)]))
-        page.add(_cost_section(look, scenario, prefix), *rest)
+        page.add(_cost_section(look, k, prefix, start_name), *rest)
         if max_torques:
             page.add(dose_section(dose_response(scenario, look.vector, max_torques), prefix))
     return page
 
 
-def _key_figures(
-    cost: float, terms: Mapping[str, float], series: WalkSeries, prefix: str
-) -> reports.KeyFigures:
+def _key_figures(terms: Mapping[str, float], series: WalkSeries, prefix: str) -> reports.KeyFigures:
     figures = [
-        reports.KeyFigure(cost, f"{prefix}cost"),
+        reports.KeyFigure(terms["cost"], f"{prefix}cost"),
         reports.KeyFigure(terms["walked"], "walked", "m"),
         reports.KeyFigure(
             terms["lasted"],
@@ -210,13 +226,18 @@ def cost_rows(
     return rows
 
 
-def _cost_section(look: WalkLook, scenario: Scenario, prefix: str) -> reports.Section:
-    objective, terms = scenario.objective, look.terms_in(scenario)
-    cost = float(terms.get("cost", look.costs[0]))
+def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -> reports.Section:
+    objective, terms = look.problem.scenarios[scenario].objective, look.terms_in(scenario)
+    cost = terms["cost"]
     content: list[reports.Content] = []
     if isinstance(objective, WalkObjective):
-        columns = ["term", "value", "weight", reports.Column("part of the cost", digits=5)]
-        rows = [
+        columns: list[reports.Column | str] = [
+            "term",
+            "value",
+            "weight",
+            reports.Column("part of the cost", digits=5),
+        ]
+        rows: list[list[Any]] = [
             [name, _known(value), weight, part]
             for name, value, weight, part in cost_rows(objective, cost, terms)
         ]
@@ -228,12 +249,19 @@ def _cost_section(look: WalkLook, scenario: Scenario, prefix: str) -> reports.Se
                 "lacks strides are bounded in the cost."
             )
         )
+        if look.problem.perturbations is not None:
+            content.append(
+                reports.Note(
+                    f"The search judges by perturbed repeats, whose cost is {look.costs[0]:.6g}; "
+                    "this is the walk without perturbations."
+                )
+            )
     else:
         kind = f"MyoAssist's cost {objective.kind}"
-        rows = [[name, _known(value)] for name, value in terms.items()]
+        rows = [[name, _known(value)] for name, value in terms.items() if name not in _STAGES]
         content.append(reports.Table(["term", "value"], rows, title=kind))
     if len(look.costs) > 1:
-        content.append(_comparison(look, scenario))
+        content.append(_comparison(look, scenario, start_name))
     return reports.Section(f"{prefix}Cost", content=content)
 
 
@@ -241,16 +269,14 @@ def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _comparison(look: WalkLook, scenario: Scenario) -> reports.Content:
-    """The walk beside that of the start."""
+def _comparison(look: WalkLook, scenario: int, start_name: str) -> reports.Content:
+    """The walk beside the one to compare with."""
     best, start = look.terms_in(scenario), look.terms_in(scenario, 1)
-    names = [name for name in best if name not in ("survived", "pace", "missing", "stage")]
-    rows: list[list] = [[name, _known(best[name]), _known(start[name])] for name in names]
-    if "cost" not in best:
-        rows.insert(0, ["cost", float(look.costs[0]), float(look.costs[1])])
+    names = [name for name in best if name not in _STAGES]
+    rows: list[list[Any]] = [[name, _known(best[name]), _known(start[name])] for name in names]
     return reports.Group(
-        "Beside the start of the search",
-        reports.Table(["term", "this walk", "start"], rows),
+        f"Beside the {start_name}",
+        reports.Table(["term", "this walk", start_name], rows),
         collapsed=True,
     )
 
@@ -258,7 +284,9 @@ def _comparison(look: WalkLook, scenario: Scenario) -> reports.Content:
 def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
     """What the walker costs as the largest torque of its exoskeleton changes."""
     x, fell = doses.max_torque, doses.terms["fell"] > 0.0
-    speed = doses.terms.get("speed", doses.terms["walked"] / np.maximum(doses.terms["lasted"], 1e-9))
+    speed = doses.terms.get(
+        "speed", doses.terms["walked"] / np.maximum(doses.terms["lasted"], 1e-9)
+    )
     rows = [
         ("Effort", "effort", "", doses.terms["effort"]),
         ("Metabolic rate", "metabolic", "", doses.terms.get("metabolic")),
@@ -359,7 +387,9 @@ def progress_section(
         f"{best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from {cost[0]:.5g} to "
         f"{cost[-1]:.5g}."
     )
-    return reports.Section("Progress of the search", "progress", said, [reports.figure_grid(figures)])
+    return reports.Section(
+        "Progress of the search", "progress", said, [reports.figure_grid(figures)]
+    )
 
 
 def _mean_of(terms: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:

@@ -16,6 +16,7 @@ from trueup.gait._registers import LEGS
 from trueup.gait._walk_kernel import DIVERGED
 from trueup.gait.anatomy import Anatomy
 from trueup.gait.gait_cycle import Stride, strides_of
+from trueup.gait.terrain import Stairs
 from trueup.gait.walk_records import WalkRecords
 from trueup.gait.walk_simulation import WalkSimulation
 from trueup.gait.walker import Walker
@@ -24,7 +25,7 @@ from trueup.simulation.warning_capture import captured_warnings
 JOINTS = ("hip", "knee", "ankle")
 """Joints, in the order of every array with a joint axis."""
 
-TRUNK_HEIGHT = 2.0
+TRUNK_HEIGHT = 1.6
 """How far the trunk of a stick figure reaches, in distances of its centre of mass from the hips."""
 
 
@@ -41,8 +42,8 @@ class WalkSeries:
         [N m]: muscles, tissue and the device together.
       device_moments: the device's part of them ``(frames, 2, 3)`` [N m].
       powers: power of the joints ``(frames, 2, 3)``, generation positive [W].
-      ground_force: force of the ground on each foot ``(frames, 2, 3)``: forward along the ground, to
-        the left, and upright on it [N].
+      ground_force: force of the ground on each foot ``(frames, 2, 3)``: forward along the ground,
+        to the left, and upright on it [N].
       load: touch sensors of each foot ``(frames, 2)`` [body weights].
       activations: of the muscles ``(frames, muscles)``.
       device_torque: torque of the exoskeleton ``(frames, 2)`` [N m]; zero where there is none.
@@ -54,6 +55,7 @@ class WalkSeries:
       mass: mass of the walker [kg].
       weight: its weight [N].
       slope: rise of the ground [deg].
+      stairs: stairs on it.
       ended: 0 at its full time, 1 it fell, 2 it diverged.
       threshold: load above which a foot is on the ground [body weights].
       has_device: whether an exoskeleton acts.
@@ -78,6 +80,7 @@ class WalkSeries:
     mass: float
     weight: float
     slope: float
+    stairs: Stairs | None
     ended: int
     threshold: float
     has_device: bool
@@ -171,6 +174,7 @@ def _series(
         mass=records.mass,
         weight=records.mass * float(np.linalg.norm(model.opt.gravity)),
         slope=walker.slope,
+        stairs=walker.stairs,
         ended=ended,
         threshold=simulation.controller.load_threshold,
         has_device=has_device,
@@ -288,7 +292,7 @@ def _coupled(model: mujoco.MjModel, qpos: np.ndarray, joint: int) -> dict[int, A
 
 
 def _along_the_ground(force: np.ndarray, slope: float) -> np.ndarray:
-    """Forces ``(..., 3)`` in the world's axes, in those of a ground that rises by ``slope`` [deg]."""
+    """Forces ``(..., 3)`` of the world's axes in those of a ground with a slope [deg]."""
     cos, sin = np.cos(np.deg2rad(slope)), np.sin(np.deg2rad(slope))
     forward = cos * force[..., 0] + sin * force[..., 2]
     upright = cos * force[..., 2] - sin * force[..., 0]

@@ -64,6 +64,43 @@ def render_rollout(
         return [_frame(canvas, models, data, state[:, i], view, light_pos) for i in steps]
 
 
+def render_states(
+    model: mujoco.MjModel,
+    states: np.ndarray,
+    lookat: np.ndarray,
+    *,
+    distance: float,
+    azimuth: float = 90.0,
+    elevation: float = -5.0,
+    width: int = 640,
+    height: int = 480,
+) -> Iterator[np.ndarray]:
+    """Draw states one after the other, seen by a camera that goes along.
+
+    Args:
+      model: the model.
+      states: full-physics states ``(frames, state size)``.
+      lookat: point that the camera looks at in each frame ``(frames, 3)`` [m].
+      distance: of the camera from it [m].
+      azimuth: direction of view [deg]; 90 looks along y.
+      elevation: upward angle of view [deg].
+      width: width of a frame [pixel].
+      height: height of a frame [pixel].
+
+    Yields:
+      RGB frames ``(height, width, 3)`` uint8.
+
+    Raises:
+      ReportError: neither EGL nor OSMesa can draw here.
+    """
+    camera, data = mujoco.MjvCamera(), mujoco.MjData(model)
+    camera.distance, camera.azimuth, camera.elevation = distance, azimuth, elevation
+    with _canvas(model, width, height) as canvas:
+        for state, point in zip(states, lookat, strict=True):
+            camera.lookat[:] = point
+            yield _frame(canvas, [model], data, state[None], camera, None)
+
+
 class _Canvas:
     """What one drawing needs: context, scene, options and the size of a frame."""
 
