@@ -11,10 +11,20 @@ from trueup.gait._compiled import compiled
 
 
 @compiled
-def _delay(ring, start, length, tick, value):
-    """Store a value and return the oldest one of a ring."""
+def _between(ring, start, length, part, tick):
+    """The oldest value of a ring, or one between it and the next, ``part`` of the way back."""
+    oldest = ring[start + tick % length]
+    if part == 0.0:
+        return oldest
+    next_one = ring[start + (tick + 1) % length]
+    return next_one + part * (oldest - next_one)
+
+
+@compiled
+def _delay(ring, start, length, part, tick, value):
+    """Store a value and return what it is at the end of a lag."""
     ring[start + tick % length] = value
-    return ring[start + (tick + 1) % length]
+    return _between(ring, start, length, part, tick + 1)
 
 
 @compiled
@@ -23,7 +33,9 @@ def _tell_legs(program, measured, registers, rings, tick):
         for k in range(len(program.lines)):
             line = program.lines[k]
             value = measured[leg, line.measured]
-            registers[leg, line.register] = _delay(rings[leg], line.start, line.length, tick, value)
+            registers[leg, line.register] = _delay(
+                rings[leg], line.start, line.length, line.part, tick, value
+            )
 
 
 @compiled
@@ -50,10 +62,13 @@ def _supraspinal(program, registers, rings, tick):
     head = program.head[0]
     for leg in range(2):
         row, start, length = registers[leg], head.target_start, head.target_length
-        row[r.R_LEG_ANGLE_TARGET] = _delay(rings[leg], start, length, tick, _landing_angle(row))
+        part = head.target_part
+        row[r.R_LEG_ANGLE_TARGET] = _delay(
+            rings[leg], start, length, part, tick, _landing_angle(row)
+        )
         if head.frontal:
             row[r.R_FRONTAL_ANGLE_TARGET] = _delay(
-                rings[leg], start + length, length, tick, _frontal_landing_angle(row)
+                rings[leg], start + length, length, part, tick, _frontal_landing_angle(row)
             )
     chosen = -1
     if registers[0, r.R_S_CONTACT] > 0.5 and registers[1, r.R_S_CONTACT] > 0.5:
@@ -63,18 +78,21 @@ def _supraspinal(program, registers, rings, tick):
         elif left > right or head.myoassist:
             chosen = 1
     for leg in range(2):
-        place = head.command_start + tick % head.command_length
-        stored = rings[leg, place]
+        start, length = head.command_start, head.command_length
+        stored = _between(rings[leg], start, length, head.command_part, tick)
         registers[leg, r.R_SWING_COMMAND] = 0.0 if chosen == 1 - leg else stored
-        rings[leg, place] = 1.0 if chosen == leg else 0.0
+        rings[leg, start + tick % length] = 1.0 if chosen == leg else 0.0
 
 
 @compiled
-def _see_other_leg(program, row, ring, place):
-    """Tell a leg what the other one does: the copies at a place of the other leg's delay lines."""
+def _see_other_leg(program, row, ring, tick):
+    """Tell a leg what the other one does: the copies of the other leg's delay lines."""
+    head = program.head[0]
     for k in range(len(program.muscles)):
         muscle = program.muscles[k]
-        row[muscle.register] = ring[muscle.crossed + place]
+        row[muscle.register] = _between(
+            ring, muscle.crossed, head.crossed_length, head.crossed_part, tick
+        )
 
 
 @compiled
@@ -204,7 +222,7 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
         leg = first if turn == 0 else 1 - first
         other = 1 - leg
         row = registers[leg]
-        seen = (tick + (turn if head.myoassist else 1)) % head.crossed_length
+        seen = tick + (turn if head.myoassist else 1)
         if turn == 0 or in_turn:
             _see_other_leg(program, row, rings[other], seen)
         if turn == 0 and not in_turn:
@@ -214,7 +232,7 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
             muscle = program.muscles[k]
             rings[leg, muscle.crossed + stored] = crossed[k]
             stimulation[leg, k] = _delay(
-                rings[leg], muscle.start, muscle.length, tick, stimulation[leg, k]
+                rings[leg], muscle.start, muscle.length, muscle.part, tick, stimulation[leg, k]
             )
 
 

@@ -16,19 +16,39 @@ HEAD = np.dtype(
         ("prestimulation", np.float64),
         ("target_start", np.int64),
         ("target_length", np.int64),
+        ("target_part", np.float64),
         ("command_start", np.int64),
         ("command_length", np.int64),
+        ("command_part", np.float64),
         ("crossed_length", np.int64),
+        ("crossed_part", np.float64),
     ]
 )
 """What holds for the whole controller, and where its own delay lines lie."""
 
-LINE = np.dtype([(name, np.int64) for name in ("measured", "register", "start", "length")])
-"""A delay line: what is measured, where it goes, where its ring of past values begins and how long
-it is."""
+LINE = np.dtype(
+    [
+        ("measured", np.int64),
+        ("register", np.int64),
+        ("start", np.int64),
+        ("length", np.int64),
+        ("part", np.float64),
+    ]
+)
+"""A delay line: what is measured, where it goes, where its ring of past values begins, how long it
+is, and which part of the last step between two values the lag has."""
 
-MUSCLE = np.dtype([(name, np.int64) for name in ("start", "length", "crossed", "register")])
-"""A muscle group: the ring of its stimulation, that of its crossed copy, and where that goes."""
+MUSCLE = np.dtype(
+    [
+        ("start", np.int64),
+        ("length", np.int64),
+        ("part", np.float64),
+        ("crossed", np.int64),
+        ("register", np.int64),
+    ]
+)
+"""A muscle group: the ring of its stimulation as in a line, that of its crossed copy, and where
+that goes."""
 
 REFLEX = np.dtype(
     [
@@ -121,11 +141,15 @@ def compile_controller(
             "switch the delays off"
         )
 
-    def length(delay: float) -> int:
+    def line(delay: float) -> tuple[int, float]:
+        """Length of a ring, and the part of a period by which the lag exceeds whole ones."""
         if not delayed:
-            return 1
-        steps = math.floor(delay / period + 0.5)
-        return max(steps, 1) if compat else steps + 1
+            return 1, 0.0
+        if compat:
+            return max(math.floor(delay / period + 0.5), 1), 0.0
+        whole = math.floor(delay / period + 1e-9)
+        part = max(delay / period - whole, 0.0)
+        return (whole + 1, 0.0) if part < 1e-9 else (whole + 2, part)
 
     muscles = [muscle.name for muscle in controller.muscles]
     gains = [gain.name for gain in controller.gains]
@@ -139,28 +163,35 @@ def compile_controller(
     measured = (*MEASURED, *(f"force_{muscle}" for muscle in muscles))
 
     ring = _Ring()
-    lines = [
-        (measured.index(s.measured), where[s.name], ring.take(length(s.delay)), length(s.delay))
-        for s in controller.signals
-    ]
-    descending, crossed = length(controller.descending_delay), length(controller.crossed_delay)
+    lines = []
+    for signal in controller.signals:
+        length, part = line(signal.delay)
+        place = measured.index(signal.measured), where[signal.name]
+        lines.append((*place, ring.take(length), length, part))
+    (targets, late), (crossed, crossed_part) = (
+        line(delay) for delay in (controller.descending_delay, controller.crossed_delay)
+    )
     # a command is read before the new one is stored: it is a whole lag late
-    commands = max(descending - (not compat and delayed), 1)
+    commands = max(targets - (not compat and delayed), 1)
     # of the targets, the sagittal ones come first, the frontal ones behind them
     head = (
         frontal,
         compat,
         controller.prestimulation,
-        ring.take(2 * descending),
-        descending,
+        ring.take(2 * targets),
+        targets,
+        late,
         ring.take(commands),
         commands,
+        late,
         crossed,
+        crossed_part,
     )
-    groups = [
-        (ring.take(length(m.delay)), length(m.delay), ring.take(crossed), where[f"other {m.name}"])
-        for m in controller.muscles
-    ]
+    groups = []
+    for muscle in controller.muscles:
+        length, part = line(muscle.delay)
+        place = ring.take(length), length, part
+        groups.append((*place, ring.take(crossed), where[f"other {muscle.name}"]))
     terms, reflexes = [], []
     for reflex in controller.reflexes:
         first = len(terms)
