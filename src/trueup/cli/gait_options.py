@@ -95,6 +95,14 @@ class GaitOverrides:
     """Options of the package cma by name, such as tolfun:1e-9,tolx:1e-9."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of the search."""
+    perturbed_repeats: Annotated[int | None, arg(metavar="INT")] = None
+    """Perturbed repeats that every candidate is scored over; 0: none."""
+    perturbed_cost: Literal["mean", "worst"] | None = None
+    """A candidate costs the mean of its repeats, or the worst of them."""
+    perturbation_seed: Annotated[int | None, arg(metavar="INT")] = None
+    """Seed of the repeats."""
+    early_stop: Number | None = None
+    """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
     """Start from an earlier result: a run directory, a vector or a parameter file."""
     compat: Literal["myoassist"] | None = None
@@ -126,7 +134,7 @@ class GaitOverrides:
             raise GaitError(f"the costs {listing(flags)} exclude each other: give one of them")
         if flags:
             given["cost"] = flags[0]
-        for name in ("delayed", "exo"):
+        for name in ("delayed", "exo", "early_stop"):
             if name in given:
                 given[name] = bool(given[name])
         if "exo" in given:

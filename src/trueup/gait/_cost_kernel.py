@@ -14,6 +14,7 @@ from trueup.gait._frames import (
     F_JOINTS,
     F_LIMITS,
     F_LOAD,
+    F_METABOLIC,
     F_PITCH,
     F_SOLE,
     F_TIME,
@@ -36,12 +37,27 @@ MEASURES = (
     "trunk",
     "kinematic",
     "emg",
+    "metabolic",
+    "metabolic_rate",
 )
 """What :data:`measure_walks` gives for each walk; NaN where a walk was too short."""
 
-STRIDES, DISTANCE, SPEED, EFFORT, VELOCITY, SYMMETRY, GRF, PAIN, SCUFF, TRUNK, KINEMATIC, EMG = (
-    range(len(MEASURES))
-)
+(
+    STRIDES,
+    DISTANCE,
+    SPEED,
+    EFFORT,
+    VELOCITY,
+    SYMMETRY,
+    GRF,
+    PAIN,
+    SCUFF,
+    TRUNK,
+    KINEMATIC,
+    EMG,
+    METABOLIC,
+    METABOLIC_RATE,
+) = range(len(MEASURES))
 
 SETUP = np.dtype(
     [
@@ -181,6 +197,9 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     # no walk of nearly no distance is a cheap one
     metres = max(math.hypot(dx, dy), 0.1)
     measures[EFFORT] = squares * setup.period / (setup.mass * metres)
+    energy = (frames[b, F_METABOLIC] - frames[a, F_METABOLIC]) / setup.mass
+    measures[METABOLIC] = energy / metres
+    measures[METABOLIC_RATE] = energy / (frames[b, F_TIME] - frames[a, F_TIME])
     measures[GRF] = excess / (b - a)
     measures[PAIN] = pain / ((b - a) * setup.mass)
     measures[SYMMETRY] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)

@@ -1,5 +1,6 @@
 """The problem that a configuration describes."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,13 @@ from trueup.gait.myoassist_cost import (
     MyoAssistCost,
     read_myoassist_kinematics,
 )
+from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
 from trueup.gait.reference import GaitReference, read_reference
 from trueup.gait.terrain import Stairs
 from trueup.gait.walk_settings import WalkSettings
 from trueup.gait.walk_simulation import WalkSimulation
 from trueup.gait.walker import Walker
-
 
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
 """Devices of MyoAssist -> the like of them."""
@@ -51,7 +52,29 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
         scenarios.append(Scenario(simulation, _objective(configuration, speed), name))
     parameters = scenarios[0].simulation.parameters
     deviation = np.full(parameters.space.size, 0.01 * configuration.sigma_gain)
-    return GaitProblem(scenarios, parameters, deviation=deviation)
+    perturbations = _perturbations(configuration)
+    if configuration.early_stop and configuration.compat is not None:
+        raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+    return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
+
+
+def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
+    sizes = configuration.perturbation_sizes or {}
+    known = [entry.name for entry in fields(PerturbationSizes)]
+    unknown = [name for name in sizes if name not in known]
+    if unknown:
+        raise GaitError(
+            f"there are no perturbations {listing(unknown)}; there are {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    if not configuration.perturbed_repeats:
+        return None
+    return Perturbations(
+        configuration.perturbed_repeats,
+        configuration.perturbation_seed,
+        configuration.perturbed_cost,
+        PerturbationSizes(**sizes),
+    )
 
 
 def _model(configuration: GaitConfiguration) -> str:

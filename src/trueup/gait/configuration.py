@@ -93,6 +93,16 @@ class GaitConfiguration(BaseModel):
     """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
     seed: int = Field(default=0, ge=0)
     """Seed of the search."""
+    perturbed_repeats: int = Field(default=0, ge=0)
+    """Perturbed repeats that every candidate is scored over; 0: one walk without perturbations."""
+    perturbed_cost: Literal["mean", "worst"] = "mean"
+    """A candidate costs the mean of its repeats, or the worst of them."""
+    perturbation_seed: int = Field(default=0, ge=0)
+    """Seed of the repeats, the same for all candidates."""
+    perturbation_sizes: dict[str, float] | None = None
+    """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise."""
+    early_stop: bool = False
+    """Candidates that cannot be among the better half are not walked to their end."""
     param_path: str | None = None
     """Earlier result to start from."""
     compat: Literal["myoassist"] | None = None

@@ -29,6 +29,7 @@ from trueup.gait.walk_records import WalkRecords
 
 WORST = {
     "effort": 0.2,
+    "metabolic": 20.0,
     "velocity": 1.0,
     "symmetry": 0.5,
     "grf": 2.0,
@@ -43,6 +44,7 @@ WORST = {
 =========  ========================================================================================
 effort     time integral of the squared activations of all muscles, over mass and distance
            [s/(kg m)]; it does not depend on the time step
+metabolic  energy that the muscles take, over mass and distance [J/(kg m)]
 velocity   distance of the mean speed over the judged strides from the target [m/s]
 symmetry   distance between the legs' knees and ankles at touch-down, above its threshold [m]
 grf        ground reaction above its threshold, mean over time [body weights]

@@ -76,6 +76,7 @@ def set_initial_state(
             qpos[:, joint.qposadr[0]] = value
     if not compat:
         couple_joints(model, qpos)
+    asked = qpos.copy()  # MuJoCo resets what it finds absurd
     activation = _activations(parameters, groups, X)
     act = batch.bind("act")
     act[:] = LEAST_ACTIVATION
@@ -92,7 +93,7 @@ def set_initial_state(
         down = np.minimum(down, _heights(batch, walker).min(axis=1) - LOWEST_BODY)
     qpos[:, upward] -= down
     batch.forward()
-    return InitialState(activation, _impossible(batch, walker, body, compat))
+    return InitialState(activation, _impossible(batch, walker, body, asked, compat))
 
 
 def _moving_bodies(model: mujoco.MjModel) -> list[int]:
@@ -120,12 +121,13 @@ def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.nda
     return activation
 
 
-def _impossible(batch: Batch, walker: Walker, body: BodyMap, compat: bool) -> dict[int, str]:
-    """Candidates whose pose cannot be taken, with the reason."""
+def _impossible(
+    batch: Batch, walker: Walker, body: BodyMap, qpos: np.ndarray, compat: bool
+) -> dict[int, str]:
+    """Candidates whose pose cannot be taken, with the reason; ``qpos`` is what they ask for."""
     model = walker.model
     reasons: dict[int, str] = {}
     part = body.parts[0]
-    qpos = batch.bind("qpos")
 
     def refuse(which: Any, words: Callable[[int], str]) -> None:
         for i in np.flatnonzero(which):

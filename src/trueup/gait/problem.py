@@ -8,9 +8,12 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.fitting import Problem
 from trueup.fitting.problem import Failures
+from trueup.gait._walk_kernel import RUNNING, STOPPED
 from trueup.gait.costs import INVALID, WalkObjective
+from trueup.gait.early_stop import EarlyStop
 from trueup.gait.myoassist_cost import MyoAssistCost
 from trueup.gait.parameter_vector import ParameterVector
+from trueup.gait.perturbations import Perturbations
 from trueup.gait.walk_simulation import WalkSimulation
 
 
@@ -33,7 +36,8 @@ class GaitProblem(Problem):
       scenarios: conditions, such as speeds and slopes; their vectors have the same entries.
       parameters: entries with bounds and start values of one's own; those of the first simulation
         where absent.
-      most_at_once: candidates that are simulated together.
+      most_at_once: walks that are simulated together.
+      perturbations: repeats that every candidate walks in each scenario; none where absent.
       deviation: first standard deviations of a search, of the free entries ``(p,)``.
 
     Raises:
@@ -46,6 +50,7 @@ class GaitProblem(Problem):
         parameters: ParameterVector | None = None,
         most_at_once: int = 64,
         deviation: np.ndarray | None = None,
+        perturbations: Perturbations | None = None,
     ):
         if not scenarios:
             raise GaitError("a gait problem needs at least one scenario")
@@ -58,6 +63,10 @@ class GaitProblem(Problem):
                     f"the scenario {scenario.name!r} takes other parameters than the first one"
                 )
         self.most_at_once = most_at_once
+        self.perturbations = perturbations
+        self.bound = np.inf
+        """Cost above which candidates need not be walked to their end, see
+        :mod:`trueup.gait.early_stop`."""
         self.space = replace(self.parameters.space, deviation=deviation)
         self.terms: dict[str, np.ndarray] = {}
         """Terms of the candidates of the last call of :meth:`costs`, ``(n,)`` each."""
@@ -72,9 +81,11 @@ class GaitProblem(Problem):
     def whole_costs(self, whole: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Costs ``(n,)`` of whole vectors ``(n, size)``, entries that no search moves included."""
         failures = {} if failures is None else failures
+        repeats = 1 if self.perturbations is None else self.perturbations.repeats
+        size = max(1, self.most_at_once // repeats)
         parts = [
-            self._chunk(whole[start : start + self.most_at_once], start, failures)
-            for start in range(0, len(whole), self.most_at_once)
+            self._chunk(whole[start : start + size], start, failures)
+            for start in range(0, len(whole), size)
         ]
         self.terms = {
             name: np.concatenate([terms[name] for _, terms in parts]) for name in parts[0][1]
@@ -87,41 +98,80 @@ class GaitProblem(Problem):
         total = np.zeros(len(whole))
         kept: dict[str, np.ndarray] = {}
         for scenario in self.scenarios:
-            cost, terms = evaluate(scenario, whole, invalid := {})
+            stop = self._early_stop(scenario, total)
+            cost, terms = evaluate(scenario, whole, invalid := {}, self.perturbations, stop)
             for row, reason in invalid.items():
                 failures.setdefault(start + row, reason)
-            total += cost / len(self.scenarios)
+            total += cost
             ahead = f"{scenario.name}." if len(self.scenarios) > 1 else ""
             kept |= {f"{ahead}{name}": value for name, value in {"cost": cost, **terms}.items()}
-        return total, kept
+        return total / len(self.scenarios), kept
+
+    def _early_stop(self, scenario: Scenario, known: np.ndarray) -> EarlyStop | None:
+        if not np.isfinite(self.bound):
+            return None
+        if not isinstance(scenario.objective, WalkObjective):
+            raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+        duration = scenario.simulation.settings.duration
+        return EarlyStop(
+            scenario.objective,
+            self.bound,
+            known.copy(),
+            len(self.scenarios),
+            duration,
+            self.perturbations,
+        )
 
 
 def evaluate(
-    scenario: Scenario, X: np.ndarray, invalid: dict[int, str] | None = None
+    scenario: Scenario,
+    X: np.ndarray,
+    invalid: dict[int, str] | None = None,
+    perturbations: Perturbations | None = None,
+    early_stop: EarlyStop | None = None,
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Costs ``(n,)`` and terms of whole vectors ``X (n, size)`` in one scenario.
 
-    Among the terms are ``walked`` [m], ``lasted`` [s] and ``fell`` (0 or 1). Candidates that cannot
-    start are entered in ``invalid`` with the reason.
+    Among the terms are ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Of
+    perturbed repeats they are means, over those that they can be told of. Candidates none of whose
+    walks can start are entered in ``invalid`` with the reason.
     """
     simulation, objective = scenario.simulation, scenario.objective
-    records = simulation.run(X)
+    stop = None if early_stop is None else early_stop.stopped
+    records = simulation.run(X, perturbations=perturbations, stop=stop)
     anatomy, settings = simulation.walker.anatomy, simulation.settings
+    repeats = len(records.length) // len(X)
     if isinstance(objective, MyoAssistCost):
         terms = objective.terms(records, anatomy)
-        cost = objective.scalars(X, records, terms, settings)
+        cost = objective.scalars(np.repeat(X, repeats, axis=0), records, terms, settings)
     else:
         threshold = simulation.controller.load_threshold
         found = objective.costs(records, anatomy, settings.duration, threshold)
         cost, terms = found.total, found.terms
-    if invalid is not None:
-        invalid |= records.invalid
-    last = np.maximum(records.length - 1, 0)
-    x = records.column("x")
-    walked = np.where(records.length > 0, x[np.arange(len(X)), last] - x[:, 0], 0.0)
-    more = {
-        "walked": walked,
+    cost = np.where(np.isfinite(cost), cost, INVALID)
+    stopped = records.ended == STOPPED
+    terms = {
+        **terms,
+        "walked": records.walked,
         "lasted": records.length * records.period,
-        "fell": (records.ended != 0).astype(float),
+        "fell": ((records.ended != RUNNING) & ~stopped).astype(float),
+        "stopped": stopped.astype(float),
     }
-    return np.where(np.isfinite(cost), cost, INVALID), {**terms, **more}
+    if invalid is not None and records.invalid:
+        count = np.bincount([row // repeats for row in records.invalid], minlength=len(X))
+        for row, reason in records.invalid.items():
+            if count[row // repeats] == repeats:
+                invalid.setdefault(row // repeats, reason)
+    if perturbations is None:
+        return cost, terms
+    return perturbations.together(cost), {
+        name: _known_mean(values.reshape(len(X), repeats)) for name, values in terms.items()
+    }
+
+
+def _known_mean(values: np.ndarray) -> np.ndarray:
+    """Means of rows over what is known of them; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=1)
+    total = np.where(known, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -15,7 +15,8 @@ class WalkRecords:
     Attributes:
       frames: ``(n, frames, columns)``; rows past the end of a walk are zero.
       length: frames of each walk ``(n,)``; 0 for one that could not start.
-      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged.
+      ended: why each walk ended ``(n,)``: 0 at its full time, 1 it fell, 2 it diverged, 3 it could
+        not start, 4 it was stopped.
       invalid: candidate -> why it could not start.
       period: time between frames [s].
       muscles: names of the muscles whose activations end a frame.
@@ -29,6 +30,13 @@ class WalkRecords:
     period: float
     muscles: tuple[str, ...]
     mass: float
+
+    @property
+    def walked(self) -> np.ndarray:
+        """How far each walk went ``(n,)`` [m]."""
+        x = self.column("x")
+        last = np.maximum(self.length - 1, 0)
+        return np.where(self.length > 0, x[np.arange(len(x)), last] - x[:, 0], 0.0)
 
     def column(self, name: str) -> np.ndarray:
         """A column of the frames ``(n, frames)``, by its name or that of a muscle.

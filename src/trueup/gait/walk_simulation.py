@@ -108,6 +108,7 @@ class WalkSimulation:
         X: np.ndarray,
         observe: Callable[[int, Batch], None] | None = None,
         perturbations: Perturbations | None = None,
+        stop: Callable[[WalkRecords], np.ndarray] | None = None,
     ) -> WalkRecords:
         """Walks of parameter vectors ``X (n, size)``.
 
@@ -119,6 +120,8 @@ class WalkSimulation:
             run and the model is about to be stepped, for records of one's own.
           perturbations: repeats of each vector, which follow each other in the records; none where
             absent.
+          stop: called with the records so far before the start and whenever walks have ended; tells
+            the walks ``(rows,)`` that need not go on.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
@@ -146,16 +149,17 @@ class WalkSimulation:
             knots = self._knots(X)
             walks.curve[:] = self.curves(X)
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
-            self._walk(batch, walks, state.activation, invalid, observe)
-        return WalkRecords(
-            frames=walks.frames,
-            length=walks.status[:, k.LENGTH],
-            ended=walks.status[:, k.ENDED],
-            invalid=invalid,
-            period=self.period * self.frame_every,
-            muscles=self.walker.muscle_names,
-            mass=self.walker.mass,
-        )
+            records = WalkRecords(
+                frames=walks.frames,
+                length=walks.status[:, k.LENGTH],
+                ended=walks.status[:, k.ENDED],
+                invalid=invalid,
+                period=self.period * self.frame_every,
+                muscles=self.walker.muscle_names,
+                mass=self.walker.mass,
+            )
+            self._walk(batch, walks, state.activation, records, observe, stop)
+        return records
 
     @property
     def rules(self) -> np.ndarray:
@@ -193,8 +197,9 @@ class WalkSimulation:
         batch: Batch,
         walks: k.Walks,
         activation: np.ndarray,
-        invalid: dict[int, str],
+        records: WalkRecords,
         observe: Callable[[int, Batch], None] | None,
+        stop: Callable[[WalkRecords], np.ndarray] | None,
     ) -> None:
         settings, body = self.settings, self.body
         rules = self.rules
@@ -208,8 +213,10 @@ class WalkSimulation:
         k.start_walks(self.program, body, rules, fields, walks, self.swing_leg, activation, target)
         stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
         stage_number = int(stage.value)
-        ended = walks.status[:, k.ENDED]
-        ended[list(invalid)] = k.GIVEN_UP
+        ended = records.ended
+        ended[list(records.invalid)] = k.GIVEN_UP
+        if stop is not None:
+            ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
         ids = np.flatnonzero(ended == k.RUNNING)
         last = self.runs
         for tick in range(last + 1):
@@ -217,7 +224,10 @@ class WalkSimulation:
                 self.program, body, self.fibers, rules, fields, walks, ids, tick, tick < last
             )
             if running < len(ids):
+                if stop is not None and tick < last:
+                    ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
                 ids = ids[ended[ids] == k.RUNNING]
+                running = len(ids)
             if tick == last or not running:
                 break
             if observe is not None:
