@@ -87,7 +87,11 @@ def report_of_gait(directory: RunDirectory) -> Page:
 
     configuration = configuration_of_run(directory)
     try:
-        return page_of_run(directory, configuration, make_problem(configuration))
+        problem = make_problem(configuration)
+        source = configuration.param_path
+        known = source is None or Path(source).exists()
+        start = _start(configuration, problem)[0].start if known else None
+        return page_of_run(directory, configuration, problem, start)
     except (GaitError, ModelError) as error:
         return page_without_walk(directory, error)
 
@@ -247,7 +251,7 @@ def _write_report(
     from trueup.cli.gait_report import page_of_run, page_without_walk
 
     try:
-        page = page_of_run(directory, configuration, problem)
+        page = page_of_run(directory, configuration, problem, problem.space.start)
     except GaitError as error:
         page = page_without_walk(directory, error)
     page.save(directory.report)

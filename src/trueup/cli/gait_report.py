@@ -50,23 +50,31 @@ def page_of_vector(
 
 
 def page_of_run(
-    directory: RunDirectory, configuration: GaitConfiguration, problem: GaitProblem
+    directory: RunDirectory,
+    configuration: GaitConfiguration,
+    problem: GaitProblem,
+    start: np.ndarray | None = None,
 ) -> Page:
     """The report of a run, which may be in progress: its best walk, then its search.
 
-    Where the best walk cannot be simulated, as when the model's file is gone, the report says so.
+    Args:
+      directory: the run.
+      configuration: its configuration.
+      problem: its problem.
+      start: free entries of the vector that it started from, where they are known.
+
+    Raises:
+      GaitError: the best walk cannot be simulated.
     """
     record = read_study(directory)
     rows = {row["name"]: row for row in record.parameters}
     names = problem.space.names
     if any(name not in rows for name in names):
         return study_report(record)
-    best, start = (
-        problem.parameters.complete(np.array([[rows[name].get(key) or 0.0 for name in names]]))[0]
-        for key in ("value", "start")
-    )
-    known = all(rows[name].get("start") is not None for name in names)
-    look = look_at(problem, best, start if known and not np.array_equal(best, start) else None)
+    free = [np.array([rows[name]["value"] for name in names])]
+    if start is not None and not np.array_equal(start, free[0]):
+        free.append(start)
+    look = look_at(problem, *problem.parameters.complete(np.array(free)))
     largest = configuration.max_torque
     doses = [part * largest for part in DOSES] if configuration.exo and largest > 0.0 else []
     page = walk_report(
@@ -77,7 +85,7 @@ def page_of_run(
         max_torques=doses,
         provenance=record.provenance,
     )
-    page.add(Findings([Finding("info", f"{_subtitle(problem)}.")]))
+    page.add(Findings([Finding("info", f"{_subtitle(problem)}."), *_changed(record, look)]))
     progress = _progress(directory, record)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 
@@ -86,6 +94,15 @@ def page_without_walk(directory: RunDirectory, error: TrueupError) -> Page:
     """The report of a run whose best walk cannot be simulated."""
     page = study_report(read_study(directory))
     return page.add(Findings([Finding("serious", f"The walk is not shown: {error}")]))
+
+
+def _changed(record: StudyRecord, look: WalkLook) -> list[Finding]:
+    """Whether the best walk costs what it cost in the search."""
+    then, now = float(record.history.costs[record.valid(), 0].min()), float(look.costs[0])
+    if abs(now - then) <= 1e-6 * max(abs(then), 1.0):
+        return []
+    words = f"The best walk cost {then:.6g} in the search and costs {now:.6g} here"
+    return [Finding("serious", f"{words}: the model, trueup or MuJoCo has changed since.")]
 
 
 def _progress(directory: RunDirectory, record: StudyRecord):

@@ -76,10 +76,10 @@ class ShownWalk:
     @property
     def said(self) -> str:
         """How many strides the means are taken over."""
-        counts = [len(strides) for strides in self.strides]
+        right, left = (len(strides) for strides in self.strides)
         return (
-            f"Mean and standard deviation over the last {counts[0]} strides of the right and "
-            f"{counts[1]} of the left leg."
+            f"Mean and standard deviation over the last complete strides: {right} of the right leg, "
+            f"{left} of the left."
         )
 
 

@@ -186,8 +186,8 @@ def _findings(
         found.append(
             reports.Finding(
                 "info",
-                f"{prefix}{counts[0]} complete strides of the right and {counts[1]} of the left "
-                f"leg; {wanted} of each were to be judged.",
+                f"{prefix}Complete strides: {counts[0]} of the right leg, {counts[1]} of the left; "
+                f"{wanted} of each were to be judged.",
             )
         )
     speeds = [row[4] for row in stride_rows(series, wanted)]
@@ -233,9 +233,9 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
     if isinstance(objective, WalkObjective):
         columns: list[reports.Column | str] = [
             "term",
-            "value",
-            "weight",
-            reports.Column("part of the cost", digits=5),
+            reports.Column("value", align="right"),
+            reports.Column("weight", align="right"),
+            reports.Column("part of the cost", align="right"),
         ]
         rows: list[list[Any]] = [
             [name, _known(value), weight, part]
@@ -309,11 +309,11 @@ def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
     ]
     columns = [
         reports.Column("largest torque", "N m", digits=4),
-        "cost",
-        "effort",
-        reports.Column("speed", "m/s", digits=4),
+        reports.Column("cost"),
+        reports.Column("effort", align="right"),
+        reports.Column("speed", "m/s", digits=4, align="right"),
         reports.Column("walked", "m", digits=4),
-        "fell",
+        reports.Column("fell"),
     ]
     cells = [
         [
@@ -364,7 +364,7 @@ def progress_section(
         reports.line_figure(
             [
                 reports.Trace("best so far", generation, np.minimum.accumulate(cost), "fitted"),
-                reports.Trace("best of generation", generation, cost, "measured"),
+                reports.Trace("best of generation", generation, cost, "initial"),
             ],
             x_label="generation",
             y_label="cost",
@@ -373,8 +373,8 @@ def progress_section(
         ),
         reports.line_figure(
             [
-                reports.Trace("best of generation", generation, best_walked, "measured"),
-                reports.Trace("median of generation", generation, median, "initial"),
+                reports.Trace("best of generation", generation, best_walked, "initial"),
+                reports.Trace("median of generation", generation, median, "trivial"),
             ],
             x_label="generation",
             y_label="walked",
