@@ -33,7 +33,7 @@ WORST = {
     "velocity": 1.0,
     "symmetry": 0.5,
     "grf": 2.0,
-    "pain": 2.0,
+    "pain": 20.0,
     "scuff": 0.05,
     "trunk": 0.5,
     "kinematic": 1.0,
