@@ -1,0 +1,287 @@
+"""The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
+
+    python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--cpu-minutes 20]
+    python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
+    python benchmarks/gait_planar22.py speed runs/gait/0
+
+``walk`` starts from the nominal vector: first the configuration ``walk`` until a walk lasts, then
+``walk_steady`` from its best, until the best walks 20 s with a speed within 0.03 m/s of 1.25 and
+stays up in 14 of 20 perturbed repeats of a validation set, or the time is spent. It then reports
+the walk and its survival in 20 repeats that neither the search nor that rule has seen. ``exo`` goes
+on from there twice with the same seed and evaluations, with the device of four parameters at up to
+50 N m and without it. ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated
+seconds per CPU second on one thread, controller and cost included. All of it can be stopped, killed
+and called again: it goes on, and counts the CPU time of all calls.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from trueup.fitting import CmaEsSettings
+from trueup.gait import (
+    GaitConfiguration,
+    GaitProblem,
+    Walker,
+    WalkObjective,
+    WalkSettings,
+    WalkSimulation,
+    load_configuration,
+    make_problem,
+    planar22,
+    planar22_anatomy,
+    read_norm,
+    survival,
+)
+from trueup.gait.early_stop import EarlyStoppingCmaEs
+from trueup.gait.problem import evaluate
+from trueup.studies import Budget, RunDirectory, atomic, run
+
+DURATION, SPEED = 20.0, 1.25
+ENOUGH, VALIDATION = 14, 1
+"""Repeats that a walk has to survive for the search to end, and the seed of those repeats; the
+final ones have the seed 0."""
+
+EXO_TORQUE = 50.0
+AT_ONCE = 5
+"""Generations between two looks at the clock."""
+
+
+class Clock:
+    """CPU time of all calls together [s], kept in a file."""
+
+    def __init__(self, path: Path, minutes: float):
+        self.path, self.limit = path, 60.0 * minutes
+        self.spent = json.loads(path.read_text()) if path.is_file() else 0.0
+        self._last = time.process_time()
+
+    def tick(self) -> bool:
+        """Count the time; returns whether there is some left."""
+        now = time.process_time()
+        self.spent, self._last = self.spent + now - self._last, now
+        atomic.write_json(self.path, self.spent)
+        return self.spent < self.limit
+
+
+def search_on(
+    folder: Path,
+    configuration: GaitConfiguration,
+    start: np.ndarray | None,
+    clock: Clock,
+    done: Callable[[GaitProblem, np.ndarray], bool],
+    evaluations: int | None = None,
+) -> tuple[GaitProblem, np.ndarray, int]:
+    """Search, or search on, until it is done, the time is spent or the evaluations are.
+
+    Returns:
+      The problem, the best whole vector, and how many evaluations there were.
+    """
+    problem = make_problem(configuration, threads=1)
+    if start is not None:
+        own = problem.parameters.start.copy()
+        own[: len(start)] = start
+        problem.space = replace(problem.space, start=own[problem.parameters.free])
+    begun = (folder / "run.json").is_file()
+    directory = RunDirectory.open(folder) if begun else RunDirectory.create(folder)
+    generations = 0
+    with directory.lock():
+        while True:
+            settings = CmaEsSettings(population=configuration.popsize)
+            solution = run(
+                problem,
+                EarlyStoppingCmaEs(problem.space, settings, seed=configuration.seed),
+                directory,
+                settings=configuration.plain(),
+                resume=begun,
+                budget=Budget(max_generations=generations + AT_ONCE, max_evaluations=evaluations),
+                verbose=False,
+            )
+            begun, former = True, generations
+            generations = int(solution.stats["generations"])
+            best = problem.parameters.complete(solution.x[None])[0]
+            time_left = clock.tick()
+            print(
+                f"  {clock.spent / 60.0:6.2f} CPU min, {folder.name}, generation {generations}: "
+                f"cost {solution.cost:.4g}",
+                flush=True,
+            )
+            if not time_left or done(problem, best) or generations == former:
+                return problem, best, int(solution.stats["evaluations"])
+
+
+def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
+    """From the nominal vector to a steady walk of 20 s."""
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = Clock(folder / "cpu_seconds.json", minutes)
+    first = load_configuration("walk").with_changes({"seed": seed})
+    steady = load_configuration("walk_steady").with_changes({"seed": seed})
+
+    def lasts(problem: GaitProblem, vector: np.ndarray) -> bool:
+        _, terms = evaluate(problem.scenarios[0], vector[None])
+        return bool(terms["fell"][0] == 0.0 and terms["velocity"][0] < 0.1)
+
+    def is_steady(problem: GaitProblem, vector: np.ndarray) -> bool:
+        simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
+        speed, lasted = judged(simulation, vector)
+        known = survival(simulation, vector, seed=VALIDATION).survived
+        print(f"    {lasted:.2f} s at {speed:.3f} m/s, {known} of 20 validation repeats survived")
+        return lasted >= DURATION and abs(speed - SPEED) <= 0.03 and known >= ENOUGH
+
+    _, best, _ = search_on(folder / "1_walk", first, None, clock, lasts)
+    _, best, _ = search_on(folder / "2_steady", steady, best, clock, is_steady)
+    np.savetxt(folder / "walk_Best.txt", best)
+    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=DURATION, threads=1))
+    speed, lasted = judged(simulation, best)
+    survived = survival(simulation, best)
+    print(f"seed {seed}: {clock.spent / 60.0:.1f} CPU minutes from the nominal vector")
+    print(f"  walks {lasted:.2f} s at {speed:.3f} m/s")
+    print(
+        f"  survives {survived.survived} of 20 perturbed repeats that it was not scored on; they "
+        f"last {survived.lasted.mean():.1f} s on average"
+    )
+    if norm is not None:
+        beside_norm(simulation, best, norm)
+
+
+def judged(simulation: WalkSimulation, vector: np.ndarray) -> tuple[float, float]:
+    """Mean speed over the last ten strides [m/s], and how long the walk lasts [s]."""
+    records = simulation.run(vector[None])
+    costs = WalkObjective({"effort": 1.0}, strides=10).costs(
+        records, simulation.walker.anatomy, simulation.settings.duration
+    )
+    return float(costs.terms["speed"][0]), float(records.length[0] * records.period)
+
+
+def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> None:
+    """Print how far the joint angles are from the norm, and how much of the cycle is in its band."""
+    reference = read_norm(path).reference
+    records = simulation.run(vector[None])
+    length = int(records.length[0])
+    loaded = records.column("load_r")[0, :length] > 0.1
+    downs = np.flatnonzero(loaded[1:] & ~loaded[:-1]) + 1
+    downs = downs[np.diff(downs, prepend=-100) > 30][-11:]
+    means = reference.leg_angles()
+    parts = np.linspace(0.0, 1.0, means.shape[1], endpoint=False)
+    for joint, mean in zip(("hip", "knee", "ankle"), means, strict=True):
+        angle = records.column(f"{joint}_r")[0]
+        cycles = [
+            np.interp(a + parts * (b - a), np.arange(a, b + 1), angle[a : b + 1])
+            for a, b in zip(downs[:-1], downs[1:], strict=True)
+        ]
+        off = np.rad2deg(np.mean(cycles, axis=0) - mean)
+        inside = ""
+        deviation = reference.angles[joint].deviation
+        if deviation is not None:
+            band = np.interp(parts, np.linspace(0.0, 1.0, len(deviation)), np.rad2deg(deviation))
+            share = 100.0 * np.mean(np.abs(off) <= 2.0 * band)
+            inside = f", {share:.0f} % of the cycle within two deviations of the norm"
+        print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
+
+
+def exo(folder: Path, minutes: float) -> None:
+    """Search on from a steady walk with the exoskeleton and without it."""
+    start = np.loadtxt(folder / "walk_Best.txt")
+    efforts: dict[str, float] = {}
+    evaluations: int | None = None
+    for name in ("with", "without"):
+        clock = Clock(folder / f"exo_{name}_cpu_seconds.json", minutes)
+        changes = {"sigma_gain": 2.0, "seed": 1, "ExoOn": name == "with", "model": "ankle"}
+        changes |= {"max_torque": EXO_TORQUE} if name == "with" else {"model": "baseline"}
+        configuration = load_configuration("walk_steady").with_changes(changes)
+        if evaluations is not None:
+            clock.limit = np.inf  # as many evaluations as the other had, however long they take
+        problem, best, evaluations = search_on(
+            folder / f"exo_{name}", configuration, start, clock, lambda *_: False, evaluations
+        )
+        scenario = problem.scenarios[0]
+        simulation = scenario.simulation.with_settings(duration=DURATION)
+        objective = replace(scenario.objective, strides=10)
+        terms = evaluate(replace(scenario, simulation=simulation, objective=objective), best[None])[
+            1
+        ]
+        efforts[name] = float(terms["effort"][0])
+        print(
+            f"{name} the device, {evaluations} evaluations: effort {efforts[name]:.5f}, speed "
+            f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
+            f"{survival(simulation, best).survived} of 20 repeats"
+        )
+        np.savetxt(folder / f"exo_{name}_Best.txt", best)
+        if name == "with":
+            percent, torque, _ = simulation.curves(best[None])[0]
+            knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
+            print(f"  torque over stance [N m]: {knots}")
+    change = 100.0 * (efforts["with"] / efforts["without"] - 1.0)
+    print(f"effort with the device against without: {change:+.1f} %")
+
+
+def step(folder: Path, norm: Path | None) -> None:
+    """Walk 10 s with the time step, and with half of it."""
+    vector = np.loadtxt(folder / "walk_Best.txt")
+    reference = None if norm is None else read_norm(norm).reference
+    own = planar22().option.timestep
+    found = []
+    for timestep in (own, own / 2.0, own / 4.0):
+        spec = planar22()
+        spec.option.timestep = timestep
+        walker = Walker(spec.compile(), planar22_anatomy())
+        simulation = WalkSimulation(walker, WalkSettings(duration=10.0, threads=1))
+        records = simulation.run(vector[None])
+        objective = WalkObjective({"effort": 1.0}, reference=reference)
+        terms = objective.costs(records, walker.anatomy, 10.0).terms
+        found.append(terms)
+        print(
+            f"{1e3 * timestep:g} ms: {records.length[0] * records.period:.2f} s, speed "
+            f"{terms['speed'][0]:.4f} m/s, effort {terms['effort'][0]:.5f}, "
+            f"kinematic {terms['kinematic'][0]:.5f}"
+        )
+    for name in ("effort", "kinematic"):
+        change = 100.0 * (found[1][name][0] / found[0][name][0] - 1.0)
+        print(f"  halved: {name} {change:+.2f} %")
+    print(f"  halved: speed {found[1]['speed'][0] - found[0]['speed'][0]:+.4f} m/s")
+
+
+def speed(folder: Path) -> None:
+    """Simulated seconds per CPU second of a population, one thread."""
+    vector = np.loadtxt(folder / "walk_Best.txt")
+    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=10.0, threads=1))
+    objective = WalkObjective(load_configuration("walk").weights or {}, trunk="zero_diff")
+    X = np.tile(vector, (16, 1))
+    rates = []
+    for _ in range(6):
+        start = time.process_time()
+        records = simulation.run(X)
+        objective.costs(records, simulation.walker.anatomy, 10.0)
+        rates.append(float((records.length * records.period).sum()) / (time.process_time() - start))
+    print(
+        f"{simulation.walker.model.opt.timestep * 1e3:g} ms, delays, 16 walks of 10 s: median "
+        f"{np.median(rates[1:]):.1f}, best {max(rates[1:]):.1f} simulated s per CPU s"
+    )
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("walk", "exo", "step", "speed"))
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cpu-minutes", type=float, default=90.0)
+    parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
+    options = parser.parse_args()
+    if options.what == "walk":
+        walk(options.directory, options.seed, options.cpu_minutes, options.norm)
+    elif options.what == "exo":
+        exo(options.directory, options.cpu_minutes)
+    elif options.what == "step":
+        step(options.directory, options.norm)
+    else:
+        speed(options.directory)
+
+
+if __name__ == "__main__":
+    main()
