@@ -16,6 +16,7 @@ and called again: it goes on, and counts the CPU time of all calls.
 """
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -159,7 +160,7 @@ def judged(simulation: WalkSimulation, vector: np.ndarray) -> tuple[float, float
 
 
 def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> None:
-    """Print how far the joint angles are from the norm, and how much of the cycle is in its band."""
+    """Print how far the joint angles are from the norm, and how much is in its band."""
     reference = read_norm(path).reference
     records = simulation.run(vector[None])
     length = int(records.length[0])
@@ -172,11 +173,11 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
         angle = records.column(f"{joint}_r")[0]
         cycles = [
             np.interp(a + parts * (b - a), np.arange(a, b + 1), angle[a : b + 1])
-            for a, b in zip(downs[:-1], downs[1:], strict=True)
+            for a, b in itertools.pairwise(downs)
         ]
         off = np.rad2deg(np.mean(cycles, axis=0) - mean)
         inside = ""
-        deviation = reference.angles[joint].deviation
+        deviation = reference.angles[joint].sd
         if deviation is not None:
             band = np.interp(parts, np.linspace(0.0, 1.0, len(deviation)), np.rad2deg(deviation))
             share = 100.0 * np.mean(np.abs(off) <= 2.0 * band)
@@ -266,7 +267,7 @@ def speed(folder: Path) -> None:
 
 def main() -> None:
     """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", choices=("walk", "exo", "step", "speed"))
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
