@@ -5,10 +5,11 @@
 
 ``hej90``: DATA/hej90_bench holds recordings of a Maxon HEJ-90 joint. The first 85 % of each file
 train and validate, the last 15 % are the test, run from a cold start. One model for all groups:
-several candidates are trained side by side on two cores, the best of them again for longer, and the
-one that is best on the validation stretches is scored once. Beside it stand the linear baseline,
-the controller's own estimate and the published figures. With ``--held-out`` the chosen candidate is
-trained again without the files whose names begin so, and scored on the whole of them.
+several candidates are trained side by side on two cores; of the one that is best on the validation
+stretches, an ensemble is trained from several seeds, whose mean is scored once. Beside it stand the
+linear baseline, the controller's own estimate and the published figures. With ``--held-out`` the
+chosen candidate is trained again without the files whose names begin so, and scored on the whole of
+them; that takes its own time, about two thirds of the first.
 
 ``synthetic``: recordings of the generator, where the smallest error possible is known.
 """
@@ -31,6 +32,7 @@ from trueup.networks import (
     DataSettings,
     DataSplit,
     Network,
+    NetworkEnsemble,
     NetworkScores,
     read_series,
     score,
@@ -71,16 +73,20 @@ FEATURES = (
 )
 
 WITHOUT_ANGLE = FEATURES[1:]
-"""The joint turns on and on in some files, and leaves every range of angles."""
+"""In the files of torque commands no angle is followed: the joint turns on and on, and its angle
+leaves every range of training."""
 
 VALIDATION = ((0.30, 0.36), (0.70, 0.76))
 """Stretches of each file that validate; the others before the test train."""
 TEST = 0.85
 
-USED = 0.93
+LATE = 1.2
+"""A training is stopped where it takes this many times its share."""
+USED = 0.9
 """Share of the time that is trained for; the rest is for starting, reading and scoring."""
 HEATS = 0.35
-"""Share of that in which all candidates are tried; the best then train for the rest."""
+"""Share of that in which all candidates are tried; members of the best are trained in the rest."""
+MEMBERS = 8
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,8 @@ CANDIDATES = (
     candidate("lstm", 64, features=WITHOUT_ANGLE),
     candidate("lstm", 96, features=WITHOUT_ANGLE),
     candidate("lstm", 48, 2, features=WITHOUT_ANGLE),
-    candidate("lstm", 64, features=FEATURES),
     candidate("gru", 64, features=WITHOUT_ANGLE),
+    candidate("gru", 96, features=WITHOUT_ANGLE),
     candidate("mlp", 64, 2, features=WITHOUT_ANGLE),
 )
 
@@ -134,12 +140,21 @@ def train_for(
     validation: list[ActuatorSeries],
     seconds: float,
     seed: int = 0,
-) -> tuple[float, Network, int]:
-    """Train a candidate for as many epochs as fit into the time; returns its validation score."""
-    started = time.perf_counter()
-    longest = 2 * chosen.train.check_val_every_n_epoch
+    pace: float | None = None,
+) -> tuple[float, Network, int, float]:
+    """Train a candidate for as many epochs as fit into the time.
 
-    def run(epochs: int, ends: list[float]) -> Any:
+    The learning rate falls to zero at the last epoch, so their number is fixed beforehand: by the
+    pace [s an epoch] given, or by that of a few epochs. A training that takes much longer than that
+    is stopped, and the best epoch kept.
+
+    Returns:
+        Validation score, network, epochs, pace.
+    """
+    started = time.perf_counter()
+    every, ends = chosen.train.check_val_every_n_epoch, []
+
+    def run(epochs: int, latest: float) -> Any:
         return train_network(
             training,
             validation,
@@ -150,18 +165,21 @@ def train_for(
             sequence_length=chosen.chunk,
             seed=seed,
             progress=lambda words, done: ends.append(time.perf_counter()),
-            stop=lambda: len(ends) > longest and time.perf_counter() - started > 1.3 * seconds,
+            stop=lambda: len(ends) > every and time.perf_counter() - started > latest,
         )
 
-    # the pace between epochs: libraries are loaded, and the trainer is set up, before the first
-    every, ends = chosen.train.check_val_every_n_epoch, []
-    run(longest + 1, ends)
-    pace = (ends[-1] - ends[every]) / every
-    epochs = max(every, int((seconds - (time.perf_counter() - started)) / pace))
-    trained = run(epochs, [])
+    if pace is None:
+        # between epochs: libraries are loaded, and the trainer is set up, before the first
+        run(2 * every + 1, 0.2 * seconds)
+        pace = (ends[-1] - ends[0]) / max(len(ends) - 1, 1)
+    left = seconds - (time.perf_counter() - started)
+    ends.clear()
+    trained = run(max(2 * every, int(left / max(pace, 1e-3))), LATE * seconds)
     name = chosen.train.checkpointing.monitor
-    best = min(entry[name] for entry in trained.history if name in entry)
-    return best, trained.network, len(trained.history)
+    best = min((entry[name] for entry in trained.history if name in entry), default=math.inf)
+    if len(ends) > 1:
+        pace = (ends[-1] - ends[0]) / (len(ends) - 1)
+    return best, trained.network, len(trained.history), pace
 
 
 def hej90_series(data: Path) -> list[ActuatorSeries]:
@@ -198,46 +216,69 @@ def best_linear(training: list[ActuatorSeries], validation: list[ActuatorSeries]
     return min(fitted, key=lambda network: score(network, validation).total.rmse)
 
 
-def race(
+def heats(
     training: list[ActuatorSeries],
     validation: list[ActuatorSeries],
     seconds: float,
+    pool: ProcessPoolExecutor,
     processes: int,
-) -> tuple[Candidate, Network]:
-    """Train all candidates for a while, the best of them for the rest; the best on validation.
+) -> tuple[Candidate, float]:
+    """Train all candidates for a while; returns the best on validation, and its pace.
 
     Args:
         training: what they learn from.
         validation: what they are chosen by: `relative_error`, in which a tenth less counts alike in
             a group of small torque and in one of large.
         seconds: time of all together [s].
+        pool: where they are trained.
         processes: trained side by side.
     """
-    rounds = math.ceil(len(CANDIDATES) / processes)
-    heats = [(CANDIDATES, HEATS * seconds / rounds), (None, (1.0 - HEATS) * seconds)]
-    entries: list[tuple[float, Candidate, Network]] = []
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        for entered, share in heats:
-            entered = entered or [candidate for _, candidate, _ in entries[:processes]]
-            runs = [pool.submit(train_for, c, training, validation, share) for c in entered]
-            for chosen, run in zip(entered, runs, strict=True):
-                _, network, epochs = run.result()
-                reached = relative_error(network, validation)
-                entries.append((reached, chosen, network))
-                print(
-                    f"{chosen.name:12s} {len(chosen.features)} features, {epochs:5d} epochs in "
-                    f"{share:4.0f} s, validation {reached:.4f}",
-                    flush=True,
-                )
-            entries.sort(key=lambda entry: entry[0])
-    _, candidate, network = entries[0]
-    return candidate, network
+    share = seconds / math.ceil(len(CANDIDATES) / processes)
+    runs = [pool.submit(train_for, c, training, validation, share) for c in CANDIDATES]
+    errors, paces = [], []
+    for each, run in zip(CANDIDATES, runs, strict=True):
+        _, network, epochs, pace = run.result()
+        paces.append(pace)
+        errors.append(relative_error(score(network, validation)))
+        print(f"{each.name:12s} {epochs:5d} epochs, validation {errors[-1]:.4f}", flush=True)
+    best = int(np.argmin(errors))
+    return CANDIDATES[best], paces[best]
 
 
-def relative_error(network: Network, validation: list[ActuatorSeries]) -> float:
+def ensemble(
+    chosen: tuple[Candidate, float],
+    training: list[ActuatorSeries],
+    validation: list[ActuatorSeries],
+    seconds: float,
+    pool: ProcessPoolExecutor,
+    processes: int,
+) -> NetworkEnsemble:
+    """Train members of a candidate from different seeds, at its pace; else as `heats`."""
+    share = seconds / math.ceil(MEMBERS / processes)
+    each, pace = chosen
+    runs = [
+        pool.submit(train_for, each, training, validation, share, seed, pace)
+        for seed in range(MEMBERS)
+    ]
+    networks = []
+    for number, run in enumerate(runs):
+        best, network, epochs, _ = run.result()
+        networks.append(network)
+        print(f"member {number + 1}: {epochs} epochs, validation {best:.4f}", flush=True)
+    return NetworkEnsemble(networks)
+
+
+def ensemble_scores(
+    members: NetworkEnsemble, series: list[ActuatorSeries], linear: Network
+) -> NetworkScores:
+    """Scores of the mean of an ensemble, each recording from a cold start."""
+    torque = [members.predict(each.features(members.inputs)).mean for each in series]
+    return score(torque, series, {"linear": linear})
+
+
+def relative_error(scores: NetworkScores) -> float:
     """RMSE over the torque's deviation, geometric mean over the groups."""
-    groups = score(network, validation).groups.values()
+    groups = scores.groups.values()
     return math.exp(np.mean([0.5 * math.log(max(1.0 - each.r2, 1e-12)) for each in groups]))
 
 
@@ -250,28 +291,44 @@ def hej90(data: Path, minutes: float, processes: int, held_out: str | None) -> N
     validation = [part for parts in split for part in parts[1]]
     test = [each.part(int(TEST * len(each)), len(each)) for each in series]
     linear = best_linear(training, validation)
-    print(f"linear       validation {relative_error(linear, validation):.4f}", flush=True)
+    reached = relative_error(score(linear, validation))
+    print(f"linear       validation {reached:.4f} of the groups' deviation", flush=True)
     left = 60.0 * minutes * USED - (time.perf_counter() - started)
-    chosen, network = race(training, validation, left, processes)
-    scores = score(network, test, {"linear": linear})
-    print(f"\nchosen on validation: {chosen.name}; cold start on the last 15 %\n")
-    print_files(scores)
-    linear_scores, met = score(linear, test), 0
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        parts, begun = (training, validation), time.perf_counter()
+        chosen = heats(*parts, HEATS * left, pool, processes)
+        print(f"chosen on validation: {chosen[0].name}", flush=True)
+        members = ensemble(chosen, *parts, left - (time.perf_counter() - begun), pool, processes)
+        scores = ensemble_scores(members, test, linear)
+        print(f"\nmean of {MEMBERS} networks of the family chosen; cold start on the last 15 %\n")
+        print_files(scores)
+        report_groups(scores, score(linear, test), [score(m, test) for m in members.networks])
+        taken = (time.perf_counter() - started) / 60
+        print(f"{taken:.1f} minutes on {processes} processes (bar: 20)", flush=True)
+        if held_out is not None:
+            share = (1.0 - HEATS) * 60.0 * minutes * USED
+            without_file(series, held_out, chosen, share, pool, processes)
+
+
+def report_groups(
+    scores: NetworkScores, linear: NetworkScores, members: list[NetworkScores]
+) -> None:
+    """RMSE of each group beside the published figure, the linear network and the controller's."""
+    met = 0
     print()
     for group, published in PUBLISHED.items():
-        rmse, beside = scores.groups[group].rmse, linear_scores.groups[group].rmse
+        rmse, beside = scores.groups[group].rmse, linear.groups[group].rmse
         own = reference_rmse(scores, group)
+        alone = [each.groups[group].rmse for each in members]
         met += rmse <= published
         print(
-            f"{GROUPS[group]:20s} {rmse:7.3f}, published {published:g}: "
-            f"{'at or below' if rmse <= published else 'ABOVE'}; linear {beside:.3f}: "
-            f"{'below' if rmse < beside else 'NOT BELOW'}; the controller's own estimate {own:.3f}"
+            f"{GROUPS[group]:20s} {rmse:7.3f} (members {min(alone):.3f} to {max(alone):.3f}), "
+            f"published {published:g}: {'at or below' if rmse <= published else 'ABOVE'}; linear "
+            f"{beside:.3f}: {'below' if rmse < beside else 'NOT BELOW'}; the controller's own "
+            f"estimate {own:.3f}"
         )
     print(f"{met} of {len(PUBLISHED)} groups at or below the published figure (bar: 3)")
-    minutes_taken = (time.perf_counter() - started) / 60
-    print(f"{minutes_taken:.1f} minutes on {processes} processes (bar: 20)", flush=True)
-    if held_out is not None:
-        without_file(series, held_out, chosen, (1.0 - HEATS) * 60.0 * minutes * USED)
 
 
 def print_files(scores: NetworkScores) -> None:
@@ -293,17 +350,23 @@ def reference_rmse(scores: NetworkScores, group: str) -> float:
 
 
 def without_file(
-    series: list[ActuatorSeries], name: str, chosen: Candidate, seconds: float
+    series: list[ActuatorSeries],
+    name: str,
+    chosen: tuple[Candidate, float],
+    seconds: float,
+    pool: ProcessPoolExecutor,
+    processes: int,
 ) -> None:
     """Train without some files and score on the whole of them."""
     test = [each for each in series if each.name.startswith(name)]
+    if not test:
+        raise SystemExit(f"no file begins with {name!r}: {[each.name for each in series]}")
     split = [stretches(each, 1.0) for each in series if not each.name.startswith(name)]
     training = [part for parts in split for part in parts[0]]
     validation = [part for parts in split for part in parts[1]]
-    _, network, epochs = train_for(chosen, training, validation, seconds)
-    linear = best_linear(training, validation)
-    print(f"\ntrained without {name}*, {epochs} epochs, scored on the whole of it, cold start")
-    print_files(score(network, test, {"linear": linear}))
+    print(f"\ntrained without {name}*, scored on the whole of it from a cold start", flush=True)
+    members = ensemble(chosen, training, validation, seconds, pool, processes)
+    print_files(ensemble_scores(members, test, best_linear(training, validation)))
 
 
 QUIET: dict[str, Any] = {

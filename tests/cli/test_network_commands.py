@@ -108,6 +108,30 @@ def test_evaluate_drives_a_joint_and_writes_a_report(folder, network, tmp_path, 
     assert "from a cold start" in capsys.readouterr().out
 
 
+def test_evaluate_drives_a_joint_of_a_model(folder, network, tmp_path, command):
+    model = tmp_path / "arm.xml"
+    joint = '<joint name="elbow" axis="0 1 0" armature=".07"/>'
+    body = f'<body>{joint}<inertial pos="0 0 0" mass="1" diaginertia=".01 .01 .01"/></body>'
+    head = '<mujoco><option timestep=".001"/><worldbody>'
+    model.write_text(f"{head}{body}</worldbody></mujoco>")
+    words = ("network", "evaluate", network, "--data", folder / "data" / "0.08kgm2")
+    code, result = command(*words, "--model-file", model, "--joint", "elbow")
+    assert code == 0
+    angles = [each["angle_rmse"] for each in result["closed_loop"]]
+    code, alone = command(*words, "--inertia", 0.08)
+    assert angles == pytest.approx([each["angle_rmse"] for each in alone["closed_loop"]], rel=1e-3)
+    assert command(*words, "--model-file", model)[1]["closed_loop"] == result["closed_loop"]
+    for wrong, words_of_error in (
+        (("--joint", "elbow"), "--model-file"),
+        (("--model-file", model, "--inertia", 0.08), "one of them"),
+        (("--model-file", model, "--joint", "knee"), "elbow"),
+        (("--model-file", tmp_path / "none.xml", "--joint", "elbow"), "none.xml"),
+    ):
+        code, result = command(*words, *wrong)
+        assert code == 2
+        assert words_of_error in result["message"]
+
+
 def test_predict_writes_torque_beside_the_features(folder, network, tmp_path, command):
     code, result = command(
         "network", "predict", network, "--data", folder / "data", "--output", tmp_path / "out"

@@ -173,6 +173,26 @@ def test_training_learns_what_the_servo_leaves_and_moves_its_numbers():
     assert moved.vin == base.vin
 
 
+def test_every_setting_of_the_servo_changes_its_torque(tmp_path):
+    from trueup.networks.training import ModelSettings
+
+    path = str(save_model(servo(), tmp_path / "m6.json"))
+    start = {"use_residual": True, "servo_base": path, "servo_load_gravity": 0.4}
+    changes = {
+        "servo_base": str(save_model(servo(R=9.0), tmp_path / "other.json")),
+        "servo_kp": 7.0,
+        "servo_vin": 9.0,
+        "servo_friction": False,
+        "servo_load_gravity": 0.9,
+        "servo_load_gravity_angle": 0.5,
+    }
+    features = states()
+    before = ModelSettings(**start).base.torque(features)
+    for key, value in changes.items():
+        assert (ModelSettings(**{**start, key: value}).base.torque(features) != before).any(), key
+    assert set(changes) == {n for n in ModelSettings.__dataclass_fields__ if n.startswith("servo")}
+
+
 def test_a_run_holds_the_content_of_the_servo_file(tmp_path):
     pytest.importorskip("hydra")
     from trueup.networks.training.configuration import check_configuration, load_configuration

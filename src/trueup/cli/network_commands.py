@@ -93,6 +93,7 @@ class EvaluateNetwork:
       trueup network export outputs/arm --format onnx --output arm.onnx
       trueup network evaluate network.safetensors --data data/real --json
       trueup network evaluate outputs/arm --data data/real --inertia 0.083 --report scores.html
+      trueup network evaluate outputs/arm --data data/real --model-file arm.xml --joint elbow
 
     Exit codes: 0 done, 2 wrong input.
     """
@@ -105,6 +106,10 @@ class EvaluateNetwork:
     """HTML file with the time series, scatter and bands."""
     inertia: Annotated[float | None, arg(metavar="KG_M2")] = None
     """Drive a joint of this inertia with the network, and compare its angle with the recorded."""
+    model_file: Annotated[Path | None, arg(metavar="FILE")] = None
+    """MuJoCo model of which the network drives a joint, in the place of a joint by itself."""
+    joint: Annotated[str | None, arg(metavar="NAME")] = None
+    """Joint of that model; needless where it has one."""
     settings: Settings = None
     overrides: Overrides = ()
     json: Json = False

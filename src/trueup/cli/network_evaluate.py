@@ -12,7 +12,7 @@ from trueup.cli.network_options import (
     settings_of_network,
 )
 from trueup.cli.output import Output
-from trueup.errors import RecordingError
+from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
     DataSettings,
@@ -24,10 +24,12 @@ from trueup.networks import (
     predict_series,
     read_series,
     roll_out,
+    roll_out_in_model,
     score,
 )
+from trueup.networks._closed_loop import joint_of
 from trueup.networks.ensemble import NetworkEnsemble
-from trueup.networks.features import FEATURES, INERTIA
+from trueup.networks.features import FEATURES
 from trueup.networks.metrics import SETTLING
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     settings = _settings(command, network)
     series = read_series(settings)
     scores = score(network, series)
-    rollouts = _rollouts(network, series, command.inertia)
+    rollouts = _rollouts(command, network, series, settings)
     _show(scores, rollouts, output)
     result = {
         "network": str(command.network),
@@ -85,21 +87,39 @@ def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> D
 
 
 def _rollouts(
-    network: Network, series: list[ActuatorSeries], inertia: float | None
+    command: "EvaluateNetwork", network: Network, series: list[ActuatorSeries], data: DataSettings
 ) -> list[RollOut]:
-    """Roll-outs where the inertia is given, or known of every recording."""
-    known = [inertia if inertia is not None else _inertia(each) for each in series]
-    if any(value is None for value in known):
+    """Roll-outs in the model named, or of the joint that inertia or settings describe."""
+    if command.model_file is not None:
+        if command.inertia is not None:
+            raise ExperimentError(
+                "--inertia describes a joint by itself, and --model-file has the joint in a model: "
+                "give one of them"
+            )
+        return roll_out_in_model(network, series, command.model_file, _joint(command))
+    if command.joint is not None:
+        raise ExperimentError(f"--joint {command.joint} is one of a model: give --model-file too")
+    if command.inertia is not None:
+        return [roll_out(network, each, JointModel(command.inertia)) for each in series]
+    joints = [(each, joint_of(each, data)) for each in series]
+    if any(joint is None for _, joint in joints):
         return []
-    return [
-        roll_out(network, each, JointModel(float(value or 0.0)))
-        for each, value in zip(series, known, strict=True)
-    ]
+    return [roll_out(network, each, joint) for each, joint in joints if joint is not None]
 
 
-def _inertia(series: ActuatorSeries) -> float | None:
-    values = series.channels.get(INERTIA)
-    return None if values is None else float(values[0])
+def _joint(command: "EvaluateNetwork") -> str:
+    """Name of the model's joint: the one given, or the only one."""
+    if command.joint is not None:
+        return command.joint
+    from trueup.networks.control_law import read_spec
+
+    names = [joint.name for joint in read_spec(command.model_file).joints if joint.name]
+    if len(names) != 1:
+        raise ExperimentError(
+            f"--model-file {command.model_file} has the joints {listing(names)}: name one with "
+            "--joint"
+        )
+    return names[0]
 
 
 def _show(scores: NetworkScores, rollouts: list[RollOut], output: Output) -> None:

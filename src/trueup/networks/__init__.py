@@ -7,6 +7,7 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.networks._check_data import DataCheck, FileCheck, check_data
     from trueup.networks._closed_loop import JointModel, RollOut, roll_out
+    from trueup.networks._model_rollout import roll_out_in_model
     from trueup.networks._read_series import read_series
     from trueup.networks._synthesize import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.actuator_series import ActuatorSeries
@@ -83,6 +84,7 @@ _EXPORTS = {
     "predict_series": "trueup.networks.metrics",
     "read_series": "trueup.networks._read_series",
     "roll_out": "trueup.networks._closed_loop",
+    "roll_out_in_model": "trueup.networks._model_rollout",
     "save_network": "trueup.networks.network_file",
     "score": "trueup.networks.metrics",
     "split_global": "trueup.networks.data_splits",
@@ -131,6 +133,7 @@ __all__ = [
     "predict_series",
     "read_series",
     "roll_out",
+    "roll_out_in_model",
     "save_network",
     "score",
     "split_global",

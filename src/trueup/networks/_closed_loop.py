@@ -7,7 +7,8 @@ import numpy as np
 
 from trueup.errors import ColumnError, FitError, SignalError, listing
 from trueup.networks.actuator_series import ActuatorSeries
-from trueup.networks.features import ANGLE, ANGLE_ERROR, TARGET_ANGLE, VELOCITY
+from trueup.networks.data_settings import COMPUTED_TARGET, TORQUE, DataSettings
+from trueup.networks.features import ANGLE, ANGLE_ERROR, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.metrics import RATE_TOLERANCE, Scores
 from trueup.networks.network import Network
 
@@ -42,6 +43,33 @@ class JointModel:
     def __post_init__(self):
         if not self.inertia > 0:
             raise FitError(f"the inertia of the joint is {self.inertia} kg m2; it must be positive")
+
+
+def joint_of(series: ActuatorSeries, settings: DataSettings) -> JointModel | None:
+    """The joint that the settings describe for a recording; None where they do not.
+
+    They do where the torque is computed from the load's inertia: the terms that were added to it
+    then stand between motor and load.
+    """
+    if INERTIA not in series.channels or settings.target_name != COMPUTED_TARGET:
+        return None
+    if TORQUE in settings.columns:
+        return None
+    terms = settings.torque_terms
+    return JointModel(
+        float(series.channels[INERTIA][0]),
+        coulomb=terms.coulomb,
+        viscous=terms.viscous,
+        gravity=terms.gravity,
+        gravity_angle=terms.gravity_angle,
+        spring=terms.spring,
+        spring_angle=terms.spring_angle,
+    )
+
+
+def has_motion(series: ActuatorSeries) -> bool:
+    """Whether a recording has the angle and the velocity that a joint starts from."""
+    return ANGLE in series.channels and VELOCITY in series.channels
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,7 +172,7 @@ def network_law(
             "rate: train them at one"
         )
     further = _further_channels(chosen, fixed)
-    source = _read_spec(spec)
+    source = read_spec(spec)
     try:
         steps = steps_a_period(rates[0], source.option.timestep)
     except FitError as error:
@@ -279,7 +279,12 @@ def _check_joints(given: Mapping[str, Any], joints: tuple[str, ...]) -> None:
             )
 
 
-def _read_spec(spec: Any) -> Any:
+def read_spec(spec: Any) -> Any:
+    """A spec as it is, or that of a file.
+
+    Raises:
+      ModelError: the file cannot be read.
+    """
     import mujoco
 
     if isinstance(spec, mujoco.MjSpec):

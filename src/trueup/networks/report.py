@@ -82,10 +82,12 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
     if folds is None:
         page = _page(folder, metrics, [(folder, "")])
         page.add(*_score_sections(metrics, read_predictions(folder)))
+        page.add(*_closed_loop_table([metrics]))
     else:
         places = {_metrics(place)["split"]: place for place in sorted(folder.glob("fold_*"))}
         page = _page(folder, metrics, [(places[name], name) for name in folds])
         page.add(_folds_section(metrics))
+        page.add(*_closed_loop_table(list(folds.values())))
         for name, fold in folds.items():
             recordings = read_predictions(places[name])
             content = [part for s in _score_sections(fold, recordings, name) for part in _parts(s)]
@@ -290,6 +292,40 @@ def _closed_loop_section(
         "The network drives a simulated joint along the recorded commands: errors feed back.",
         [reports.time_series_figure([panel]) for panel in panels],
     )
+
+
+def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Section]:
+    """Errors of the angle where the network drove the joint; none where it did not."""
+    motions = [motion for metrics in scored for motion in metrics.get("closed_loop", ())]
+    if not motions:
+        return []
+    columns = [
+        reports.Column("recording"),
+        reports.Column("group"),
+        reports.Column("angle RMSE", "rad", digits=4),
+        reports.Column("angle R2", digits=4),
+        reports.Column("torque RMSE", "N m", digits=4),
+        reports.Column("ran away"),
+    ]
+    rows: list[list[Any]] = [
+        [
+            each["name"],
+            each["group"],
+            each["angle_rmse"],
+            each["angle_r2"],
+            each["torque_rmse"],
+            "yes" if each["diverged"] else "no",
+        ]
+        for each in motions
+    ]
+    return [
+        reports.Section(
+            "In the loop",
+            "closed-loop",
+            "The network drives a simulated joint along the recorded commands: errors feed back.",
+            [reports.Table(columns, rows)],
+        )
+    ]
 
 
 def _metrics(folder: Path) -> dict[str, Any]:

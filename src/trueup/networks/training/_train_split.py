@@ -1,12 +1,15 @@
 """Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup.networks._closed_loop import RollOut, has_motion, joint_of, roll_out
+from trueup.networks._model_rollout import roll_out_in_model
+from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.data_splits import DataSplit
 from trueup.networks.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.linear_baseline import fit_linear_chosen
@@ -172,6 +175,17 @@ def _scored(
         "validation": validated[best].to_dict(),
         "training_seconds": seconds,
     }
+    motions = _closed_loop(configuration, network, judged)
+    if motions:
+        content["closed_loop"] = [motion.to_dict() for motion in motions]
+        content["angle_rmse"] = float(
+            np.sqrt(
+                np.average(
+                    [motion.scores.mse for motion in motions],
+                    weights=[motion.scores.samples for motion in motions],
+                )
+            )
+        )
     beside = {"linear": [predict_series(linear, each) for each in judged]}
     if len(networks) > 1:
         ensemble = NetworkEnsemble(networks)
@@ -187,6 +201,19 @@ def _scored(
     return SplitResult(
         split.name, network, linear, scores, scored_on, validated[best], seconds, folder
     )
+
+
+def _closed_loop(
+    configuration: TrainingConfiguration, network: Network, series: Sequence[ActuatorSeries]
+) -> list[RollOut]:
+    """The network driving the joint that the settings describe; empty where they do not."""
+    rollout = configuration.rollout
+    if rollout.model_file is not None and rollout.joint is not None:
+        return roll_out_in_model(network, series, rollout.model_file, rollout.joint)
+    joints = [(each, joint_of(each, configuration.data)) for each in series]
+    if any(joint is None or not has_motion(each) for each, joint in joints):
+        return []
+    return [roll_out(network, each, joint) for each, joint in joints if joint is not None]
 
 
 def _export(network: Network, folder: Path) -> None:

@@ -57,6 +57,22 @@ class WandbSettings:
 
 
 @dataclass(frozen=True)
+class RolloutSettings:
+    """A model whose joint the network drives in the test; none: the joint of the data settings."""
+
+    model_file: str | None = None
+    """MuJoCo model with the joint and its load."""
+    joint: str | None = None
+    """Name of the joint, a hinge."""
+
+    def __post_init__(self):
+        if (self.model_file is None) != (self.joint is None):
+            raise ExperimentError(
+                "rollout.model_file and rollout.joint belong together: give both or none"
+            )
+
+
+@dataclass(frozen=True)
 class TrainingConfiguration:
     """A checked configuration."""
 
@@ -64,6 +80,7 @@ class TrainingConfiguration:
     model: ModelSettings
     train: TrainSettings
     wandb: WandbSettings = field(default_factory=WandbSettings)
+    rollout: RolloutSettings = field(default_factory=RolloutSettings)
     debug: bool = False
     seed: int = 42
     evaluation_mode: str = "global"
@@ -111,7 +128,7 @@ def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
       ExperimentError: a key does not exist, or a value cannot be used.
     """
     values = dict(values)
-    parts = {name: values.pop(name, {}) for name in (*GROUPS, "wandb")}
+    parts = {name: values.pop(name, {}) for name in (*GROUPS, "wandb", "rollout")}
     top = {k: values.pop(k) for k in _TOP if k in values}
     if values:
         raise ExperimentError(_unknown(next(iter(values)), known_keys()))
@@ -123,11 +140,13 @@ def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
         )
     checked = build_settings(_Top, top, "configuration")
     parts["model"] = _with_servo(parts["model"], checked.work_dir)
+    parts["rollout"] = _with_place(parts["rollout"], checked.work_dir)
     return TrainingConfiguration(
         data=DataSettings.from_dict(parts["data"]),
         model=ModelSettings.from_dict(parts["model"]),
         train=TrainSettings.from_dict(parts["train"]),
         wandb=build_settings(WandbSettings, parts["wandb"], "wandb"),
+        rollout=build_settings(RolloutSettings, parts["rollout"], "rollout"),
         values={**top, **parts},
         **{name: getattr(checked, name) for name in _TOP},
     )
@@ -147,6 +166,16 @@ def _with_servo(model: Any, work_dir: str | None) -> Any:
 
     path = Path("" if work_dir is None else work_dir).expanduser()
     return {**model, "servo_base": model_to_dict(load_model(path / model["servo_base"]))}
+
+
+def _with_place(rollout: Any, work_dir: str | None) -> Any:
+    """The ``rollout`` part with the whole path of its model, which a run may be far from."""
+    if not isinstance(rollout, Mapping) or not isinstance(rollout.get("model_file"), str):
+        return rollout
+    path = Path("" if work_dir is None else work_dir).expanduser() / rollout["model_file"]
+    if not path.is_file():
+        raise ExperimentError(f"rollout.model_file: there is no file {path}")
+    return {**rollout, "model_file": str(path.resolve())}
 
 
 @dataclass(frozen=True)
