@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.gait._dose_response import DoseResponse, dose_response
     from trueup.gait._make_problem import make_problem
     from trueup.gait._planar22 import planar22, planar22_anatomy
     from trueup.gait._replay import Commands, replay_controller
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from trueup.gait.anatomy import Anatomy, load_anatomy, myoassist_anatomy
     from trueup.gait.configuration import GaitConfiguration, load_configuration
     from trueup.gait.costs import WalkCosts, WalkObjective
-    from trueup.gait.dose_response import DoseResponse, dose_response
     from trueup.gait.early_stop import EarlyStoppingCmaEs
     from trueup.gait.exoskeleton import FourParameterProfile, Knots, PointsProfile, Profile
     from trueup.gait.gait_cycle import Stride, strides_of
@@ -46,7 +46,7 @@ _EXPORTS = {
     "Anatomy": "trueup.gait.anatomy",
     "Commands": "trueup.gait._replay",
     "Curve": "trueup.gait.reference",
-    "DoseResponse": "trueup.gait.dose_response",
+    "DoseResponse": "trueup.gait._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.early_stop",
     "Entry": "trueup.gait.parameter_vector",
     "FourParameterProfile": "trueup.gait.exoskeleton",
@@ -74,7 +74,7 @@ _EXPORTS = {
     "WalkSimulation": "trueup.gait.walk_simulation",
     "Walker": "trueup.gait.walker",
     "default_controller": "trueup.gait.reflex_controller",
-    "dose_response": "trueup.gait.dose_response",
+    "dose_response": "trueup.gait._dose_response",
     "import_configuration": "trueup.gait.myoassist_import",
     "load_anatomy": "trueup.gait.anatomy",
     "load_configuration": "trueup.gait.configuration",

@@ -8,9 +8,9 @@ import numpy as np
 
 from trueup import reports
 from trueup.errors import GaitError
+from trueup.gait._dose_response import DoseResponse, dose_response
 from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.costs import TERMS, WORST, WalkObjective
-from trueup.gait.dose_response import DoseResponse, dose_response
 from trueup.gait.norms import GaitNorm
 from trueup.gait.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.walk_series import WalkSeries, observe_walks
