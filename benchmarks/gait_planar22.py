@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.fitting import CmaEsSettings
+from trueup.fitting import CmaEsSettings, Status
 from trueup.gait import (
     GaitConfiguration,
     GaitProblem,
@@ -103,6 +103,8 @@ def search_on(
                 budget=Budget(max_generations=generations + AT_ONCE, max_evaluations=evaluations),
                 verbose=False,
             )
+            if solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt(solution.message)
             begun, former = True, generations
             generations = int(solution.stats["generations"])
             best = problem.parameters.complete(solution.x[None])[0]
