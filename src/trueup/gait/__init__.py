@@ -12,11 +12,13 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.gait._dose_response import DoseResponse, dose_response
     from trueup.gait._make_problem import make_problem
+    from trueup.gait._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait._planar22 import planar22, planar22_anatomy
     from trueup.gait._replay import Commands, replay_controller
     from trueup.gait._survival import Survival, survival
     from trueup.gait._walk_parameters import walk_parameters
     from trueup.gait.anatomy import Anatomy, load_anatomy, myoassist_anatomy
+    from trueup.gait.attachments import Device, attach_exoskeleton, load_devices
     from trueup.gait.configuration import GaitConfiguration, load_configuration
     from trueup.gait.costs import WalkCosts, WalkObjective
     from trueup.gait.early_stop import EarlyStoppingCmaEs
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from trueup.gait.reference import Curve, GaitReference, read_reference, read_schwartz
     from trueup.gait.reflex_controller import ReflexController, default_controller, load_controller
     from trueup.gait.report import WalkLook, look_at, walk_report
+    from trueup.gait.terrain import Stairs
     from trueup.gait.video import write_walk_video
     from trueup.gait.walk_records import WalkRecords
     from trueup.gait.walk_series import WalkSeries, observe_walks
@@ -46,6 +49,7 @@ _EXPORTS = {
     "Anatomy": "trueup.gait.anatomy",
     "Commands": "trueup.gait._replay",
     "Curve": "trueup.gait.reference",
+    "Device": "trueup.gait.attachments",
     "DoseResponse": "trueup.gait._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.early_stop",
     "Entry": "trueup.gait.parameter_vector",
@@ -65,6 +69,7 @@ _EXPORTS = {
     "Scenario": "trueup.gait.problem",
     "Stride": "trueup.gait.gait_cycle",
     "Survival": "trueup.gait._survival",
+    "Stairs": "trueup.gait.terrain",
     "WalkCosts": "trueup.gait.costs",
     "WalkLook": "trueup.gait.report",
     "WalkObjective": "trueup.gait.costs",
@@ -73,16 +78,21 @@ _EXPORTS = {
     "WalkSettings": "trueup.gait.walk_settings",
     "WalkSimulation": "trueup.gait.walk_simulation",
     "Walker": "trueup.gait.walker",
+    "attach_exoskeleton": "trueup.gait.attachments",
     "default_controller": "trueup.gait.reflex_controller",
     "dose_response": "trueup.gait._dose_response",
     "import_configuration": "trueup.gait.myoassist_import",
     "load_anatomy": "trueup.gait.anatomy",
     "load_configuration": "trueup.gait.configuration",
+    "load_devices": "trueup.gait.attachments",
     "load_controller": "trueup.gait.reflex_controller",
     "look_at": "trueup.gait.report",
     "make_problem": "trueup.gait._make_problem",
     "myoassist_anatomy": "trueup.gait.anatomy",
     "observe_walks": "trueup.gait.walk_series",
+    "myolegs": "trueup.gait._myolegs",
+    "myolegs26": "trueup.gait._myolegs",
+    "myolegs_anatomy": "trueup.gait._myolegs",
     "planar22": "trueup.gait._planar22",
     "planar22_anatomy": "trueup.gait._planar22",
     "read_myoassist_emg": "trueup.gait.myoassist_cost",
@@ -102,6 +112,7 @@ __all__ = [
     "Anatomy",
     "Commands",
     "Curve",
+    "Device",
     "DoseResponse",
     "EarlyStoppingCmaEs",
     "Entry",
@@ -119,6 +130,7 @@ __all__ = [
     "Profile",
     "ReflexController",
     "Scenario",
+    "Stairs",
     "Stride",
     "Survival",
     "WalkCosts",
@@ -129,15 +141,20 @@ __all__ = [
     "WalkSettings",
     "WalkSimulation",
     "Walker",
+    "attach_exoskeleton",
     "default_controller",
     "dose_response",
     "import_configuration",
     "load_anatomy",
     "load_configuration",
     "load_controller",
+    "load_devices",
     "look_at",
     "make_problem",
     "myoassist_anatomy",
+    "myolegs",
+    "myolegs26",
+    "myolegs_anatomy",
     "observe_walks",
     "planar22",
     "planar22_anatomy",
