@@ -299,3 +299,18 @@ def test_weights_and_biases_is_told_only_where_asked_for(data, tmp_path, monkeyp
     assert ("watch", 5) in calls and ("log", 1) in calls
     assert calls[-1] == ("finish", result.metrics["rmse"])
     assert isinstance(WandbTracker(configured(data).wandb), WandbTracker)
+
+
+def test_weights_and_biases_takes_a_run_without_a_network_connection(data, tmp_path, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for name in ("WANDB_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    run_training(
+        configured(data, "debug=true", "wandb.active=true"), tmp_path / "on", verbose=False
+    )
+    written = list((tmp_path / "on").rglob("offline-run-*/*.wandb"))
+    assert len(written) == 1
+    content = written[0].read_bytes()
+    assert b"val_rmse_epoch" in content
+    assert b"gru_hidden_dim" in content
