@@ -14,6 +14,7 @@ from trueup.gait import (
     WalkSimulation,
     attach_exoskeleton,
     planar22,
+    planar22_anatomy,
 )
 from trueup.gait.attachments import DEVICES, Device, load_devices, shipped_devices
 
@@ -122,10 +123,10 @@ def test_what_cannot_be_attached(tmp_path):
         Walker.load("planar22_exo", device="hip")
     with pytest.raises(GaitError, match="needs the joint 'pelvis_tx'"):
         attach_exoskeleton(mujoco.MjSpec())
-    spec = planar22()
-    spec.joint("ankle_angle_l").name = "left_ankle"
-    with pytest.raises(GaitError, match="needs the joint 'ankle_angle_l'"):
-        attach_exoskeleton(spec)
+    anatomy = planar22_anatomy()
+    other = anatomy.model_copy(update={"joints": anatomy.joints | {"ankle": "talus_{side}"}})
+    with pytest.raises(GaitError, match="needs the joint 'talus_r'"):
+        attach_exoskeleton(planar22(), "ankle", other)
     with pytest.raises(GaitError, match="cannot read the devices"):
         load_devices(tmp_path / "absent.yaml")
     (tmp_path / "torn.yaml").write_text("ankle: [", encoding="utf-8")

@@ -20,7 +20,7 @@ def ground_below(model, data, x, y=0.0):
         found = mujoco.mj_ray(model, data, start, down, groups, 1, world, geom)
         assert found >= 0.0
         start = start + found * down
-        if model.geom_bodyid[geom[0]] == 0:
+        if model.body_weldid[model.geom_bodyid[geom[0]]] == 0:
             return start[2]
         start = start + 1e-6 * down
 

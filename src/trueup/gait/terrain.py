@@ -106,5 +106,9 @@ def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:
             )
     if stairs.rise < 0.0:
         # the plane would fill the well of the stairs
+        model = spec.compile()
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
         for other in planes:
-            other.pos = np.asarray(other.pos) + np.array([0.0, 0.0, floor])
+            to_body = data.xmat[model.body(other.parent.name).id].reshape(3, 3).T
+            other.pos = np.asarray(other.pos) + to_body @ (0.0, 0.0, floor)
