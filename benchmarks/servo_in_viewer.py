@@ -10,8 +10,8 @@ Passive (``mujoco.viewer.launch_passive``): the script steps, the window looks o
 be those of the same loop without a window, bit for bit. Managed (``mujoco.viewer.launch``): the
 viewer steps by itself in a thread of its own, with constant goals; from the time that it shows,
 the same number of steps without a window has to give the same positions. Printed too: where the
-arm goes without the law, which must be elsewhere. ``--png`` saves what the screen shows (ImageMagick's
-``import``). Exit code 1 where a position differs.
+arm goes without the law, which must be elsewhere. ``--png`` saves what the screen shows (with
+ImageMagick's ``import``). Exit code 1 where a position differs.
 """
 
 import argparse

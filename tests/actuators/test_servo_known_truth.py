@@ -12,7 +12,6 @@ import servo_model_logs as made
 from trueup.actuators import BenchSimulator, Objective, ServoModel, ServoProblem, servos
 from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import fit_intervals
-from trueup.actuators._start_noise import start_samples
 from trueup.actuators.fit_assessment import assess
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 from trueup.parameters import Space
@@ -104,7 +103,7 @@ def test_rollouts_start_where_the_simulator_takes_the_log(study):
         problem = ServoProblem(simulator)
         motion = simulator.simulate(truth.vector()[None])
         taken = np.flatnonzero(motion.position[0][0] == logs[0].position)
-        assert np.array_equal(start_samples(problem, 0), taken), period
+        assert np.array_equal(problem.start_samples(0), taken), period
 
 
 def test_a_start_that_is_off_moves_the_fit_as_foreseen(study, monkeypatch):
@@ -112,23 +111,25 @@ def test_a_start_that_is_off_moves_the_fit_as_foreseen(study, monkeypatch):
     truth = truths.true_model("mx64", "m1", 0)
     clean = truths.clean_logs(truth)
     off = 1e-3
-    position = clean[0].position.copy()
-    position[0] += off
-    logs = [replace(clean[0], position=position), *clean[1:]]
-    problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
-    x = truth.vector()
-    for _ in range(4):
-        blocks = list(problem.jacobian_blocks(x, {}))
-        # the first sample is what it starts from: it tells nothing of the fit
-        r, slopes = (np.concatenate([b[i] for b in blocks], axis=-1) for i in (1, 2))
-        x = x - np.linalg.solve(slopes @ slopes.T, slopes @ r)
-    moved = x - truth.vector()
+    moved = []
+    for shift in (off, -off):
+        position = clean[0].position.copy()
+        position[0] += shift
+        logs = [replace(clean[0], position=position), *clean[1:]]
+        problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
+        x = truth.vector()
+        for _ in range(4):
+            blocks = list(problem.jacobian_blocks(x, {}))
+            # the first sample is what it starts from: it tells nothing of the fit
+            r, slopes = (np.concatenate([b[i] for b in blocks], axis=-1) for i in (1, 2))
+            x = x - np.linalg.solve(slopes @ slopes.T, slopes @ r)
+        moved.append(x - truth.vector())
 
     problem = ServoProblem(BenchSimulator(truth, clean, threads=1), Objective("rmse"))
     exact = import_module("trueup.actuators._start_noise")
-    monkeypatch.setattr(
-        exact, "_noise", lambda _, number, motion, channel: off * (number + channel == 0)
-    )
+    sizes = np.zeros((2, len(clean)))
+    sizes[0, 0] = off / np.sqrt(3.0)
+    monkeypatch.setattr(exact, "start_noise_sizes", lambda *_: sizes)
     monkeypatch.setattr(
         "trueup.actuators.fit_assessment.with_start_noise",
         lambda p, x, c, *rest: exact.with_start_noise(
@@ -136,7 +137,46 @@ def test_a_start_that_is_off_moves_the_fit_as_foreseen(study, monkeypatch):
         ),
     )
     found = assess(problem, truth.vector(), clean)
-    np.testing.assert_allclose(found.standard_errors, np.abs(moved), rtol=0.05)
+    # friction makes errors of both signs act unlike: their mean square is what counts
+    expected = np.sqrt(np.square(moved).sum(axis=0) / 6.0)
+    np.testing.assert_allclose(found.standard_errors, expected, rtol=0.1)
+
+
+def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monkeypatch):
+    truths = import_module("servo_truths")
+    truth = truths.true_model("xl330", "m2", 0)
+    logs = truths.noisy_logs(truths.clean_logs(truth), np.random.default_rng(0))
+    problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
+    zero = np.zeros((2, len(logs)))
+    for name in ("_start_noise", "_interval_reach"):
+        module = import_module(f"trueup.actuators.{name}")
+        monkeypatch.setattr(module, "start_noise_sizes", lambda *_: zero)
+    given = []
+
+    def spied(*arguments):
+        given.append(interval_reach(*arguments))
+        return given[0]
+
+    interval_reach = import_module("trueup.actuators._interval_reach").interval_reach
+    monkeypatch.setattr("trueup.actuators.fit_assessment.interval_reach", spied)
+    found, x, space = assess(problem, truth.vector(), logs), truth.vector(), problem.space
+
+    def variance(at):
+        slopes = np.hstack([slopes for _, _, slopes in problem.jacobian_blocks(at, {})])
+        slopes = slopes * space.slope(at)[:, None]
+        return np.diag(np.linalg.inv(slopes @ slopes.T))
+
+    z, half = space.to_search(x), found.covariance.half_widths
+    spread = found.covariance.matrix
+    reached = []
+    for k in range(len(x)):
+        end = space.from_search(z + half[k] / spread[k, k] * spread[k])
+        growth = np.sqrt(variance(end)[k] / variance(x)[k])
+        reached.append(max(growth, 1.0))
+    np.testing.assert_allclose(given[0][:, 1], reached, rtol=1e-6)
+    assert max(reached) > 1.05
+    high = space.from_search(z + np.diag(half * reached)).diagonal()
+    assert (found.intervals[:, 1] >= high * (1.0 - 1e-9)).all()
 
 
 def test_a_smooth_motion_follows_its_derivatives(study):

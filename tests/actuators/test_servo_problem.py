@@ -67,6 +67,35 @@ def test_least_squares_with_the_exact_jacobian_finds_the_truth(logs):
     assert problem.model_at(solution.x).values["R"] == simulator.model.values["R"]
 
 
+@pytest.mark.parametrize("jacobian", ["exact", "differences"])
+def test_least_squares_finds_the_minimum_of_the_objective_for_logs_of_unequal_length(
+    logs, jacobian
+):
+    rng = np.random.default_rng(1)
+    model = make_model("m1", friction_base=0.03)  # a compromise between two servos
+    short = recorded(model, dataclasses.replace(make_log("c", 60, kp=200.0)))
+    unequal = [
+        dataclasses.replace(log, position=log.position + 1e-3 * rng.standard_normal(len(log)))
+        for log in (*logs, short)
+    ]
+    simulator = BenchSimulator(make_model("m1"), unequal, free=FREE)
+    objective = Objective("rmse")
+    problem = ServoProblem(simulator, objective)
+    solution = minimise(
+        problem, LeastSquares(problem.space, LeastSquaresSettings(jacobian=jacobian))
+    )
+    cost, gradient = simulator.cost_gradients(solution.x[None], objective)
+    # half the weighted sum of squares is the squared objective times half the number of samples
+    assert 2.0 * solution.cost / problem.data_rows == pytest.approx(cost[0] ** 2, rel=1e-9)
+    unweighted = ServoProblem(simulator, objective)
+    unweighted.weights_of = lambda rows: None
+    other = minimise(unweighted, LeastSquares(problem.space, LeastSquaresSettings()))
+    steps = problem.space.upper - problem.space.lower
+    _, elsewhere = simulator.cost_gradients(other.x[None], objective)
+    assert np.abs(gradient * steps).max() < 0.05 * np.abs(elsewhere * steps).max()
+    assert cost[0] < simulator.costs(other.x[None], objective)[0]
+
+
 def test_a_candidate_that_diverges_keeps_to_itself(logs):
     problem = ServoProblem(BenchSimulator(make_model("m1"), logs, free=FREE))
     X = np.array([problem.space.start, np.full(5, np.nan)])

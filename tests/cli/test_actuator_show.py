@@ -76,6 +76,24 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
     assert again["notes"][0].startswith("m1 was fitted to 'kp100', held out here")
 
 
+def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path):
+    code, found = run(
+        capsys, "compare", "--logdir", folder / "logs", "--params", folder / "m1.json",
+        "--models", "m1", "--validation-kp", 300, "--extended", "--terms", "torque_saturation",
+        "--method", "least-squares", "--trials", 60, "--output", tmp_path,
+    )  # fmt: skip
+    assert code == 0
+    extended = found["extended"]
+    assert extended["by"] == "kp"
+    # the held-out gain had no part in the inner split
+    assert [sorted(tried["errors"]) for tried in extended["tried"]] == [["100", "200"]] * 2
+    assert [tried["terms"] for tried in extended["tried"]] == [[], ["torque_saturation"]]
+    chosen = "+".join((extended["model"], *extended["terms"]))
+    assert chosen in [m["label"] for m in found["models"]]
+    page = (tmp_path / "comparison.html").read_text()
+    assert "Extended terms" in page and "torque_saturation" in page
+
+
 def test_plot_with_and_without_models(folder, capsys, tmp_path):
     code, found = run(
         capsys, "plot", "--sim", "--logdir", folder / "logs", "--params", folder / "m1.json",
@@ -107,6 +125,9 @@ def test_drive_backdrive(folder, capsys, tmp_path):
         (["compare", "--models", "m1,m7"], ["'m7'", "'m6'"]),
         (["compare", "--given-only"], ["--params"]),
         (["compare", "--models", "m1", "--validation-kp", "150"], ["150", "100, 200, 300"]),
+        (["compare", "--terms", "backlash"], ["--terms", "--extended"]),
+        (["compare", "--extended", "--terms", "backlsh"], ["'backlsh'", "'backlash'"]),
+        (["compare", "--extended", "--given-only", "--params", "{}/m1.json"], ["--extended"]),
         (["plot", "--sim"], ["--params"]),
         (["plot", "--params", "{}/m1.json"], ["--sim"]),
         (["plot", "--sim", "--params", "{}/mx.json"], ["mx.json", "'mx64'"]),

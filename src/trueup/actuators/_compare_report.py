@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup import reports
+from trueup.actuators._choose_model import ModelChoice
 from trueup.actuators._compare import GROUPED_BY, ComparedModel, ModelComparison, grouped
 from trueup.actuators._information_criteria import LIKELIHOODS
 from trueup.actuators._overlay_figures import error_table, worst_first
@@ -18,7 +19,11 @@ _MRAD = 1e3
 
 
 def comparison_report(
-    comparison: ModelComparison, *, overlays: bool = True, notes: Sequence[str] = ()
+    comparison: ModelComparison,
+    *,
+    overlays: bool = True,
+    notes: Sequence[str] = (),
+    choice: ModelChoice | None = None,
 ) -> reports.Page:
     """A page: which model to take and why, errors by part, gain, mass, trajectory and log.
 
@@ -26,6 +31,7 @@ def comparison_report(
         comparison: the comparison.
         overlays: show the logs with all simulated motions too.
         notes: warnings of the caller's, shown first.
+        choice: how one of the models got its extended terms.
     """
     c = comparison
     held = int(c.is_held_out.sum())
@@ -35,6 +41,8 @@ def comparison_report(
     )
     page = reports.Page("Friction models compared", subtitle)
     page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
+    if choice is not None:
+        page.add(_extended(choice))
     order = worst_first([m.errors for m in c.models], c.kind)
     errors = [m.errors for m in c.models]
     table = error_table(errors, c.logs, order, c.is_held_out if held else None, kind=c.kind)
@@ -287,6 +295,29 @@ def _values(c: ModelComparison) -> reports.Section:
         reports.Column("meaning"),
     ]
     return reports.Section("Parameters", content=[reports.Table(columns, rows)], collapsed=True)
+
+
+def _extended(choice: ModelChoice) -> reports.Section:
+    """What was tried in the inner split, and what came of it."""
+    values = list(choice.chosen.errors)
+    columns = [
+        reports.Column("model"),
+        reports.Column("parameters"),
+        reports.Column("mean", "mrad", digits=4),
+        *(reports.Column(f"{choice.by} {v}", "mrad", digits=3) for v in values),
+    ]
+    rows = [
+        [t.label, t.parameters, t.error * _MRAD, *(t.errors[v] * _MRAD for v in values)]
+        for t in choice.tried
+    ]
+    label = choice.chosen.label
+    chosen = reports.Highlight("model", lambda m: m == label, "good", "chosen", whole_row=True)
+    notes = (
+        f"The training logs of each {choice.by} in turn, predicted by a fit to the others; no log "
+        "that is held out had a part in it. Terms are added one at a time, as long as they pay."
+    )
+    table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
+    return reports.Section("Extended terms", content=[table])
 
 
 def _folded(section: reports.Section) -> reports.Section:

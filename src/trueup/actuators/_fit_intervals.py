@@ -36,6 +36,8 @@ def fit_intervals(
     covariance: CovarianceEstimate,
     curvature: np.ndarray,
     gradient: np.ndarray,
+    factors: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
 ) -> FitIntervals:
     """Intervals of the parameters of a fit.
 
@@ -45,19 +47,23 @@ def fit_intervals(
       covariance: in search coordinates.
       curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
       gradient: its derivatives ``(p,)``, likewise.
+      factors: by which the two sides of each interval are longer ``(p, 2)``; none are by default.
+      bias: what is added to both sides ``(p,)``; nothing by default.
     """
     free, active = ~covariance.active, covariance.active
     lower, upper = space.search_bounds
     z = space.to_search(x)
-    below = np.zeros(space.size)
-    above = np.zeros(space.size)
+    factors = np.ones((space.size, 2)) if factors is None else factors
+    bias = np.zeros(space.size) if bias is None else bias
+    below, above = bias.copy(), bias.copy()
     inverse = inverse_of(curvature[np.ix_(free, free)])
     step = np.zeros(space.size)
     step[free] = -inverse @ gradient[free]
     errors = np.where(covariance.undetermined, np.inf, covariance.standard_errors)
     early = free & (np.abs(step) > _FAR * errors)
     if early.any():
-        below, above = np.maximum(-step, 0.0), np.maximum(step, 0.0)
+        below += np.maximum(-step, 0.0)
+        above += np.maximum(step, 0.0)
     if active.any() and free.any():
         inwards = np.where(z[active] - lower[active] <= upper[active] - z[active], 1.0, -1.0)
         reach = covariance.half_widths[active] + inwards * covariance.preferred_step[active]
@@ -65,8 +71,8 @@ def fit_intervals(
         moves = -inverse @ curvature[np.ix_(free, active)] * reach
         below[free] += np.maximum(-moves, 0.0).sum(axis=1)
         above[free] += np.maximum(moves, 0.0).sum(axis=1)
-    low = np.maximum(z - covariance.half_widths - below, np.minimum(lower, z))
-    high = np.minimum(z + covariance.half_widths + above, np.maximum(upper, z))
+    low = np.maximum(z - factors[:, 0] * covariance.half_widths - below, np.minimum(lower, z))
+    high = np.minimum(z + factors[:, 1] * covariance.half_widths + above, np.maximum(upper, z))
     ends = np.array(space.unclipped(np.array([low, high]))).T
     ends[covariance.undetermined] = [-np.inf, np.inf]
     return FitIntervals(ends, early)

@@ -14,6 +14,7 @@ from trueup.actuators._compare import GROUPED_BY, grouped
 from trueup.actuators._model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.actuators._overlay_figures import motions_of, overlay_figure
 from trueup.actuators._residual_sections import friction_section, residual_section
+from trueup.actuators._servo_remarks import meanings_of, remark_of
 from trueup.actuators.bench import Bench
 from trueup.actuators.servo_log import Array, ServoLog
 from trueup.actuators.servo_model import ServoModel
@@ -258,8 +259,9 @@ def _parameters(
         cells: list[object] = [name, row["value"], row["unit"]]
         cells += [_span(row["low"], row["high"])] if with_interval else []
         cells += [row["start"]] if with_start else []
-        body.append([*cells, _span(row["lower"], row["upper"]), _remark(row)])
-    notes = [str(remark) for remark in confidence.get("remarks", ())]
+        body.append([*cells, _span(row["lower"], row["upper"]), remark_of(row)])
+    notes = meanings_of(remark_of(row) for row in rows)
+    notes += [str(remark) for remark in confidence.get("remarks", ())]
     if model.friction.name == "m6":
         notes.append(f"The quadratic term of M6 is {model.quadratic}.")
     content: list[Any] = [
@@ -444,15 +446,6 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
 
 def _is_low(row: Mapping[str, Any]) -> bool:
     return row["value"] - row["lower"] < row["upper"] - row["value"]
-
-
-def _remark(row: Mapping[str, Any]) -> str:
-    if not row["fitted"]:
-        return "not fitted"
-    remarks = ["at a bound"] if row["at_bound"] else []
-    remarks += [] if row["determined"] else ["unknown"]
-    remarks += ["unreliable"] if row["unreliable"] and row["determined"] else []
-    return "; ".join(remarks)
 
 
 def _span(low: float | None, high: float | None) -> str:

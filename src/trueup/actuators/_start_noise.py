@@ -4,21 +4,26 @@ A rollout starts, and with a reset period starts again, from a measured position
 noise moves all that follows: there is one draw of it a start, however many samples follow. With
 ``H`` the second derivatives of the cost over the parameters, ``J`` and ``S`` the derivatives of the
 residuals over parameters and start values, and ``w`` what each residual weighs in ``H``, an error
-``e`` of the start moves the optimum by ``-H^-1 J' w S e``.
+``e`` of the start moves the optimum by ``-H^-1 J' w S e``. The motion is simulated with both signs
+of an error, in place of a derivative ``S``.
 """
 
 import copy
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from trueup.actuators._fit_intervals import inverse_of
-from trueup.actuators._parameter_layout import BENCH_COLUMNS
 from trueup.actuators.problem import ServoProblem
 from trueup.fitting.uncertainty import CovarianceEstimate
 
 _STARTED = (0, 1)  # channels that a rollout takes from the log: position and speed
+
+_NODES = ((math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
+# of Gauss-Hermite quadrature with three of them, deviations and shares: friction holds a joint that
+# starts on one side and lets one on the other side go
 
 
 def with_start_noise(
@@ -28,8 +33,11 @@ def with_start_noise(
     curvature: np.ndarray,
     jacobians: Sequence[np.ndarray],
     weights: Sequence[np.ndarray],
-) -> CovarianceEstimate:
-    """The covariance with what the noise of the starts adds.
+) -> tuple[CovarianceEstimate, np.ndarray]:
+    """The covariance with what the noise of the starts adds, and the size of its bias.
+
+    Where friction holds a joint that starts on one side and lets one on the other side go, errors
+    of both signs do not cancel: their mean moves the optimum.
 
     The size of that noise is taken from how much the residuals of position and speed change from
     sample to sample, which errors of the model hardly do.
@@ -41,23 +49,31 @@ def with_start_noise(
       curvature: second derivatives ``(p, p)`` of the cost in search coordinates.
       jacobians: of the residuals in search coordinates, ``(T, channels, p)`` a log.
       weights: what each residual weighs in ``curvature``, ``(T, channels)`` a log.
+
+    Returns:
+      The covariance, and how far the mean effect moves each parameter ``(p,)``.
     """
     known = np.flatnonzero(~(covariance.active | covariance.undetermined))
     block = np.ix_(known, known)
     spread = np.zeros((len(known), len(known)))
-    motions = _motions(problem, x, problem.simulator.data.measured)
-    starts = [start_samples(problem, number) for number in range(len(motions))]
+    mean = np.zeros(len(known))
+    bias = np.zeros(len(covariance.matrix))
+    starts = [problem.start_samples(number) for number in range(len(jacobians))]
+    plain = motions(problem, x[None, :])
+    sizes = start_noise_sizes(problem, [motion[0] for motion in plain])
     for channel in _STARTED:
-        noise = [_noise(problem, n, motion, channel) for n, motion in enumerate(motions)]
-        shifted = _motions(problem, x, _with_shifted_starts(problem, starts, channel, noise))
-        for number, (motion, moved) in enumerate(zip(motions, shifted, strict=True)):
-            effect = weights[number] * problem.weighted_change(moved - motion, number)
-            pull = np.einsum("tcp,tc->tp", jacobians[number][..., known], effect)
-            pulls = np.add.reduceat(pull, starts[number], axis=0)
-            spread += pulls.T @ pulls
+        for node, share in _NODES:
+            moved = motions(problem, x[None, :], channel, node * sizes[channel])
+            for number, (before, after) in enumerate(zip(plain, moved, strict=True)):
+                effect = problem.weighted_change(after[0] - before[0], number)
+                pull = np.einsum("tcp,tc->tp", jacobians[number], weights[number] * effect)
+                pulls = np.add.reduceat(pull[:, known], starts[number], axis=0)
+                spread += share * (pulls.T @ pulls)
+                mean += share * pulls.sum(axis=0)
     if not (known.size and np.isfinite(spread).all()):
-        return covariance
+        return covariance, bias
     inverse = inverse_of(curvature[block])
+    bias[known] = np.abs(inverse @ mean)
     matrix = covariance.matrix.copy()
     matrix[block] += inverse @ spread @ inverse
     growth = np.ones(len(matrix))
@@ -65,52 +81,56 @@ def with_start_noise(
     size = np.sqrt(np.diag(matrix)[known])
     correlation = covariance.correlation.copy()
     correlation[block] = matrix[block] / np.outer(size, size)
-    return dataclasses.replace(
+    widened = dataclasses.replace(
         covariance,
         matrix=matrix,
         half_widths=covariance.half_widths * np.sqrt(growth),
         correlation=correlation,
         variance_inflation=covariance.variance_inflation * growth,
     )
+    return widened, bias
 
 
-def start_samples(problem: ServoProblem, number: int) -> np.ndarray:
-    """Samples of a log at which its rollout takes position and speed from the log."""
-    log = problem.simulator.logs[number]
-    row = problem.simulator.data.log_rows[number]
-    # counted as the simulator does, sample by sample
-    late = (
-        np.cumsum(np.full(len(log), row[BENCH_COLUMNS["dt"]])) > row[BENCH_COLUMNS["reset_period"]]
-    )
-    if not late.any():
-        return np.zeros(1, np.int64)
-    every = int(np.argmax(late)) + 1
-    return np.unique(np.concatenate([[0], np.arange(every - 1, len(log), every)]))
+def start_noise_sizes(problem: ServoProblem, fitted: Sequence[np.ndarray]) -> np.ndarray:
+    """Standard deviations of the noise of position and speed ``(2, logs)``; 0 where unknown.
 
-
-def _noise(problem: ServoProblem, number: int, motion: np.ndarray, channel: int) -> float:
-    """Standard deviation of the noise of a channel of a log, 0 where nothing tells it."""
+    Args:
+      problem: the problem of the logs.
+      fitted: motion of the optimum in each log ``(T, 3)``.
+    """
     data = problem.simulator.data
-    change = np.diff(motion[:, channel] - data.measured[channel, data.log_samples(number)])
-    change = change[np.isfinite(change)]
-    return float(np.sqrt(np.mean(change**2) / 2.0)) if change.size else 0.0
+    sizes = np.zeros((len(_STARTED), len(fitted)))
+    for number, motion in enumerate(fitted):
+        for channel in _STARTED:
+            measured = data.measured[channel, data.log_samples(number)]
+            change = np.diff(motion[:, channel] - measured)
+            change = change[np.isfinite(change)]
+            if change.size:
+                sizes[channel, number] = np.sqrt(np.mean(change**2) / 2.0)
+    return sizes
 
 
-def _with_shifted_starts(
-    problem: ServoProblem, starts: Sequence[np.ndarray], channel: int, shifts: Sequence[float]
-) -> np.ndarray:
-    """What was measured ``(3, m)``, with a channel shifted where rollouts start."""
-    data = problem.simulator.data
-    measured = data.measured.copy()
-    for number, (samples, shift) in enumerate(zip(starts, shifts, strict=True)):
-        measured[channel, data.offsets[number] + samples] += shift
-    return measured
+def motions(
+    problem: ServoProblem,
+    X: np.ndarray,
+    channel: int = 0,
+    shifts: Sequence[float] | np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Position, speed and duty ``(n, T, 3)`` of candidates in each log.
 
-
-def _motions(problem: ServoProblem, x: np.ndarray, measured: np.ndarray) -> list[np.ndarray]:
-    """Position, speed and duty ``(T, 3)`` of each log, started from what was measured."""
+    Args:
+      problem: the problem of the logs.
+      X: candidates ``(n, p)``.
+      channel: 0 for position, 1 for speed.
+      shifts: what to add to it for each log where rollouts start.
+    """
     simulator = copy.copy(problem.simulator)
-    simulator.data = dataclasses.replace(simulator.data, measured=measured)
-    found = simulator.simulate(x[None, :])
+    if shifts is not None:
+        data = simulator.data
+        measured = data.measured.copy()
+        for number, shift in enumerate(shifts):
+            measured[channel, data.offsets[number] + problem.start_samples(number)] += shift
+        simulator.data = dataclasses.replace(data, measured=measured)
+    found = simulator.simulate(X)
     channels = zip(found.position, found.speed, found.duty, strict=True)
-    return [np.stack([values[0] for values in each], axis=-1) for each in channels]
+    return [np.stack(each, axis=-1) for each in channels]

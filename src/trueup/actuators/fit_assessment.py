@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.actuators._absolute_errors import signs_and_densities
 from trueup.actuators._fit_intervals import FitIntervals, fit_intervals
+from trueup.actuators._interval_reach import interval_reach
 from trueup.actuators._linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators._start_noise import with_start_noise
 from trueup.actuators.experiment_advice import Advice, advise
@@ -83,7 +84,8 @@ def assess(
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
     Noise counts as autoregressive in each log, and each log alike, as in the objective; that of
-    the samples that rollouts start from counts besides.
+    the samples that rollouts start from counts besides. An interval reaches as far as the standard
+    error at its ends makes it.
     Standard errors are those around a parameter that is on its bound; intervals also hold for its
     other values.
 
@@ -131,7 +133,9 @@ def assess(
         names=space.names,
     )
     jacobians = [np.asarray(fit.jacobian) for fit in fits]
-    covariance = with_start_noise(problem, x, covariance, curvature, jacobians, curvatures)
+    sampled = covariance
+    covariance, bias = with_start_noise(problem, x, sampled, curvature, jacobians, curvatures)
+    reach = interval_reach(problem, x, sampled, covariance, curvatures)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,
@@ -142,7 +146,7 @@ def assess(
         plain if np.isfinite(plain).all() else None,
         is_information=True,
     )
-    found = fit_intervals(space, x, covariance, curvature, gradient)
+    found = fit_intervals(space, x, covariance, curvature, gradient, reach, bias)
     departed = departures(problem, x, plain, blocks)
     return ServoAssessment(
         covariance=covariance,

@@ -136,6 +136,10 @@ class FaceProblem(Problem):
         """Objective ``(n, 1)`` of candidates of the face ``(n, k)``."""
         return self._problem.costs(self._face.widened(X), failures)
 
+    def weights_of(self, rows: slice) -> np.ndarray | None:
+        """Weights of the residuals of a log."""
+        return self._problem.weights_of(rows)
+
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trueup.actuators._parameter_layout import BENCH_COLUMNS
 from trueup.actuators.objective import CHANNELS, Objective
 from trueup.actuators.servo_model import ServoModel
 from trueup.actuators.simulator import BenchSimulator
@@ -18,7 +19,8 @@ class ServoProblem(Problem):
 
     The cost is the objective. The residuals, for least squares, are simulated minus measured
     position, speed and duty of each sample, times the objective's weights: least squares minimises
-    squares, whatever the kind of the objective; a robust loss brings it near absolute errors.
+    squares, each log alike; a robust loss brings it near absolute errors. With one channel that is
+    the minimum of the objective ``"rmse"``, which adds the roots of several.
 
     Args:
       simulator: model, logs, and the names of the free parameters.
@@ -50,6 +52,12 @@ class ServoProblem(Problem):
         data = self.simulator.data
         each = data.shares[number, self._channels] * data.counts[:, self._channels].sum(axis=0)
         return np.tile(each, len(self.simulator.logs[number]))
+
+    def weights_of(self, rows: slice) -> np.ndarray | None:
+        """Weights of the residuals of a log; None where logs are of one length."""
+        number = next(n for n, group in enumerate(self.groups) if group.rows == rows)
+        shares = self.shares(number)
+        return None if np.allclose(shares, 1.0, rtol=1e-12, atol=0.0) else shares
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
@@ -92,9 +100,21 @@ class ServoProblem(Problem):
                 yield group.rows, error.reshape(-1), jacobian
 
     def weighted_change(self, change: np.ndarray, number: int) -> np.ndarray:
-        """How a change of a log's motion ``(T, 3)`` changes its residuals ``(T, channels)``."""
-        change = change[:, self._channels] * self._weights[self._channels]
+        """How a change of a log's motion ``(..., T, 3)`` changes its residuals."""
+        change = change[..., self._channels] * self._weights[self._channels]
         return np.where(np.isnan(self._measured(number)), 0.0, change)
+
+    def start_samples(self, number: int) -> np.ndarray:
+        """Samples of a log at which its rollout takes position and speed from the log."""
+        log = self.simulator.logs[number]
+        row = self.simulator.data.log_rows[number]
+        # counted as the simulator does, sample by sample
+        dt, period = row[BENCH_COLUMNS["dt"]], row[BENCH_COLUMNS["reset_period"]]
+        late = np.cumsum(np.full(len(log), dt)) > period
+        if not late.any():
+            return np.zeros(1, np.int64)
+        every = int(np.argmax(late)) + 1
+        return np.unique(np.concatenate([[0], np.arange(every - 1, len(log), every)]))
 
     @property
     def _channels(self) -> list[int]:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from trueup.actuators import (
+    ModelChoice,
     ModelComparison,
     Objective,
     ServoLog,
     ServoModel,
+    TriedModel,
+    choose_model,
     compare,
     comparison_image,
     comparison_report,
@@ -32,6 +35,10 @@ def run_compare(arguments: CompareServoModels, output: Output) -> int:
     """Fit what is missing, compare the models; returns the exit code."""
     if arguments.given_only and not arguments.params:
         raise ParameterError("--given-only compares parameter files: give them with --params")
+    if arguments.terms is not None and not arguments.extended:
+        raise FitError("--terms says what --extended may take: give --extended too")
+    if arguments.extended and arguments.given_only:
+        raise FitError("--given-only fits nothing, --extended fits: give one of them")
     names = [] if arguments.given_only else _model_names(arguments.models)
     skipped: list[str] = []
     logs = read_logs(
@@ -48,7 +55,13 @@ def run_compare(arguments: CompareServoModels, output: Output) -> int:
         mass=arguments.validation_mass,
         trajectory=arguments.validation_trajectory,
     )
-    fitted, notes = _fit_missing(missing, given, training, arguments, output)
+    servo = _servo(arguments, given, training)
+    choice = _choose(servo, training, arguments, output) if arguments.extended else None
+    chosen = None if choice is None else choice.chosen
+    wanted: dict[str, tuple[str, tuple[str, ...]]] = {name: (name, ()) for name in missing}
+    if chosen is not None and chosen.label not in {*wanted, *given}:
+        wanted[chosen.label] = (chosen.model, chosen.terms)
+    fitted, notes = _fit_missing(servo, wanted, training, arguments, output)
     models = dict(sorted({**fitted, **given}.items(), key=lambda item: _order(*item)))
     paths = dict.fromkeys(file for files in arguments.params for file in files)
     files = {label: str(path) for label, path in zip(given, paths, strict=True)}
@@ -64,10 +77,11 @@ def run_compare(arguments: CompareServoModels, output: Output) -> int:
         vin=arguments.vin,
     )
     notes += [note for label in given for note in _seen_before(label, given[label], held_out)]
-    page = comparison_report(found, notes=notes)
+    page = comparison_report(found, notes=notes, choice=choice)
     written = [page.save(arguments.output / "comparison.html")]
     written += [arguments.output / f"{label}.json" for label in fitted]
-    content = {**found.to_dict(), "notes": notes, "skipped": skipped}
+    extended = None if choice is None else choice.to_dict()
+    content = {**found.to_dict(), "extended": extended, "notes": notes, "skipped": skipped}
     written.append(atomic.write_json(arguments.output / "comparison.json", content))
     if arguments.png:
         written.append(comparison_image(found, arguments.output / "comparison.png"))
@@ -86,26 +100,22 @@ def _model_names(text: str) -> list[str]:
     return [friction_model(name).name for name in dict.fromkeys(names)]
 
 
-def _fit_missing(
-    names: Sequence[str],
-    given: dict[str, ServoModel],
-    training: list[ServoLog],
-    arguments: CompareServoModels,
-    output: Output,
-) -> tuple[dict[str, ServoModel], list[str]]:
-    """Fit the models that no file is given of to the training logs, and save each; with notes."""
-    if not names:
-        return {}, []
+def _servo(
+    arguments: CompareServoModels, given: dict[str, ServoModel], training: list[ServoLog]
+) -> Any:
+    """The servo to fit: that of --actuator, of the parameter files, or of the logs."""
     servos = {m.servo.name: m.servo for m in given.values()}
     if arguments.actuator is not None:
-        servo: Any = arguments.actuator
-    elif len(servos) > 1:
+        return arguments.actuator
+    if len(servos) > 1 and not arguments.given_only:
         raise ParameterError(
             f"the parameter files are of several servos, {listing(servos)}: name one, --actuator"
         )
-    else:
-        servo = next(iter(servos.values()), training[0].motor)
-    settings = FitSettings(
+    return next(iter(servos.values()), training[0].motor)
+
+
+def _settings(arguments: CompareServoModels, terms: tuple[str, ...] = ()) -> FitSettings:
+    return FitSettings(
         method=arguments.method,
         trials=DEFAULT_TRIALS if arguments.trials is None else arguments.trials,
         seed=arguments.seed,
@@ -113,11 +123,53 @@ def _fit_missing(
         scheme=arguments.scheme,
         reset_period=arguments.reset_period,
         vin=arguments.vin,
+        terms=terms,
     )
+
+
+def _choose(
+    servo: Any, training: list[ServoLog], arguments: CompareServoModels, output: Output
+) -> ModelChoice:
+    """Friction model and extended terms that do best in the inner split."""
+
+    def told(tried: TriedModel) -> None:
+        output.text(f"tried {tried.label}: {_milli(tried.error)} mrad in the inner split")
+
+    return choose_model(
+        servo,
+        training,
+        settings=_settings(arguments),
+        models=_model_names(arguments.models),
+        terms=None if arguments.terms is None else _terms(arguments.terms),
+        by=arguments.split_by,
+        on_tried=told,
+    )
+
+
+def _terms(text: str) -> list[str]:
+    terms = [term.strip() for term in text.split(",") if term.strip()]
+    if not terms:
+        raise FitError("--terms names no term; trueup actuator list shows them")
+    return terms
+
+
+def _fit_missing(
+    servo: Any,
+    wanted: dict[str, tuple[str, tuple[str, ...]]],
+    training: list[ServoLog],
+    arguments: CompareServoModels,
+    output: Output,
+) -> tuple[dict[str, ServoModel], list[str]]:
+    """Fit models to the training logs, and save each; with notes.
+
+    ``wanted`` holds friction model and extended terms of each label.
+    """
+    if not wanted:
+        return {}, []
     fitted, notes = {}, []
     arguments.output.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        result = fit(servo, name, training, settings=settings)
+    for name, (model, terms) in wanted.items():
+        result = fit(servo, model, training, settings=_settings(arguments, terms))
         if result.solution.status is Status.INTERRUPTED:
             done = f"; {listing(fitted)} in {arguments.output} are done" if fitted else ""
             raise KeyboardInterrupt(f"interrupted while {name} was fitted{done}")

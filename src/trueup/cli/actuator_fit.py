@@ -9,6 +9,8 @@ import yaml
 
 from trueup.actuators import Objective, load_catalogue, read_logs, servo_fit_report
 from trueup.actuators._fit import Prepared, fit, reached_its_end, start_model
+from trueup.actuators._servo_remarks import meanings_of, remark_of
+from trueup.actuators._servo_report import parameter_rows
 from trueup.actuators.fit_settings import DEFAULT_TRIALS, FitSettings, parse_values
 from trueup.actuators.servo_fit import ServoFit
 from trueup.actuators.servo_log import ServoLog
@@ -167,6 +169,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
     )
     space = result.problem.space
     units = space.units or ("",) * space.size
+    remarks = _remarks(result)
     output.table(
         ["parameter", "value", "unit", f"{100 * result.settings.level:g} % interval", ""],
         [
@@ -175,7 +178,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
                 f"{solution.x[i]:.5g}",
                 units[i],
                 _interval(*result.assessment.intervals[i]),
-                "on a bound" if result.assessment.at_bound[i] else "",
+                remarks[i],
             ]
             for i, name in enumerate(space.names)
         ],
@@ -192,6 +195,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
         by_log += [(name, error, "held out") for name, error in result.held_out.by_log.items()]
     output.table(["log", "error, mrad", ""], [[n, milli(e), held] for n, e, held in by_log])
     output.text(trivial_sentence(result.training), "")
+    output.text(*(f"  - {sentence}" for sentence in meanings_of(remarks)))
     output.text(*(f"  - {sentence}" for sentence in result.assessment.sentences))
     output.text(*(f"  ! {message}" for message in result.skipped))
     if result.output is not None:
@@ -309,6 +313,12 @@ def _dry_run(
         *(f"  ! {message}" for message in skipped),
     )
     return DONE
+
+
+def _remarks(result: ServoFit) -> list[str]:
+    """What the table says of each parameter, as the report does."""
+    rows = {row["name"]: row for row in parameter_rows(result.model, result.to_dict())}
+    return [remark_of(rows[name]) for name in result.problem.space.names]
 
 
 def _interval(low: float, high: float) -> str:

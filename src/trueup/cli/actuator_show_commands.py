@@ -40,6 +40,8 @@ class CompareServoModels(SimulationOptions):
     Examples:
       trueup actuator compare --logdir logs --validation-kp 400
       trueup actuator compare --logdir logs --models m1,m3,m6 --validation-mass 0.5
+      trueup actuator compare --logdir logs --validation-kp 400 --extended
+      trueup actuator compare --logdir logs --extended --terms command_delay,torque_saturation
       trueup actuator compare --logdir logs --params m1.json m6.json --given-only
 
     Writes comparison.html, comparison.json and the parameter files of what it fitted.
@@ -54,6 +56,13 @@ class CompareServoModels(SimulationOptions):
     """Parameter files of models; may be given several times."""
     models: Annotated[str, arg(metavar="M1,M2,...")] = "m1,m2,m3,m4,m5,m6"
     """Models to compare, fitted where no file of them is given."""
+    extended: bool = False
+    """Compare one model more: the friction model and extended terms that do best in an inner split
+    of the training logs, each gain in turn predicted from the others. Tells no held-out log."""
+    terms: Annotated[str | None, arg(metavar="TERM,TERM,...")] = None
+    """Terms that --extended may take; all that suit servo and measurements where absent."""
+    split_by: Literal["kp", "mass", "trajectory"] = "kp"
+    """What --extended splits the training logs by."""
     given_only: bool = False
     """Compare the parameter files alone and fit nothing."""
     validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()

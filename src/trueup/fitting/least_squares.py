@@ -159,7 +159,8 @@ class LeastSquares:
         total = np.zeros(len(X))
         for rows, values in problem.residual_blocks(X, failures):
             plain = rows.start >= problem.data_rows
-            total += (Loss() if plain else self.loss).costs(values)
+            weights = problem.weights_of(rows)
+            total += (Loss() if plain else self.loss).costs(values, weights)
         total[list(failures)] = np.inf
         return total
 

@@ -154,14 +154,15 @@ def linearise(
     gradient, gram = np.zeros(p), np.zeros((p, p))
     for rows, values in problem.residual_blocks(X, failures):
         block_loss = Loss() if rows.start >= problem.data_rows else loss
-        costs += block_loss.costs(values)
+        weights = problem.weights_of(rows)
+        costs += block_loss.costs(values, weights)
         acting = problem.acting_on(rows)
         jacobian = difference_jacobian(values, steps, central, problem.space, acting)
-        if block_loss.is_linear:
+        if block_loss.is_linear and weights is None:
             gradient += jacobian @ values[0]
             gram += jacobian @ jacobian.T
         else:
-            first, second = block_loss.weights(values[0])
+            first, second = _weighted(block_loss, values[0], weights)
             gradient += jacobian @ (first * values[0])
             gram += (jacobian * second) @ jacobian.T
     failed = failed_elements(problem.space, failures)
@@ -182,10 +183,19 @@ def exact_linearisation(
     slope = problem.space.slope(x)[:, None]
     for rows, values, derivatives in problem.jacobian_blocks(x, failures):
         block_loss = Loss() if rows.start >= problem.data_rows else loss
-        cost += float(block_loss.costs(values[None, :])[0])
+        weights = problem.weights_of(rows)
+        cost += float(block_loss.costs(values[None, :], weights)[0])
         jacobian = derivatives * slope
-        first, second = block_loss.weights(values)
+        first, second = _weighted(block_loss, values, weights)
         gradient += jacobian @ (first * values)
         gram += (jacobian * second) @ jacobian.T
     costs = np.array([np.inf if failures else cost])
     return Linearisation(costs, gradient, gram, np.zeros(p, bool))
+
+
+def _weighted(
+    loss: Loss, residual: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of a residual ``(m,)`` in gradient and Hessian, times those of its rows."""
+    first, second = loss.weights(residual)
+    return (first, second) if weights is None else (first * weights, second * weights)

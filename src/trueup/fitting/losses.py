@@ -75,8 +75,11 @@ class Loss:
         """Whether this is plain least squares."""
         return self.name == "linear"
 
-    def costs(self, residuals: np.ndarray) -> np.ndarray:
-        """Cost of each row of residuals ``(n, m) -> (n,)``."""
+    def costs(self, residuals: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Cost of each row of residuals ``(n, m) -> (n,)``, with the weights ``(m,)`` of each."""
+        if weights is not None:
+            rho = LOSSES[self.name]((residuals / self.scale) ** 2)[0]
+            return 0.5 * self.scale**2 * (rho @ weights)
         if self.is_linear:
             return 0.5 * np.einsum("ij,ij->i", residuals, residuals)
         rho = LOSSES[self.name]((residuals / self.scale) ** 2)[0]

@@ -65,6 +65,10 @@ class Problem:
         """Elements that act on a block of rows ``(p,)`` bool; None where all may."""
         return None
 
+    def weights_of(self, rows: slice) -> np.ndarray | None:
+        """Weights of a block of rows in a sum of losses ``(rows,)``; None where all weigh 1."""
+        return None
+
     @property
     def residual_size(self) -> int:
         """Number of rows of the residual; 0 for a problem that has costs only."""
