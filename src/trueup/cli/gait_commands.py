@@ -59,7 +59,8 @@ class OptimizeGait(GaitOverrides):
     resume: bool = False
     """Continue the run in the run directory."""
     pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
-    """Continue the run in this directory; the former name of --save-path DIRECTORY --resume."""
+    """Continue the run in this directory; the former name of --save-path DIRECTORY --resume. No
+    pickle is read: for another program's result give its vector to --param-path."""
     overwrite: bool = False
     """Replace the run that the directory holds."""
     quiet: bool = False
@@ -93,6 +94,7 @@ class EvaluateGait(WalkOfTarget):
       trueup gait evaluate runs/tutorial
       trueup gait evaluate runs/tutorial --report walk.html --norm Schwartz2008.json
       trueup gait evaluate runs/exo --report walk.html --dose 0 10 25 50 --film
+      trueup gait evaluate runs/tutorial --perturbations 20
       trueup gait evaluate walk_Best.txt --model-file walker.xml --exo 1 --max-torque 100
       trueup gait evaluate walk_Best.txt --config tutorial --model-file walker.xml
           --compat myoassist --json
@@ -114,6 +116,8 @@ class EvaluateGait(WalkOfTarget):
     """Largest torques of the exoskeleton to walk with as well, for the report [N m]."""
     film: bool = False
     """A film in the report; needs the extra video, and EGL or OSMesa."""
+    perturbations: Annotated[int, arg(metavar="INT")] = 0
+    """Walk as often under perturbations that no search scores by, and tell how far and how long."""
     json: Json = False
 
     def run(self, output: Output) -> int:

@@ -1,6 +1,7 @@
 """``trueup gait optimize``, and how a run of it goes on."""
 
 import dataclasses
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,20 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.cli.gait_commands import OptimizeGait
-from trueup.cli.gait_show import terms_of
+from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
+from trueup.cli.gait_options import GaitOverrides
+from trueup.cli.gait_show import run_gait_evaluate, terms_of
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import GaitError, ModelError, RunDirectoryError
 from trueup.fitting import CmaEs, CmaEsSettings, Solution, Status, parse_cma_options
-from trueup.gait import GaitConfiguration, GaitProblem, load_configuration, make_problem
+from trueup.gait import (
+    EarlyStoppingCmaEs,
+    GaitConfiguration,
+    GaitProblem,
+    load_configuration,
+    make_problem,
+)
 from trueup.gait._own_models import OWN_MODELS
 from trueup.gait.configuration import make_configuration
 from trueup.gait.run_files import TermsLog, write_vectors
@@ -34,17 +42,18 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
     if command.pickle_path is not None:
         if command.save_path is not None or command.overwrite:
             raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
-        if not command.pickle_path.is_dir():
+        if not (command.pickle_path / "run.json").is_file():
             raise GaitError(
-                f"--pickle-path names a run directory, and {command.pickle_path} is none; pickles "
-                "are never read"
+                f"--pickle-path names a run directory, and {command.pickle_path} is none. A "
+                "pickled search of another program can run any code, so it is never read: start "
+                "from its best vector with --param-path FILE_OR_FOLDER instead"
             )
         command = dataclasses.replace(command, save_path=command.pickle_path, resume=True)
     if command.resume and command.overwrite:
         raise GaitError("--resume continues a run, --overwrite replaces it: give one of them")
     configuration = load_configuration(command.configuration).with_changes(command.changes)
     if configuration.optim_mode == "evaluate":
-        raise GaitError("the mode evaluate searches nothing: use  trueup gait evaluate FILE")
+        return _evaluate(command, configuration, output)
     target = command.save_path or Path("runs") / Path(command.configuration).stem
     budget = Budget(max_evaluations=command.max_evaluations, max_seconds=command.max_seconds)
     verbose = not (command.quiet or output.json)
@@ -66,6 +75,27 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
     _search(configuration, _start(configuration, problem)[0])
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(configuration, directory, budget, command.threads, verbose, output, resume=False)
+
+
+def _evaluate(command: OptimizeGait, configuration: GaitConfiguration, output: Output) -> int:
+    """Evaluate the vector of ``--param-path``, for the mode that searches nothing."""
+    if configuration.param_path is None:
+        raise GaitError(
+            "the mode evaluate searches nothing: name the vector with --param-path, or use  "
+            "trueup gait evaluate FILE"
+        )
+    overrides = {entry.name: getattr(command, entry.name) for entry in fields(GaitOverrides)}
+    target = best_vector_file(Path(configuration.param_path))
+    return run_gait_evaluate(
+        EvaluateGait(
+            **overrides,
+            target=target,
+            config=command.configuration,
+            threads=command.threads,
+            json=command.json,
+        ),
+        output,
+    )
 
 
 def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -> int:
@@ -136,7 +166,8 @@ def _search(configuration: GaitConfiguration, space: Space) -> CmaEs:
         population=configuration.popsize,
         options=parse_cma_options(configuration.cma_options),
     )
-    return CmaEs(space, settings, seed=configuration.seed)
+    kind = EarlyStoppingCmaEs if configuration.early_stop else CmaEs
+    return kind(space, settings, seed=configuration.seed)
 
 
 def _go(

@@ -9,7 +9,13 @@ import yaml
 from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
 from trueup.cli.output import Output
 from trueup.errors import GaitError
-from trueup.gait import GaitProblem, load_configuration, make_problem
+from trueup.gait import (
+    GaitProblem,
+    PerturbationSizes,
+    load_configuration,
+    make_problem,
+    survival,
+)
 from trueup.gait.configuration import (
     GaitConfiguration,
     configuration_names,
@@ -74,6 +80,9 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
         page, look = page_of_vector(command, configuration, problem, X)
         answer["report"] = str(page.save(command.report))
         cost, terms = float(look.costs[0]), {k: float(v[0]) for k, v in look.terms.items()}
+    repeats = _survival(command, configuration, problem, X)
+    if repeats:
+        answer["survival"] = repeats
     output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
     end = " and fell." if terms_of(terms, "fell") else " without falling."
     output.text(
@@ -83,8 +92,30 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
     output.table(["term", "value"], rows)
-    output.text(f"Report: {answer['report']}" if answer else "Look at it: add --report walk.html")
+    for name, found in repeats.items():
+        output.text(
+            f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
+            f"{found['survived']} stay up; on average it goes {found['mean_walked_m']:.2f} m in "
+            f"{found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
+        )
+    shown = "report" in answer
+    output.text(f"Report: {answer['report']}" if shown else "Look at it: add --report walk.html")
     return 0
+
+
+def _survival(
+    command: EvaluateGait, configuration: GaitConfiguration, problem: GaitProblem, X: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    """How the walk goes under perturbations, by the name of each scenario."""
+    if command.perturbations < 0:
+        raise GaitError(f"--perturbations is {command.perturbations}; it cannot be below 0")
+    if not command.perturbations:
+        return {}
+    sizes = PerturbationSizes(**(configuration.perturbation_sizes or {}))
+    return {
+        one.name: survival(one.simulation, X, command.perturbations, sizes=sizes).plain()
+        for one in problem.scenarios
+    }
 
 
 def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.ndarray]:

@@ -29,7 +29,7 @@ from trueup.gait.walk_records import WalkRecords
 
 WORST = {
     "effort": 0.2,
-    "metabolic": 20.0,
+    "metabolic": 40.0,
     "velocity": 1.0,
     "symmetry": 0.5,
     "grf": 2.0,

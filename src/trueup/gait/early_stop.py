@@ -1,15 +1,16 @@
 """Candidates that cannot be among the best are not walked to their end.
 
-No walk costs less than its stages (:meth:`WalkObjective.stage_costs`), and none less than nothing.
-So as soon as one of a candidate's perturbed repeats or scenarios has fallen, what the candidate
-costs at least is known, and where that exceeds a bound the rest of its walks are stopped. The bound
-is fixed before a generation is walked. A stopped candidate is judged as if all its walks had fallen
-at that moment, and not begun in scenarios that follow: that is more than the bound, so it stays
-behind every candidate below it, and among those stopped the one that lasted longer is the better.
-All others cost, bit for bit, what they would have cost. A single walk gains nothing: its fall ends
-it in any case.
+No walk costs less than nothing. So as soon as one of a candidate's perturbed repeats or scenarios
+has fallen, and costs what it costs, what the candidate costs at least is known, and where that
+exceeds a bound the rest of its walks are stopped. The bound is fixed before a generation is walked.
+A stopped candidate is judged as if all its walks had fallen at that moment, and not begun in
+scenarios that follow: that is more than the bound, so it stays behind every candidate below it, and
+among those stopped the one that lasted longer is the better. All others cost, bit for bit, what
+they would have cost. A single walk gains nothing: its fall ends it in any case.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs
 from trueup.fitting.problem import Failures, Problem
-from trueup.gait.costs import WalkObjective
+from trueup.gait._walk_kernel import RUNNING, STOPPED
 from trueup.gait.perturbations import Perturbations
 from trueup.gait.walk_records import WalkRecords
 
@@ -26,47 +27,48 @@ class EarlyStop:
     """Tells which walks of a scenario need not go on.
 
     Args:
-      objective: what walks are judged by.
+      costs: costs of records whose walks have ended.
+      cannot_start: cost of a walk that cannot start.
       bound: cost above which a candidate cannot be among the best.
       known: summed costs of each candidate in the scenarios before ``(n,)``.
       scenarios: how many scenarios a cost is the mean of.
-      duration: how long walks are to last [s].
       perturbations: repeats of each candidate.
     """
 
     def __init__(
         self,
-        objective: WalkObjective,
+        costs: Callable[[WalkRecords], np.ndarray],
+        cannot_start: float,
         bound: float,
         known: np.ndarray,
         scenarios: int,
-        duration: float,
         perturbations: Perturbations | None = None,
     ):
-        self.objective = objective
+        self.costs = costs
+        self.cannot_start = cannot_start
         self.bound = bound
         self.known = known
         self.scenarios = scenarios
-        self.duration = duration
         self.perturbations = perturbations
+        repeats = 1 if perturbations is None else perturbations.repeats
+        self._repeats = repeats
+        self._rows = np.full(len(known) * repeats, np.nan)
 
     def least(self, records: WalkRecords) -> np.ndarray:
         """What each candidate costs at least ``(n,)``, of walks that may be in progress."""
-        rows = np.zeros(len(records.length))
-        ended = np.flatnonzero(records.ended)
-        stages, _ = self.objective.stage_costs(
-            records.length[ended] * records.period, records.walked[ended], self.duration
-        )
-        rows[ended] = stages
-        rows[list(records.invalid)] = self.objective.cannot_start
+        self._rows[list(records.invalid)] = self.cannot_start
+        ended = (records.ended != RUNNING) & (records.ended != STOPPED)
+        new = np.flatnonzero(ended & np.isnan(self._rows))
+        if len(new):
+            parts = {name: getattr(records, name)[new] for name in ("frames", "length", "ended")}
+            self._rows[new] = self.costs(replace(records, **parts, invalid={}))
+        rows = np.nan_to_num(self._rows, nan=0.0)
         rows = rows if self.perturbations is None else self.perturbations.together(rows)
         return (self.known + rows) / self.scenarios
 
     def stopped(self, records: WalkRecords) -> np.ndarray:
         """Rows of the records that need not go on ``(rows,)`` bool."""
-        beyond = self.least(records) > self.bound
-        repeats = len(records.length) // len(beyond)
-        return np.repeat(beyond, repeats)
+        return np.repeat(self.least(records) > self.bound, self._repeats)
 
 
 class EarlyStoppingCmaEs(CmaEs):

@@ -110,15 +110,17 @@ class GaitProblem(Problem):
     def _early_stop(self, scenario: Scenario, known: np.ndarray) -> EarlyStop | None:
         if not np.isfinite(self.bound):
             return None
-        if not isinstance(scenario.objective, WalkObjective):
+        objective, simulation = scenario.objective, scenario.simulation
+        if not isinstance(objective, WalkObjective):
             raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
-        duration = scenario.simulation.settings.duration
+        anatomy, duration = simulation.walker.anatomy, simulation.settings.duration
+        threshold = simulation.controller.load_threshold
         return EarlyStop(
-            scenario.objective,
+            lambda records: objective.costs(records, anatomy, duration, threshold).total,
+            objective.cannot_start,
             self.bound,
             known.copy(),
             len(self.scenarios),
-            duration,
             self.perturbations,
         )
 
