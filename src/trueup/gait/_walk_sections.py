@@ -78,8 +78,8 @@ class ShownWalk:
         """How many strides the means are taken over."""
         right, left = (len(strides) for strides in self.strides)
         return (
-            f"Mean and standard deviation over the last complete strides: {right} of the right leg, "
-            f"{left} of the left."
+            f"Mean and standard deviation over the last complete strides: {right} of the right "
+            f"leg, {left} of the left."
         )
 
 
