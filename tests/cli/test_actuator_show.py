@@ -91,7 +91,7 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
     chosen = "+".join((extended["model"], *extended["terms"]))
     assert chosen in [m["label"] for m in found["models"]]
     page = (tmp_path / "comparison.html").read_text()
-    assert "Extended terms" in page and "torque_saturation" in page
+    assert "Extended terms" in page and "m1+torque_<wbr>" in page
 
 
 def test_plot_with_and_without_models(folder, capsys, tmp_path):

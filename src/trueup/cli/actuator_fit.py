@@ -195,8 +195,8 @@ def show_fit(result: ServoFit, output: Output) -> None:
         by_log += [(name, error, "held out") for name, error in result.held_out.by_log.items()]
     output.table(["log", "error, mrad", ""], [[n, milli(e), held] for n, e, held in by_log])
     output.text(trivial_sentence(result.training), "")
-    output.text(*(f"  - {sentence}" for sentence in meanings_of(remarks)))
-    output.text(*(f"  - {sentence}" for sentence in result.assessment.sentences))
+    sentences = (*meanings_of(remarks), *result.assessment.sentences)
+    output.text(*(f"  - {sentence}" for sentence in sentences))
     output.text(*(f"  ! {message}" for message in result.skipped))
     if result.output is not None:
         output.text("", f"Parameters: {result.output}", f"Run:        {result.directory}")
