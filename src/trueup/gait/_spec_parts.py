@@ -61,7 +61,27 @@ def add_sole(
 
 
 def add_ground(spec: mujoco.MjSpec, friction: float) -> None:
-    """A plane that soles touch, and a light."""
+    """A checkered plane that soles touch, a light and a sky."""
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=(0.75, 0.85, 0.95),
+        rgb2=(0.95, 0.97, 1.0),
+        width=64,
+        height=384,
+    )
+    spec.add_texture(
+        name="ground",
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        rgb1=(0.80, 0.84, 0.88),
+        rgb2=(0.70, 0.75, 0.80),
+        width=128,
+        height=128,
+    )
+    material = spec.add_material(name="ground", texrepeat=(1.0, 1.0), texuniform=True)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "ground"
     spec.worldbody.add_light(pos=(0.0, -3.0, 3.0), dir=(0.0, 0.6, -0.8))
     spec.worldbody.add_geom(
         name="ground-plane",
@@ -70,7 +90,7 @@ def add_ground(spec: mujoco.MjSpec, friction: float) -> None:
         contype=0,
         conaffinity=1,
         friction=(friction, 0.005, 0.0001),
-        rgba=(0.8, 0.85, 0.9, 1.0),
+        material="ground",
     )
 
 
