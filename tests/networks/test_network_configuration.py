@@ -1,6 +1,7 @@
 """The configuration: the seed's keys, every one alive, every unknown one refused."""
 
 import ast
+import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from trueup.networks.training import load_configuration, train_network
 from trueup.networks.training.configuration import (
     CONFIGURATION,
     REFUSED,
+    RolloutSettings,
     TrainingConfiguration,
     WandbSettings,
     known_keys,
@@ -59,6 +61,7 @@ def test_the_packaged_defaults_are_those_of_the_settings():
     assert defaults.model == ModelSettings()
     assert defaults.train == TrainSettings()
     assert defaults.wandb == WandbSettings()
+    assert defaults.rollout == RolloutSettings()
     assert defaults.data == DataSettings(data_base_dir="data/synthetic_raw")
     for name, kind in PARTS.items():
         content = yaml.safe_load((CONFIGURATION / name / "default.yaml").read_text())
@@ -111,6 +114,7 @@ def test_every_key_is_read_somewhere():
         *leaves(ModelSettings, "model"),
         *leaves(TrainSettings, "train"),
         *leaves(WandbSettings, "wandb"),
+        *leaves(RolloutSettings, "rollout"),
         *(item.name for item in fields(TrainingConfiguration) if item.name not in PARTS),
     ]
     dead = [key for key in keys if key.rsplit(".", 1)[-1] not in read | derived]
@@ -163,8 +167,20 @@ def recordings():
     ]
 
 
+HISTORIES: dict[str, list[dict[str, Any]]] = {}
+"""Of trainings that are done already: many keys are tried against the same start."""
+
+
 def trained(part: str, values: dict[str, Any], recordings) -> list[dict[str, Any]]:
     """History of a tiny training with some settings changed."""
+    key = json.dumps([part if values else "", values], sort_keys=True)
+    if key not in HISTORIES:
+        HISTORIES[key] = newly_trained(part, values, recordings)
+    return HISTORIES[key]
+
+
+def newly_trained(part: str, values: dict[str, Any], recordings) -> list[dict[str, Any]]:
+    """History of a tiny training, without looking for one that is done."""
     small = {"gru_hidden_dim": 4, "gru_num_layers": 1, "learning_rate": 1e-2}
     model = {"model_type": {"name": "lstm"}, **small}
     train: dict[str, Any] = {"max_epochs": 2, "accelerator": "cpu", "burn_in": 20}

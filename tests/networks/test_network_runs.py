@@ -53,6 +53,12 @@ def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
     )
     run = result.directory
     network = load_network(run / "network.safetensors")
+    # the groups' inertia describes the joint that the network drives
+    motions = result.metrics["closed_loop"]
+    assert [motion["group"] for motion in motions] == ["0.05kgm2", "0.083kgm2"]
+    squares = [motion["angle_rmse"] ** 2 for motion in motions]
+    assert result.metrics["angle_rmse"] == pytest.approx(np.sqrt(np.mean(squares)))
+    assert "In the loop" in (run / "report.html").read_text()
     stats = json.loads((run / "normalization_stats.json").read_text())
     assert stats["feature_names"] == list(network.features)
     _, (split,) = read_splits(configured(data))
