@@ -131,5 +131,5 @@ def test_conditions():
     assert several.conditions == [(1.0, 0.0), (1.5, 0.0)]
     with pytest.raises(GaitError, match="tgt_vel need the mode multispeed"):
         _ = plain.with_changes({"tgt_vel": [1.0, 1.5]}).conditions
-    with pytest.raises(GaitError, match="no device 'humotec'.*Did you mean 'humotech'"):
+    with pytest.raises(GaitError, match=r"no device 'humotec'.*Did you mean 'humotech'"):
         make_problem(plain.with_changes({"model": "humotec"}))
