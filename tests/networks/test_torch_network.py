@@ -104,7 +104,7 @@ def test_learned_gains_come_back_with_the_network():
     with torch.no_grad():
         module.base.steps[0] = 0.5
     moved = module.to_network().base
-    assert moved is not None and moved.kp != 3.0
+    assert isinstance(moved, AnalyticBase) and moved.kp != 3.0
     assert moved.kd == 0.2
     inputs = smooth_inputs(network, 50)
     np.testing.assert_allclose(
