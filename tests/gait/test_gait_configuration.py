@@ -39,10 +39,11 @@ NAMES = ["baseline", "debug", "exo_4param", "exo_4param_kine", "exo_npoint", "ex
 
 
 def test_the_shipped_configurations():
-    assert configuration_names() == [*NAMES, "tutorial"]
+    assert configuration_names() == [*NAMES, "tutorial", "walk", "walk_steady"]
     for name in configuration_names():
         configuration = load_configuration(name)
-        assert configuration.says.endswith(".") and not configuration.delayed
+        assert configuration.says.endswith(".")
+        assert not configuration.delayed or name.startswith("walk")
         assert make_configuration(configuration.plain(), "again") == configuration
     assert load_configuration("tutorial").max_torque == 100.0
     assert not load_configuration("baseline").exo
