@@ -93,7 +93,6 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
     ("words", "message"),
     [
         (["optimize", "tutorail"], "no configuration 'tutorail'"),
-        (["optimize", "tutorial", "--musc-model", "26"], "name it with --model-file"),
         (["optimize", "tutorial", "--model-file", "absent.xml"], "no model file"),
         (["optimize", "tutorial", "-eff", "-vel"], "exclude each other"),
         (["optimize", "tutorial", "--optim-mode", "evaluate"], "searches nothing"),

@@ -1,6 +1,7 @@
 """Whole training runs: what they write, folds, ensembles, resume, and the command."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -307,14 +308,22 @@ def test_weights_and_biases_is_told_only_where_asked_for(data, tmp_path, monkeyp
     assert isinstance(WandbTracker(configured(data).wandb), WandbTracker)
 
 
+def _run_tracked(data, directory):
+    run_training(configured(data, "debug=true", "wandb.active=true"), directory, verbose=False)
+
+
 def test_weights_and_biases_takes_a_run_without_a_network_connection(data, tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     for name in ("WANDB_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    run_training(
-        configured(data, "debug=true", "wandb.active=true"), tmp_path / "on", verbose=False
+    # in a process of its own: the package leaves a service running until its process ends
+    process = multiprocessing.get_context("spawn").Process(
+        target=_run_tracked, args=(data, tmp_path / "on")
     )
+    process.start()
+    process.join()
+    assert process.exitcode == 0
     written = list((tmp_path / "on").rglob("offline-run-*/*.wandb"))
     assert len(written) == 1
     content = written[0].read_bytes()

@@ -149,7 +149,7 @@ class Walker:
             elif not path.is_file():
                 raise ModelError(
                     f"there is no model file {path}, and no model of that name; models with a "
-                    f"name: {listing(OWN_MODELS)}.{did_you_mean(str(path), OWN_MODELS)}"
+                    f"name: {listing(OWN_MODELS)}.{did_you_mean(path.name, OWN_MODELS)}"
                 )
             elif device is None and stairs is None:
                 return cls(mujoco.MjModel.from_xml_path(str(path)), anatomy, str(path), slope)
