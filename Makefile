@@ -15,7 +15,7 @@ help:
 	@echo "make lint    ruff and pyright"
 	@echo "make format  ruff, changing files"
 	@echo "make docs    build the site into docs/_build/html, executing its examples"
-	@echo "make bench   run every benchmark"
+	@echo "make bench   list the benchmarks: what each measures; its first lines say how it is run"
 	@echo "make clean   remove .venv and what was built"
 
 demo: $(VENV)/.demo
@@ -38,9 +38,9 @@ docs: $(VENV)/.test
 	@echo "docs/_build/html/index.html"
 
 # Modules of shared cases are no benchmarks: only what runs as a script.
-bench: $(VENV)/.test
-	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do \
-		echo "== $$script"; $(BIN)/python $$script; \
+bench:
+	@for script in $$(grep -l __main__ benchmarks/*.py); do \
+		printf '%s\n    ' "$$script"; sed -n '1s/^"""//p' "$$script"; \
 	done
 
 clean:
