@@ -84,7 +84,7 @@ TEST = 0.85
 
 LATE = 1.2
 """A training is stopped where it takes this many times its share."""
-USED = 0.9
+USED = 0.85
 """Share of the time that is trained for; the rest is for starting, reading and scoring."""
 HEATS = 0.35
 """Share of that in which all candidates are tried; members of the best are trained in the rest."""
