@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--cpu-minutes 20]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--evaluations 1600] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -9,10 +9,11 @@
 lasts, then ``walk_steady`` from the best, until the best walks 20 s with a speed within 0.03 m/s of
 1.25 and stays up in 14 of 20 perturbed repeats of a validation set, or the time is spent. It then
 reports the walk and its survival in 20 repeats that neither the search nor that rule has seen.
-``exo`` goes on from there twice with the same seed and evaluations, with the device of four
-parameters at up to 50 N m and without it. ``step`` halves the time step of a walk of 10 s,
-``speed`` measures simulated seconds per CPU second on one thread, controller and cost included. All
-of it can be stopped, killed and called again: it goes on, and counts the CPU time of all calls.
+``exo`` goes on from there twice with the same seed, evaluations and cost, in which effort weighs
+most, with the device of four parameters at up to 50 N m and without it. ``step`` halves the time
+step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread, controller
+and cost included. All of it can be stopped, killed and called again: it goes on, and counts the CPU
+time of all calls.
 """
 
 import argparse
@@ -50,6 +51,7 @@ ENOUGH, VALIDATION = 14, 1
 final ones have the seed 0."""
 
 EXO_TORQUE = 50.0
+EXO_WEIGHTS = {"effort": 1500, "velocity": 200, "symmetry": 100, "grf": 10, "trunk": 10, "pain": 3}
 AT_ONCE = 5
 """Generations between two looks at the clock."""
 
@@ -199,30 +201,27 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
         print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
 
 
-def exo(folder: Path, minutes: float) -> None:
-    """Search on from a steady walk with the exoskeleton and without it."""
+def exo(folder: Path, evaluations: int, arms: tuple[str, ...]) -> None:
+    """Search on from a steady walk with the exoskeleton, without it, or compare both."""
     start = np.loadtxt(folder / "walk_Best.txt")
     efforts: dict[str, float] = {}
-    evaluations: int | None = None
-    for name in ("with", "without"):
-        clock = Clock(folder / f"exo_{name}_cpu_seconds.json", minutes)
-        changes = {"sigma_gain": 2.0, "seed": 1, "ExoOn": name == "with", "model": "ankle"}
-        changes |= {"max_torque": EXO_TORQUE} if name == "with" else {"model": "baseline"}
+    for name in arms:
+        clock = Clock(folder / f"exo_{name}_cpu_seconds.json", np.inf)
+        changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, "perturbed_repeats": 2}
+        if name == "with":
+            changes |= {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
         configuration = load_configuration("walk_steady").with_changes(changes)
-        if evaluations is not None:
-            clock.limit = np.inf  # as many evaluations as the other had, however long they take
-        problem, best, evaluations = search_on(
+        problem, best, done = search_on(
             folder / f"exo_{name}", configuration, start, clock, lambda *_: False, evaluations
         )
         scenario = problem.scenarios[0]
         simulation = scenario.simulation.with_settings(duration=DURATION)
         objective = replace(scenario.objective, strides=10)
-        terms = evaluate(replace(scenario, simulation=simulation, objective=objective), best[None])[
-            1
-        ]
+        longer = replace(scenario, simulation=simulation, objective=objective)
+        _, terms = evaluate(longer, best[None])
         efforts[name] = float(terms["effort"][0])
         print(
-            f"{name} the device, {evaluations} evaluations: effort {efforts[name]:.5f}, speed "
+            f"{name} the device, {done} evaluations: effort {efforts[name]:.5f}, speed "
             f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
             f"{survival(simulation, best).survived} of 20 repeats"
         )
@@ -231,8 +230,9 @@ def exo(folder: Path, minutes: float) -> None:
             percent, torque, _ = simulation.curves(best[None])[0]
             knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
             print(f"  torque over stance [N m]: {knots}")
-    change = 100.0 * (efforts["with"] / efforts["without"] - 1.0)
-    print(f"effort with the device against without: {change:+.1f} %")
+    if len(efforts) == 2:
+        change = 100.0 * (efforts["with"] / efforts["without"] - 1.0)
+        print(f"effort with the device against without: {change:+.1f} %")
 
 
 def step(folder: Path, norm: Path | None) -> None:
@@ -286,12 +286,15 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
+    parser.add_argument("--evaluations", type=int, default=1600, help="of each search of exo")
+    parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
     if options.what == "walk":
         walk(options.directory, options.seed, options.cpu_minutes, options.norm)
     elif options.what == "exo":
-        exo(options.directory, options.cpu_minutes)
+        arms = ("with", "without") if options.arm is None else (options.arm,)
+        exo(options.directory, options.evaluations, arms)
     elif options.what == "step":
         step(options.directory, options.norm)
     else:
