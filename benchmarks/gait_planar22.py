@@ -11,9 +11,9 @@ lasts, then ``walk_steady`` from the best, until the best walks 20 s with a spee
 reports the walk and its survival in 20 repeats that neither the search nor that rule has seen.
 ``exo`` goes on from there twice with the same seed, evaluations and cost, in which effort weighs
 most, with the device of four parameters at up to 50 N m and without it. ``step`` halves the time
-step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread, controller
-and cost included. All of it can be stopped, killed and called again: it goes on, and counts the CPU
-time of all calls.
+step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
+controller and cost included. All of it can be stopped, killed and called again: it goes on, and
+counts the CPU time of all calls.
 """
 
 import argparse
