@@ -95,6 +95,10 @@ def search_on(
         own = problem.parameters.start.copy()
         own[: len(start)] = start
         problem.space = replace(problem.space, start=own[problem.parameters.free])
+    ended = folder / "ended_with.txt"
+    if ended.is_file():
+        with Store.open(RunDirectory.open(folder).study) as store:
+            return problem, np.loadtxt(ended), store.evaluations
     begun = (folder / "run.json").is_file()
     directory = RunDirectory.open(folder) if begun else RunDirectory.create(folder)
     generations, lasted = 0, np.zeros(1)
@@ -132,6 +136,8 @@ def search_on(
             )
             chosen = done(problem, best, float(np.median(lasted)))
             if chosen is not None or not time_left or generations == former:
+                if chosen is not None:
+                    np.savetxt(ended, chosen)
                 chosen = best[0] if chosen is None else chosen
                 return problem, chosen, int(solution.stats["evaluations"])
 
