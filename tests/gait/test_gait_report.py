@@ -1,5 +1,6 @@
 """Reports, strips of stick figures, dose-responses and films of walks."""
 
+import gc
 import json
 import os
 import re
@@ -278,6 +279,8 @@ def opengl():
     return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no OpenGL"])[-1]
 
 
+# imageio leaves pipes of the reader to the garbage collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_film(tmp_path, short):
     imageio = pytest.importorskip("imageio.v2")
     pytest.importorskip("imageio_ffmpeg")
@@ -290,6 +293,8 @@ def test_film(tmp_path, short):
     write_walk_video(path, simulation.walker, series, framerate=10, pace=0.5, **size)
     with imageio.get_reader(path) as reader:
         frames = [np.asarray(frame) for frame in reader]
+    del reader
+    gc.collect()
     # half a second in slow motion
     assert len(frames) in (9, 10, 11) and frames[0].shape == (96, 160, 3)
     assert frames[0].std() > 5.0 and np.abs(frames[0].astype(int) - frames[-1]).max() > 20

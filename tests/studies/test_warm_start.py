@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from toy_study import Evolution, Sphere
 
@@ -167,6 +167,7 @@ def test_folders_and_missing_files(tmp_path):
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example(content=b"PK\x05\x06", suffix="npy")
 @given(content=st.binary(max_size=200), suffix=st.sampled_from(["json", "yaml", "npy", "txt"]))
 def test_any_bytes_give_a_start_or_one_error(tmp_path, content, suffix):
     path = tmp_path / f"a.{suffix}"

@@ -20,11 +20,12 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise SignalError(f"There is no file {str(path)!r} to load.")
     try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
-        with archive:
-            return {key: archive[key] for key in archive.files}
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
+            with archive:
+                return {key: archive[key] for key in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, SignalError):
             raise

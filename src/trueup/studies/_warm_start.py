@@ -138,7 +138,9 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
         if suffix == ".json":
             return _of_json(source, read_json(source), layouts)
         if suffix == ".npy":
-            return _of_vector(source, np.load(source, allow_pickle=False), layouts)
+            with source.open("rb") as file:
+                values = np.lib.format.read_array(file, allow_pickle=False)
+            return _of_vector(source, values, layouts)
         return _of_text(source, layouts)
     except RunDirectoryError as error:
         raise ParameterError(str(error)) from error
