@@ -3,13 +3,13 @@
 import json
 import sys
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.network_export import ExportNetwork, Format
+from trueup.cli.network_export import ExportNetwork
 from trueup.cli.output import Output
 from trueup.errors import FitError, ReportError
 from trueup.networks import predict, save_network
@@ -52,7 +52,7 @@ def test_the_output_is_named_after_the_format(run, capsys):
 
 
 def test_the_command_offers_every_format():
-    assert get_args(Format) == EXPORT_FORMATS
+    assert get_args(get_type_hints(ExportNetwork)["format"]) == EXPORT_FORMATS
 
 
 def test_wrong_input_is_exit_code_2(run, capsys):

@@ -8,20 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
-
-Format = Literal[
-    "torchscript",
-    "onnx",
-    "torch-export",
-    "numpy",
-    "isaac-lab-mlp",
-    "isaac-lab-lstm",
-    "isaac-lab-gru",
-    "isaac-lab-combined",
-    "mjlab",
-    "newton",
-]
-"""What a network is exported as."""
+from trueup.networks.export.formats import ExportFormat
 
 NETWORK_FILE = "network.safetensors"
 """File of a run that holds its network."""
@@ -45,7 +32,7 @@ class ExportNetwork:
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
     """Folder of a training run, or its network file (.safetensors, .npz)."""
-    format: Annotated[Format, arg(aliases=["--to"])]
+    format: Annotated[ExportFormat, arg(aliases=["--to"])]
     """What to write."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """File to write, a folder for isaac-lab-combined; named after the format, beside the network,

@@ -157,9 +157,10 @@ def network_law(
       FitError: the file of a network cannot be read.
     """
     from trueup.networks._network_law import law_size, model_numbers, networks_control
+    from trueup.networks._network_numbers import add_numbers
     from trueup.networks._network_record import network_record, state_size
-    from trueup.networks._network_spec import add_numbers, with_channels
     from trueup.simulation.control import prepare_spec
+    from trueup.simulation.control._joint_channels import with_channels
 
     chosen = {joint: _network(network) for joint, network in networks.items()}
     if not chosen:
@@ -177,7 +178,7 @@ def network_law(
         steps = steps_a_period(rates[0], source.option.timestep)
     except FitError as error:
         raise LawError(str(error)) from error
-    prepared, channels = with_channels(source, joints, further)
+    prepared, channels = with_channels(source, joints, further, "a network")
     distinct = {id(network): network for network in chosen.values()}
     numbers, places = model_numbers([network_record(each) for each in distinct.values()])
     place_of = dict(zip(distinct, places, strict=True))

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.networks.export._export_network import (
-        EXPORT_FORMATS,
-        ExportedNetwork,
-        export_network,
-    )
+    from trueup.networks.export._export_network import ExportedNetwork, export_network
     from trueup.networks.export.feature_change import with_features
+    from trueup.networks.export.formats import EXPORT_FORMATS
     from trueup.networks.export.numpy_file import load_numpy_network, save_numpy_network
 
 _EXPORTS = {
-    "EXPORT_FORMATS": "trueup.networks.export._export_network",
+    "EXPORT_FORMATS": "trueup.networks.export.formats",
     "ExportedNetwork": "trueup.networks.export._export_network",
     "export_network": "trueup.networks.export._export_network",
     "load_numpy_network": "trueup.networks.export.numpy_file",

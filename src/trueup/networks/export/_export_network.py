@@ -4,31 +4,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.networks.export import isaac_lab_files, newton_files, onnx_graph, torch_files
 from trueup.networks.export.deployment import Deployment, metadata_text
+from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
 from trueup.networks.export.numpy_file import save_numpy_network
 from trueup.networks.network import Network
 from trueup.studies import atomic
-
-ExportFormat = Literal[
-    "torchscript",
-    "onnx",
-    "torch-export",
-    "numpy",
-    "isaac-lab-mlp",
-    "isaac-lab-lstm",
-    "isaac-lab-gru",
-    "isaac-lab-combined",
-    "mjlab",
-    "newton",
-]
-"""What a network is exported as."""
-
-EXPORT_FORMATS: tuple[str, ...] = get_args(ExportFormat)
-"""What a network can be exported as."""
 
 SUFFIXES = {
     "torchscript": ".pt",
