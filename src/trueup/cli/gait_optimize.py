@@ -11,7 +11,7 @@ import yaml
 from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
-from trueup.cli.gait_show import run_gait_evaluate, terms_of
+from trueup.cli.gait_show import run_gait_evaluate, survival_lines, terms_of
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import GaitError, ModelError, RunDirectoryError
@@ -20,6 +20,7 @@ from trueup.gait import (
     EarlyStoppingCmaEs,
     GaitConfiguration,
     GaitProblem,
+    Survival,
     load_configuration,
     make_problem,
 )
@@ -226,6 +227,7 @@ def _go(
         f"{solution.status.value}: {solution.message}",
         f"The best walk costs {solution.cost:.6g} and goes {summary['walked_m']:.2f} m in "
         f"{summary['lasted_s']:.2f} s.",
+        *survival_lines(summary.get("survival", {})),
         f"Report: {directory.report}",
         f"Files:  {directory.path}",
     )
@@ -271,18 +273,29 @@ def _write_results(
         "stats": solution.stats,
         "notes": notes,
     }
+    survivals = []
+    if problem.perturbations is not None:
+        from trueup.cli.gait_report import survivals_of
+
+        survivals = survivals_of(problem, problem.parameters.complete(solution.x[None])[0])
+        names = [scenario.name for scenario in problem.scenarios]
+        named = zip(names, survivals, strict=True)
+        summary["survival"] = {name: found.plain() for name, found in named}
     atomic.write_json(directory.solution, summary)
-    _write_report(configuration, directory, problem)
+    _write_report(configuration, directory, problem, survivals)
     return summary
 
 
 def _write_report(
-    configuration: GaitConfiguration, directory: RunDirectory, problem: GaitProblem
+    configuration: GaitConfiguration,
+    directory: RunDirectory,
+    problem: GaitProblem,
+    survivals: list[Survival],
 ) -> None:
     from trueup.cli.gait_report import page_of_run, page_without_walk
 
     try:
-        page = page_of_run(directory, configuration, problem, problem.space.start)
+        page = page_of_run(directory, configuration, problem, problem.space.start, survivals)
     except GaitError as error:
         page = page_without_walk(directory, error)
     page.save(directory.report)

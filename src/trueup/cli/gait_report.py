@@ -1,6 +1,7 @@
 """Reports of walks: of a vector that is evaluated, and of a run with its search."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,16 @@ from trueup.gait import (
     GaitConfiguration,
     GaitNorm,
     GaitProblem,
+    PerturbationSizes,
+    Survival,
     WalkLook,
     look_at,
     read_norm,
+    survival,
     walk_report,
     write_walk_video,
 )
+from trueup.gait._survival import REPEATS
 from trueup.gait.report import progress_section
 from trueup.gait.run_files import read_terms
 from trueup.reports import Finding, Findings, Page, StudyRecord, read_study, study_report
@@ -28,7 +33,11 @@ DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def page_of_vector(
-    command: EvaluateGait, configuration: GaitConfiguration, problem: GaitProblem, X: np.ndarray
+    command: EvaluateGait,
+    configuration: GaitConfiguration,
+    problem: GaitProblem,
+    X: np.ndarray,
+    survivals: Sequence[Survival] = (),
 ) -> tuple[Page, WalkLook]:
     """The report of a vector beside the nominal one, and the walk."""
     nominal = problem.parameters.start
@@ -43,6 +52,7 @@ def page_of_vector(
         norm=norm,
         start_name="nominal vector",
         max_torques=command.dose or (),
+        survivals=survivals,
         provenance={"target": str(command.target), "configuration": configuration.plain()},
         video=_film(look) if command.film else None,
     )
@@ -54,6 +64,7 @@ def page_of_run(
     configuration: GaitConfiguration,
     problem: GaitProblem,
     start: np.ndarray | None = None,
+    survivals: Sequence[Survival] | None = None,
 ) -> Page:
     """The report of a run, which may be in progress: its best walk, then its search.
 
@@ -62,6 +73,8 @@ def page_of_run(
       configuration: its configuration.
       problem: its problem.
       start: free entries of the vector that it started from, where they are known.
+      survivals: how its best walk goes under perturbations in each scenario, where that is known;
+        else it is found out, if candidates are judged by perturbed repeats.
 
     Raises:
       GaitError: the best walk cannot be simulated.
@@ -75,6 +88,8 @@ def page_of_run(
     if start is not None and not np.array_equal(start, free[0]):
         free.append(start)
     look = look_at(problem, *problem.parameters.complete(np.array(free)))
+    if survivals is None:
+        survivals = survivals_of(problem, look.vector) if problem.perturbations else ()
     largest = configuration.max_torque
     doses = [part * largest for part in DOSES] if configuration.exo and largest > 0.0 else []
     page = walk_report(
@@ -83,11 +98,31 @@ def page_of_run(
         f"{record.status}: {record.message}" if record.status else "not finished",
         norm=_norm(configuration),
         max_torques=doses,
+        survivals=survivals,
         provenance=record.provenance,
     )
     page.add(Findings([Finding("info", f"{_subtitle(problem)}."), *_changed(record, look)]))
     progress = _progress(directory, record)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
+
+
+def survivals_of(
+    problem: GaitProblem,
+    vector: np.ndarray,
+    n: int = REPEATS,
+    sizes: PerturbationSizes | None = None,
+) -> list[Survival]:
+    """How a walk goes in each scenario under perturbations that no search scores by.
+
+    Args:
+      problem: the problem.
+      vector: whole vector ``(size,)``.
+      n: how many repeats.
+      sizes: how large they are; those that candidates are judged by where absent.
+    """
+    if sizes is None and problem.perturbations is not None:
+        sizes = problem.perturbations.sizes
+    return [survival(one.simulation, vector, n, sizes=sizes) for one in problem.scenarios]
 
 
 def page_without_walk(directory: RunDirectory, error: TrueupError) -> Page:

@@ -12,9 +12,9 @@ from trueup.errors import GaitError
 from trueup.gait import (
     GaitProblem,
     PerturbationSizes,
+    Survival,
     load_configuration,
     make_problem,
-    survival,
 )
 from trueup.gait.configuration import (
     GaitConfiguration,
@@ -66,21 +66,27 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     """Run the command; returns the exit code."""
     if command.report is None and (command.dose or command.film or command.norm is not None):
         raise GaitError("--norm, --dose and --film are for a report: name its file with --report")
+    if command.perturbations < 0:
+        raise GaitError(f"--perturbations is {command.perturbations}; it cannot be below 0")
     configuration, problem, X = walk_of(command)
     answer: dict[str, Any] = {}
+    survivals: list[Survival] = []
     if command.report is None:
         failures: dict[int, str] = {}
         cost = float(problem.whole_costs(X[None], failures)[0])
         if failures:
             raise GaitError(f"{command.target}: the walk cannot start: {failures[0]}")
         terms = {name: float(value[0]) for name, value in problem.terms.items()}
+        survivals = _survivals(command, configuration, problem, X)
     else:
         from trueup.cli.gait_report import page_of_vector
 
-        page, look = page_of_vector(command, configuration, problem, X)
+        survivals = _survivals(command, configuration, problem, X)
+        page, look = page_of_vector(command, configuration, problem, X, survivals)
         answer["report"] = str(page.save(command.report))
         cost, terms = float(look.costs[0]), {k: float(v[0]) for k, v in look.terms.items()}
-    repeats = _survival(command, configuration, problem, X)
+    names = [scenario.name for scenario in problem.scenarios]
+    repeats = {name: one.plain() for name, one in zip(names, survivals, strict=False)}
     if repeats:
         answer["survival"] = repeats
     output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
@@ -92,30 +98,33 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
     output.table(["term", "value"], rows)
-    for name, found in repeats.items():
-        output.text(
-            f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
-            f"{found['survived']} stay up; on average it goes {found['mean_walked_m']:.2f} m in "
-            f"{found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
-        )
+    if repeats:
+        output.text(*survival_lines(repeats))
     shown = "report" in answer
     output.text(f"Report: {answer['report']}" if shown else "Look at it: add --report walk.html")
     return 0
 
 
-def _survival(
+def survival_lines(repeats: dict[str, dict[str, Any]]) -> list[str]:
+    """How a walk goes under perturbations, a sentence for each scenario."""
+    return [
+        f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
+        f"{found['survived']} stay up; on average it goes {found['mean_walked_m']:.2f} m in "
+        f"{found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
+        for name, found in repeats.items()
+    ]
+
+
+def _survivals(
     command: EvaluateGait, configuration: GaitConfiguration, problem: GaitProblem, X: np.ndarray
-) -> dict[str, dict[str, Any]]:
-    """How the walk goes under perturbations, by the name of each scenario."""
-    if command.perturbations < 0:
-        raise GaitError(f"--perturbations is {command.perturbations}; it cannot be below 0")
+) -> list[Survival]:
+    """How the walk goes under perturbations in each scenario; none where none are asked for."""
     if not command.perturbations:
-        return {}
+        return []
+    from trueup.cli.gait_report import survivals_of
+
     sizes = PerturbationSizes(**(configuration.perturbation_sizes or {}))
-    return {
-        one.name: survival(one.simulation, X, command.perturbations, sizes=sizes).plain()
-        for one in problem.scenarios
-    }
+    return survivals_of(problem, X, command.perturbations, sizes)
 
 
 def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.ndarray]:

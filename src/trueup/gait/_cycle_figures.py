@@ -13,6 +13,9 @@ from trueup.reports.numbers import rounded_to_span
 COLOURS = ("series-1", "series-2")
 """Colours of the right and the left leg."""
 
+WIDTHS = (3.2, 1.5)
+"""Widths of their lines: the left leg's does not hide that of an equal right leg [pixels]."""
+
 NORM, START = "measured", "trivial"
 
 
@@ -89,7 +92,7 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
         data += _curve(panel.norm, NORM, "norm", "norm", opacity=0.4)
     for k, leg in enumerate(LEGS):
         if (curve := panel.legs[k]) is not None:
-            data += _curve(curve, COLOURS[k], leg, leg, opacity=0.22)
+            data += _curve(curve, COLOURS[k], leg, leg, opacity=0.22, width=WIDTHS[k])
         if (dashed := panel.dashed[k]) is not None:
             data += _curve(Curve(dashed.mean), COLOURS[k], leg, panel.dashed_name, dash="dash")
     if panel.start is not None:
@@ -102,6 +105,7 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
         },
         "yaxis": {"title": axis_title("", panel.unit), "zeroline": True},
         "shapes": _stance_shapes(stance),
+        "margin": {"r": 16},  # half of the last label
     }
     if panel.span is not None:
         layout["yaxis"]["range"] = list(panel.span)
@@ -110,7 +114,13 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
 
 
 def _curve(
-    curve: Curve, colour: str, group: str, name: str, opacity: float = 0.2, dash: str = ""
+    curve: Curve,
+    colour: str,
+    group: str,
+    name: str,
+    opacity: float = 0.2,
+    dash: str = "",
+    width: float = 1.2,
 ) -> list[Json]:
     mean = np.asarray(curve.mean, dtype=float)
     x = rounded_to_span(np.linspace(0.0, 100.0, len(mean)))
@@ -132,7 +142,7 @@ def _curve(
                 "name": name,
             }
         )
-    line: Json = {"color": f"@{colour}", "width": 1.2 if dash or colour == NORM else 1.8}
+    line: Json = {"color": f"@{colour}", "width": width}
     if dash:
         line["dash"] = dash
     data.append(

@@ -371,13 +371,14 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
     series = walk.series
     judged = stride_rows(series, walk.judged)
     summary: list[list] = []
+    digits = [1 if column.unit == "%" else 3 for column in STRIDE_COLUMNS[2:]]
     for leg in LEGS:
         own = np.array([row[1:] for row in judged if row[0] == leg])
         if len(own):
-            means = [f"{m:.3f}" for m in own[:, 1:].mean(axis=0)]
+            means = [f"{m:.{d}f}" for m, d in zip(own[:, 1:].mean(axis=0), digits, strict=True)]
             if len(own) > 1:
                 spread = own[:, 1:].std(axis=0, ddof=1)
-                means = [f"{m} ± {s:.3f}" for m, s in zip(means, spread, strict=True)]
+                means = [f"{m} ± {s:.{d}f}" for m, s, d in zip(means, spread, digits, strict=True)]
             summary.append([leg, str(len(own)), *means])
     columns = [
         reports.Column("leg"),

@@ -9,6 +9,8 @@ import numpy as np
 from trueup import reports
 from trueup.errors import GaitError
 from trueup.gait._dose_response import DoseResponse, dose_response
+from trueup.gait._survival import Survival
+from trueup.gait._survival_section import survival_finding, survival_section
 from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.costs import TERMS, WORST, WalkObjective
 from trueup.gait.norms import GaitNorm
@@ -90,6 +92,7 @@ def walk_report(
     norm: GaitNorm | None = None,
     start_name: str = "start of the search",
     max_torques: Sequence[float] = (),
+    survivals: Sequence[Survival] = (),
     provenance: Mapping[str, Any] | None = None,
     video: bytes | None = None,
 ) -> reports.Page:
@@ -102,6 +105,8 @@ def walk_report(
       norm: what angles, moments and activations are shown against.
       start_name: what the walk to compare with is called.
       max_torques: largest torques of a dose-response [N m]; none without.
+      survivals: how it goes under perturbations in each scenario, by
+        :func:`~trueup.gait.survival`; none without.
       provenance: plain data for the end of the page.
       video: a film of the walk.
     """
@@ -113,8 +118,12 @@ def walk_report(
         if series is None:
             raise GaitError(f"{prefix}the walk cannot start")
         terms = look.terms_in(k)
-        page.add(_key_figures(terms, series, prefix))
-        page.add(reports.Findings(_findings(scenario, terms, series, prefix)))
+        survived = survivals[k] if survivals else None
+        page.add(_key_figures(terms, series, prefix, survived))
+        findings = _findings(scenario, terms, series, prefix)
+        if survived is not None:
+            findings.append(survival_finding(survived, prefix))
+        page.add(reports.Findings(findings))
         start = look.series[k][1] if len(look.costs) > 1 else None
         shown = ShownWalk(
             series,
@@ -128,13 +137,18 @@ def walk_report(
         page.add(first)
         if video is not None and k == 0:
             page.add(reports.Section("Film", content=[reports.Video(video, width=960)]))
-        page.add(_cost_section(look, k, prefix, start_name), *rest)
+        page.add(_cost_section(look, k, prefix, start_name))
+        if survived is not None:
+            page.add(survival_section(survived, prefix))
+        page.add(*rest)
         if max_torques:
             page.add(dose_section(dose_response(scenario, look.vector, max_torques), prefix))
     return page
 
 
-def _key_figures(terms: Mapping[str, float], series: WalkSeries, prefix: str) -> reports.KeyFigures:
+def _key_figures(
+    terms: Mapping[str, float], series: WalkSeries, prefix: str, survived: Survival | None
+) -> reports.KeyFigures:
     figures = [
         reports.KeyFigure(terms["cost"], f"{prefix}cost"),
         reports.KeyFigure(terms["walked"], "walked", "m"),
@@ -151,6 +165,9 @@ def _key_figures(terms: Mapping[str, float], series: WalkSeries, prefix: str) ->
         figures.append(reports.KeyFigure(float(np.mean(speeds)), "mean speed of strides", "m/s"))
     if np.isfinite(terms.get("effort", np.nan)):
         figures.append(reports.KeyFigure(terms["effort"], "effort"))
+    if survived is not None:
+        share = f"{survived.survived} of {len(survived.fell)}"
+        figures.append(reports.KeyFigure(share, "perturbed repeats stay up"))
     return reports.KeyFigures(figures)
 
 
@@ -287,9 +304,11 @@ def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
     speed = doses.terms.get(
         "speed", doses.terms["walked"] / np.maximum(doses.terms["lasted"], 1e-9)
     )
+    metabolic = doses.terms.get("metabolic")
+    ours = metabolic is not None  # MyoAssist's effort depends on the time step
     rows = [
-        ("Effort", "effort", "", doses.terms["effort"]),
-        ("Metabolic rate", "metabolic", "", doses.terms.get("metabolic")),
+        ("Effort", "effort", "s/(kg m)" if ours else "", doses.terms["effort"]),
+        ("Metabolic energy", "energy", "J/(kg m)", metabolic),
         ("Speed", "speed", "m/s", speed),
         ("Walked distance", "distance", "m", doses.terms["walked"]),
     ]
