@@ -13,7 +13,7 @@ from trueup.reports.numbers import rounded_to_span
 COLOURS = ("series-1", "series-2")
 """Colours of the right and the left leg."""
 
-WIDTHS = (3.2, 1.5)
+WIDTHS = (4.0, 1.6)
 """Widths of their lines: the left leg's does not hide that of an equal right leg [pixels]."""
 
 NORM, START = "measured", "trivial"
