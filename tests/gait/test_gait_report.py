@@ -27,7 +27,9 @@ from trueup.gait import (
     WalkSettings,
     WalkSimulation,
     dose_response,
+    load_configuration,
     look_at,
+    make_problem,
     observe_walks,
     planar22_anatomy,
     read_norm,
@@ -262,9 +264,23 @@ def test_norms_of_our_own_and_none(tmp_path):
     path.write_text("[1, 2]")
     with pytest.raises(GaitError, match="no reference gait"):
         read_norm(path)
+    path.write_text('{"angles": {}}')
+    with pytest.raises(GaitError, match="no reference gait"):
+        read_norm(path)
     path.write_text("{")
     with pytest.raises(GaitError, match="no JSON"):
         read_norm(path)
+
+
+def test_a_norm_can_be_tracked(recorded_data):
+    norm = recorded_data / "gait_norms/Schwartz2008.json"
+    problem = make_problem(
+        load_configuration("walk").with_changes({"reference": str(norm), "sim_time": 1})
+    )
+    reference = problem.scenarios[0].objective.reference
+    assert reference is not None
+    hip = read_norm(norm).reference.angles["hip"].mean
+    np.testing.assert_array_equal(reference.angles["hip"].mean, hip)
 
 
 def opengl():

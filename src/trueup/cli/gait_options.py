@@ -74,7 +74,7 @@ class GaitOverrides:
     cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
     """Cost: speed, activations and ground reaction."""
     reference: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Reference gait to track."""
+    """Reference gait to track, or a norm whose means are."""
     exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
     """Walk with the exoskeleton, 1 or 0."""
     use_4param_spline: bool = False

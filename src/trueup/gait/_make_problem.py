@@ -1,7 +1,6 @@
 """The problem that a configuration describes."""
 
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 
@@ -16,9 +15,10 @@ from trueup.gait.myoassist_cost import (
     MyoAssistCost,
     read_myoassist_kinematics,
 )
+from trueup.gait.norms import read_norm
 from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
-from trueup.gait.reference import GaitReference, read_reference
+from trueup.gait.reference import GaitReference
 from trueup.gait.terrain import Stairs
 from trueup.gait.walk_settings import WalkSettings
 from trueup.gait.walk_simulation import WalkSimulation
@@ -153,4 +153,4 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
 def _reference(configuration: GaitConfiguration) -> GaitReference | None:
     if configuration.reference is None:
         return None
-    return read_reference(Path(configuration.reference))
+    return read_norm(configuration.reference).reference

@@ -72,7 +72,7 @@ class GaitConfiguration(BaseModel):
     weights: dict[str, float] | None = None
     """Weights of the terms instead of those of the kind."""
     reference: str | None = None
-    """File with a reference gait."""
+    """File with a reference gait or a norm."""
     exo: bool = Field(default=False, alias="ExoOn")
     """Walk with the exoskeleton."""
     use_4param_spline: bool = True

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.reference import FORMAT, Curve, GaitReference, read_reference, read_schwartz
+from trueup.gait.reference import Curve, GaitReference, read_reference, read_schwartz
 
 MOMENTS = {"hip": "HipMoment", "knee": "KneeMoment", "ankle": "AnkleMoment"}
 
@@ -51,11 +51,19 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
         raise GaitError(f"cannot read the norm {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise GaitError(f"{path} is no JSON file: {error}") from error
-    if not isinstance(content, dict) or content.get("format") == FORMAT:
+    if not _is_of_schwartz(content):
         return GaitNorm(read_reference(path))
     reference = read_schwartz(path, speed)
     tables = content[speed] if speed in content else next(iter(content.values()))[speed]
     return GaitNorm(reference, _moments(tables))
+
+
+def _is_of_schwartz(content: object) -> bool:
+    """Whether this has speeds with sagittal angles, perhaps under one name."""
+    if isinstance(content, dict) and len(content) == 1:
+        (content,) = content.values()
+    speeds = content.values() if isinstance(content, dict) else ()
+    return any(isinstance(tables, dict) and "HipAngles" in tables for tables in speeds)
 
 
 def _moments(tables: Mapping[str, Mapping[str, object]]) -> dict[str, Curve]:

@@ -106,7 +106,7 @@ def read_reference(path: str | Path) -> GaitReference:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise GaitError(
             f'{path} is no reference gait: it lacks the line "format": "{FORMAT}". MyoAssist\'s '
-            "kinematics are read from a .csv file"
+            "kinematics are read from a .csv file, norms from the JSON file of Schwartz et al. 2008"
         )
     if content.get("version") != 1:
         raise GaitError(f"{path} has version {content.get('version')}; this trueup reads version 1")
