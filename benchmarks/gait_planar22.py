@@ -7,7 +7,7 @@
 
 ``walk`` starts from the nominal vector: first the configuration ``walk`` until half of a
 generation lasts, then ``walk_steady`` from the best, until one of the best walks 20 s with a speed
-within 0.03 m/s of 1.25 and stays up in 14 of 20 perturbed repeats of a validation set, or the time
+within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed repeats of a validation set, or the time
 is spent. It then reports the walk and its survival in 20 repeats that neither the search nor that
 rule has seen. ``exo`` goes on from there twice with the same seed, evaluations and cost, in which
 effort weighs most, with the device of four parameters at up to 50 N m and without it. ``step``
@@ -46,7 +46,7 @@ from trueup.gait.problem import evaluate
 from trueup.studies import Budget, RunDirectory, Store, atomic, run
 
 DURATION, SPEED = 20.0, 1.25
-ENOUGH, VALIDATION = 14, 1
+ENOUGH, VALIDATION = 16, 1
 """Repeats that a walk has to survive for the search to end, and the seed of those repeats; the
 final ones have the seed 0."""
 
