@@ -19,7 +19,10 @@ def lazy_exports(
     def load(name: str) -> Any:
         if name not in exports:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(exports[name])
+        try:
+            module = importlib.import_module(exports[name])
+        except AttributeError as error:  # else "from package import name" says nothing of it
+            raise ImportError(f"{exports[name]} does not load: {error}") from error
         value = module if exports[name] == f"{package}.{name}" else getattr(module, name)
         namespace[name] = value
         return value

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from trueup._version import __version__
 from trueup.cli import commands
+from trueup.cli.opengl import explained_graphics
 from trueup.cli.output import Output
 from trueup.errors import TrueupError, TrueupWarning
 
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     output = Output(json="--json" in arguments)
     try:
-        with _plain_warnings():
+        with _plain_warnings(), explained_graphics():
             command = _parse(arguments, output)
             return command if isinstance(command, int) else command.run(output)
     except TrueupError as error:

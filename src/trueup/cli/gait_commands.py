@@ -122,9 +122,6 @@ class EvaluateGait(WalkOfTarget):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.opengl import require_mujoco
-
-        require_mujoco()
         from trueup.cli.gait_show import run_gait_evaluate
 
         return run_gait_evaluate(self, output)
@@ -158,9 +155,6 @@ class VideoOfGait(WalkOfTarget):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.opengl import require_mujoco
-
-        require_mujoco()
         from trueup.cli.gait_video import run_gait_video
 
         return run_gait_video(self, output)
