@@ -152,6 +152,17 @@ def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Spac
     return warm.space(space), warm.sentences
 
 
+def models_of(problem: GaitProblem) -> list[dict[str, Any]]:
+    """Models that are put together rather than read, with the SHA-256 of the XML they come to."""
+    found = []
+    for scenario in problem.scenarios:
+        walker = scenario.simulation.walker
+        if walker.xml_sha256 is not None:
+            model = {"name": Path(walker.source).name, "sha256": walker.xml_sha256}
+            found += [] if model in found else [model]
+    return found
+
+
 def best_vector_file(path: Path) -> Path:
     """The file that a folder's best vector is in, or the path itself."""
     if path.is_dir() and not (path / "run.json").is_file():
@@ -201,7 +212,9 @@ def _go(
     }
     settings = {**configuration.plain(), "maxiter": None}
     settings["inputs"] = [provenance.sha256_of(path) for path in inputs]
-    origin = provenance.collect(configuration.seed, inputs, content)
+    models = models_of(problem)
+    settings["models"] = [model["sha256"] for model in models]
+    origin = {**provenance.collect(configuration.seed, inputs, content), "models": models}
     log = TermsLog(directory.path / "terms.jsonl", problem)
     with directory.lock():
         text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)

@@ -1,6 +1,7 @@
 """A walker: a model with legs and muscles, whose parts are known by their roles."""
 
 import functools
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,6 +82,8 @@ class Walker:
       source: where the model comes from, for messages.
       slope: rise of the ground in the direction of walking [deg].
       stairs: stairs that the model has, see :func:`trueup.gait.terrain.add_stairs`.
+      xml_sha256: SHA-256 of the XML that the model is compiled from, where it is put together here;
+        None for a file that is loaded as it is.
 
     Raises:
       GaitError: the model lacks a part that a walker needs, or its ground has slope and stairs.
@@ -93,8 +96,10 @@ class Walker:
         source: str = "the model",
         slope: float = 0.0,
         stairs: Stairs | None = None,
+        xml_sha256: str | None = None,
     ):
         self.model = model
+        self.xml_sha256 = xml_sha256
         self.anatomy = myoassist_anatomy() if anatomy is None else anatomy
         self.source = source
         self.mass = float(np.sum(model.body_mass))
@@ -162,7 +167,8 @@ class Walker:
             model = spec.compile()
         except ValueError as error:
             raise ModelError(f"{path} does not compile: {error}") from error
-        return cls(model, anatomy, str(path), slope, stairs)
+        digest = hashlib.sha256(spec.to_xml().encode()).hexdigest()
+        return cls(model, anatomy, str(path), slope, stairs, digest)
 
     @functools.cached_property
     def muscle_groups(self) -> tuple[str, ...]:
