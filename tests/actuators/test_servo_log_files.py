@@ -249,8 +249,11 @@ def test_mixed_servos_are_refused(tmp_path):
         read_logs(tmp_path, motor="mx64")
     (tmp_path / "c.json").unlink()
     (tmp_path / "d.json").unlink()
-    with pytest.raises(RecordingError, match="several servos"):  # nobody knows which one is meant
+    # nobody knows which one is meant: both are named, and nothing is left out
+    both = r"a\.json and .*b\.json: the logs are of several servos: 1 of 'xl330', '.*a\.json'; "
+    with pytest.raises(RecordingError, match=both + r"1 of 'mx64', '.*b\.json'\. Keep") as caught:
         read_logs(tmp_path, skip_bad=True)
+    assert "--skip-bad-logs" not in str(caught.value)
 
 
 def test_raw_logs_are_refused_where_even_ones_are_needed(tmp_path):
@@ -291,7 +294,7 @@ def test_logs_are_held_out_by_gain_mass_and_trajectory():
     ("wanted", "message"),
     [
         ({"kp": 300}, r"kp 300 occurs in none of the 2 logs .* 100, 400"),
-        ({"mass": 1.0}, "mass 1.0 occurs in none .* 0.49"),
+        ({"mass": 1.0}, "mass 1 occurs in none .* 0.49"),
         ({"trajectory": "sin_sn"}, "Did you mean 'sin_sin'"),
         ({"kp": [100, 400]}, "all 2 logs would be held out"),
     ],

@@ -140,6 +140,21 @@ def test_nothing_is_written_where_one_log_is_bad(tmp_path):
     assert len(skipped) == 1
 
 
+def test_a_log_of_another_servo_can_be_skipped(tmp_path):
+    for name, motor in (("a", "xl330"), ("b", "mx64"), ("c", "xl330")):
+        save(tmp_path / "raw", f"{name}.json", {**raw_log(uneven_times()), "motor": motor})
+    with pytest.raises(
+        RecordingError, match=r"b\.json: .*2 of 'xl330', .*1 of 'mx64'"
+    ):
+        process(tmp_path / "raw", tmp_path / "even")
+    assert not (tmp_path / "even").exists()
+    skipped = []
+    done = process(tmp_path / "raw", tmp_path / "even", skip_bad=True, on_skip=skipped.append)
+    assert [log.path.name for log in done] == ["a.json", "c.json"]
+    assert not (tmp_path / "even" / "b.json").exists()
+    assert len(skipped) == 1 and "mx64" in skipped[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

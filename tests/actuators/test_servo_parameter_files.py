@@ -98,8 +98,11 @@ def test_the_file_of_another_model_or_servo_is_refused(tmp_path):
         load_model(path, model="m6")
     with pytest.raises(ParameterError, match="of the servo 'xl330', not of 'mx64'"):
         load_model(path, servo="mx64")
-    with pytest.raises(ParameterError, match="not a readable parameter file"):
+    with pytest.raises(ParameterError, match=r"none\.json: cannot be read: No such file"):
         load_model(tmp_path / "none.json")
+    (tmp_path / "half.json").write_text('{"kt": 1.0,')
+    with pytest.raises(ParameterError, match=r"half\.json: not a parameter file, not JSON"):
+        load_model(tmp_path / "half.json")
     with pytest.raises(ParameterError, match="expected names and values, found list"):
         model_from_dict([])
 

@@ -70,7 +70,8 @@ def process(
         compat: ``"bam"`` resamples as Better Actuator Models does: every field is interpolated, the
             goal across its steps too, torque-enable is then compared with one half, and the grid
             starts at 0 s, which extrapolates before the first sample.
-        skip_bad: leave logs out that cannot be used, rather than refusing them all.
+        skip_bad: leave logs out that cannot be used, rather than refusing them all. Of logs of
+            several servos the most frequent one is kept.
         on_skip: told why a log was left out; a :class:`~trueup.errors.TrueupWarning` otherwise.
 
     Raises:
@@ -95,10 +96,12 @@ def process(
             resampled.append((path, content, failed))
     if not logs:
         raise RecordingError(f"{raw}: none of the {len(files)} logs can be used")
-    log_checks.check_one_servo(logs)
+    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, tell)}
     logdir.mkdir(parents=True, exist_ok=True)
     done = []
     for log, (path, content, failed) in zip(logs, resampled, strict=True):
+        if log.source not in kept:
+            continue
         target = write_log_object(content, logdir / path.name)
         done.append(ProcessedLog(path, target, len(log), log.duration, failed))
     return done

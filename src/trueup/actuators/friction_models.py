@@ -24,10 +24,12 @@ FRICTION_PARAMETERS = {
         ModelParameter("friction_base", 0.05, 0.0, 0.2, "N m", "Coulomb friction"),
         ModelParameter("friction_viscous", 0.1, 0.0, 1.0, "N m s/rad", "viscous friction"),
         ModelParameter("friction_stribeck", 0.05, 0.0, 0.2, "N m", "more friction near standstill"),
-        ModelParameter("load_friction_base", 0.05, 0.0, 0.5, "", "friction a load torque"),
+        ModelParameter("load_friction_base", 0.05, 0.0, 0.5, "", "friction per load torque"),
         ModelParameter("load_friction_stribeck", 0.05, 0.0, 1.0, "", "more of it near standstill"),
-        ModelParameter("load_friction_motor", 0.05, 0.0, 0.5, "", "friction a motor torque"),
-        ModelParameter("load_friction_external", 0.05, 0.0, 0.5, "", "friction a external torque"),
+        ModelParameter("load_friction_motor", 0.05, 0.0, 0.5, "", "friction per motor torque"),
+        ModelParameter(
+            "load_friction_external", 0.05, 0.0, 0.5, "", "friction per external torque"
+        ),
         ModelParameter(
             "load_friction_motor_stribeck", 0.05, 0.0, 1.0, "", "of motor torque, near standstill"
         ),

@@ -5,7 +5,7 @@ Every check raises :class:`~trueup.errors.RecordingError` with a message that be
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -187,18 +187,62 @@ def check_jumps(times: Array, position: Array, where: str) -> None:
     )
 
 
+def usual_servo(logs: Sequence[ServoLog]) -> str | None:
+    """The servo that most logs are of; None where several have as many."""
+    (name, most), *others = Counter(log.motor for log in logs).most_common()
+    return None if others and others[0][1] == most else name
+
+
 def check_one_servo(logs: Sequence[ServoLog]) -> str:
-    """Check that all logs are of one servo, and return its name."""
-    counts = Counter(log.motor for log in logs)
-    if len(counts) == 1:
+    """Check that all logs are of one servo, and return its name.
+
+    Raises:
+        RecordingError: they are of several; it names the logs of each, and first those that are not
+            of the usual one or, where no servo is the usual one, a log of each.
+    """
+    by_servo: dict[str, list[str]] = {}
+    for log in logs:
+        by_servo.setdefault(log.motor, []).append(log.source)
+    if len(by_servo) == 1:
         return logs[0].motor
-    usual = counts.most_common(1)[0][0]
-    odd = [log.source for log in logs if log.motor != usual]
-    kinds = ", ".join(f"{n} of {motor!r}" for motor, n in counts.most_common())
+    usual = usual_servo(logs)
+    firsts = [sources[0] for motor, sources in by_servo.items() if motor != usual]
+    order = sorted(by_servo.items(), key=lambda item: -len(item[1]))
+    kinds = "; ".join(
+        f"{len(sources)} of {motor!r}, {listing(sources, limit=5)}" for motor, sources in order
+    )
     raise RecordingError(
-        f"{odd[0]}: the logs are of several servos: {kinds}. Not of {usual!r} are {listing(odd)}. "
+        f"{firsts[0] if usual else ' and '.join(firsts)}: the logs are of several servos: {kinds}. "
         "Keep each servo in its own folder"
     )
+
+
+def logs_of_one_servo(
+    logs: Sequence[ServoLog], skip_bad: bool, tell: Callable[[str], None]
+) -> list[ServoLog]:
+    """The logs, checked to be of one servo, or those of the servo that most are of.
+
+    Args:
+        logs: logs.
+        skip_bad: leave out those that are not of the usual servo, if there is one.
+        tell: told of each log that was left out.
+
+    Raises:
+        RecordingError: they are of several servos.
+    """
+    usual = usual_servo(logs)
+    if usual is None or not skip_bad:
+        try:
+            check_one_servo(logs)
+        except RecordingError as error:
+            if usual is None:
+                raise
+            advice = f" (--skip-bad-logs goes on with the logs of {usual!r})"
+            raise RecordingError(f"{error}{advice}") from error
+    for log in logs:
+        if log.motor != usual:
+            tell(f"left out: {log.source}: a log of the servo {log.motor!r}, not of {usual!r}")
+    return [log for log in logs if log.motor == usual]
 
 
 def _jumps(times: Array, position: Array, first: int, second: int) -> bool:

@@ -74,7 +74,7 @@ def read_logs(
             logs.append(log)
     if not logs:
         raise RecordingError(f"{_named(source)}: none of the {len(files)} logs can be used")
-    return _of_one_servo(logs, skip_bad, tell)
+    return log_checks.logs_of_one_servo(logs, skip_bad, tell)
 
 
 def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> ServoLog:
@@ -211,23 +211,10 @@ def log_files(source: LogSource) -> list[Path]:
         raise RecordingError(f"{path}: there is no such folder or file of logs")
     files = sorted(path.glob("*.json"))
     if not files:
-        found = listing(sorted(entry.name for entry in path.iterdir()), limit=5)
-        raise RecordingError(f"{path}: the folder holds no log (*.json); it holds {found}")
+        names = sorted(entry.name for entry in path.iterdir())
+        found = f"it holds {listing(names, limit=5)}" if names else "it is empty"
+        raise RecordingError(f"{path}: the folder holds no log (*.json); {found}")
     return files
-
-
-def _of_one_servo(
-    logs: list[ServoLog], skip_bad: bool, tell: Callable[[str], None]
-) -> list[ServoLog]:
-    motors = [log.motor for log in logs]
-    usual = max(dict.fromkeys(motors), key=motors.count)
-    tie = sum(motors.count(motor) == motors.count(usual) for motor in set(motors)) > 1
-    if not skip_bad or tie:
-        log_checks.check_one_servo(logs)
-    for log in logs:
-        if log.motor != usual:
-            tell(f"left out: {log.source}: a log of the servo {log.motor!r}, not of {usual!r}")
-    return [log for log in logs if log.motor == usual]
 
 
 def _with_advice(error: RecordingError, number: int) -> RecordingError:

@@ -62,6 +62,7 @@ def _unknown(name: str, value: float | str, logs: Sequence[ServoLog]) -> str:
     else:
         found = ", ".join(f"{v:g}" for v in sorted(known))
     first = logs[0].source if logs else "the logs"
+    value = value if isinstance(value, str) else f"{value:g}"
     return f"{name} {value} occurs in none of the {len(logs)} logs ({first} ...); they have {found}"
 
 

@@ -58,8 +58,10 @@ def load_model(
     path = Path(path)
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"{path}: not a readable parameter file: {error}") from error
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ParameterError(f"{path}: not a parameter file, not JSON: {error}") from error
     found = model_from_dict(data, str(path))
     if model is not None and found.friction.name != str(model).lower():
         raise ParameterError(

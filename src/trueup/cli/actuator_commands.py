@@ -48,8 +48,8 @@ class ServoLogJitter:
     """Show how evenly raw logs were sampled.
 
     Examples:
-      trueup actuator jitter --logdir data_raw
-      trueup actuator jitter --logdir data_raw --report jitter.html
+      trueup actuator jitter --raw data_raw
+      trueup actuator jitter --raw data_raw --report jitter.html
 
     Exit codes: 0 done, 2 wrong input.
     """
