@@ -100,12 +100,24 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run and no file"),
         (["import", "absent.bat"], "cannot read"),
+        (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
+        (["optimize", "walk", "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
+        (["optimize", "walk", "--sim-time", "inf"], "finite"),
+        (["optimize", "walk", "--tgt-vel", "nan"], "finite"),
+        (["optimize", "walk", "--threads", "-2"], "0 for all cores"),
+        (["optimize", "walk", "--cost", "efff"], "Did you mean 'eff'"),
+        (["optimize", "baseline"], "name its file with --reference"),
+        (["optimize", "baseline", "--reference", "names.csv"], "trunk, then hip, knee and ankle"),
+        (["optimize", "baseline", "--reference", "few.csv"], "2 rows of 3 numbers"),
     ],
 )
 def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     monkeypatch.chdir(tmp_path)
+    Path("names.csv").write_text("hip,knee\n1,2\n")
+    Path("few.csv").write_text("1,2,3\n4,5,6\n")
     if "tolfn:1" in words or "-vel" in words:
         words = [*words, "--model-file", model]
+    words = [model if word == "MODEL" else word for word in words]
     code, answer = called(capsys, "gait", *words)
     assert code == 2 and message in answer["message"]
     assert not (tmp_path / "runs").exists()

@@ -167,3 +167,14 @@ def test_every_name_with_underscores_and_dashes(capsys, tmp_path, monkeypatch, d
     assert code == 0 and (tmp_path / "runs/all/run.json").is_file()
     assert {"1 m/s, 0 deg.cost", "1.2 m/s, 0 deg.cost"} <= set(answer["terms"])
     assert not any(row["name"].startswith("exo") for row in answer["parameters"])
+
+
+def test_points_are_meant_where_their_number_is_given(capsys, tmp_path):
+    """Without a word on the spline; the four parameters of a configuration are then left."""
+    path = tmp_path / "walk.txt"
+    np.savetxt(path, problem_of(ExoOn=True, use_4param_spline=False, n_points=3).parameters.start)
+    words = ("evaluate", path, "--model-file", "planar22", "--exo", 1, "--sim-time", 0.05)
+    code, _ = called(capsys, *words, "--n-points", 3)
+    assert code == 0
+    code, answer = called(capsys, *words)
+    assert code == 2 and "4 exoskeleton" in answer["message"]

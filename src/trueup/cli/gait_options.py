@@ -80,7 +80,7 @@ class GaitOverrides:
     use_4param_spline: bool = False
     """Four parameters for its torque; else points."""
     n_points: Annotated[int | None, arg(metavar="INT")] = None
-    """Points of its torque."""
+    """Points of its torque, instead of the four parameters."""
     max_torque: Annotated[float | None, arg(metavar="NM")] = None
     """Its largest torque [N m]."""
     fixed_exo: bool = False
@@ -137,6 +137,8 @@ class GaitOverrides:
         for name in ("delayed", "exo", "early_stop"):
             if name in given:
                 given[name] = bool(given[name])
+        if self.n_points is not None and not self.use_4param_spline:
+            given["use_4param_spline"] = False
         if "exo" in given:
             given["ExoOn"] = given.pop("exo")
         return given

@@ -87,6 +87,12 @@ def _model(configuration: GaitConfiguration) -> str:
 def _device(configuration: GaitConfiguration) -> str | None:
     """Name of the device to attach, none where the model is to stay as it is."""
     name, model_file = configuration.model, configuration.model_file
+    known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
+    if name not in known:
+        raise GaitError(
+            f"there is no device {name!r} that a model could carry; there are {listing(known)}."
+            f"{did_you_mean(name, known)}"
+        )
     if name in shipped_devices():
         return name
     if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
@@ -94,12 +100,6 @@ def _device(configuration: GaitConfiguration) -> str | None:
         return None
     if name in ("baseline", "default"):
         return "ankle" if configuration.exo and name == "default" else None
-    if name not in MYOASSIST_DEVICES:
-        known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
-        raise GaitError(
-            f"there is no device {name!r} that a model could carry; there are {listing(known)}."
-            f"{did_you_mean(name, known)}"
-        )
     return MYOASSIST_DEVICES[name]
 
 
@@ -139,6 +139,12 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
             kinematics=None if path is None else read_myoassist_kinematics(path),
         )
     weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
+    tracked = [name for name in ("kinematic", "emg") if weights.get(name, 0.0) > 0.0]
+    if tracked and configuration.reference is None:
+        raise GaitError(
+            f"the term {tracked[0]!r} needs a reference gait: name its file with --reference, or "
+            "choose a cost that tracks none, such as -eff or -vel"
+        )
     return WalkObjective(
         weights=weights,
         speed=speed,

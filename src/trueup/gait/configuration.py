@@ -31,7 +31,9 @@ COSTS = (
 class GaitConfiguration(BaseModel):
     """What a gait optimisation depends on; the keys are those of the command line."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
 
     says: str = ""
     """What it is for, in a sentence."""
@@ -118,7 +120,10 @@ class GaitConfiguration(BaseModel):
     def _known_cost(cls, value: str) -> str:
         value = value.lstrip("-")
         if value not in COSTS:
-            raise ValueError(f"there is no cost {value!r}; there are {listing(COSTS)}")
+            raise ValueError(
+                f"there is no cost {value!r}; there are {listing(COSTS)}."
+                f"{did_you_mean(value, COSTS)}"
+            )
         return value
 
     def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
@@ -170,7 +175,10 @@ def make_configuration(content: Any, source: str) -> GaitConfiguration:
     try:
         return GaitConfiguration.model_validate(content)
     except ValidationError as error:
-        reasons = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        reasons = [
+            f"{'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()
+        ]
         raise GaitError(f"{source}: {'; '.join(reasons)}") from error
 
 
@@ -201,7 +209,10 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
+        raise GaitError(
+            f"cannot read {path}: {error.strerror or error}; shipped configurations: "
+            f"{listing(configuration_names())}"
+        ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise GaitError(f"{path} is no YAML file: {error}") from error
     configuration = make_configuration(content, str(path))

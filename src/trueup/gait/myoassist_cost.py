@@ -101,7 +101,10 @@ class MyoAssistCost:
             )
         needs = _SUMS.get(self.kind, ())
         if self.kinematics is None and ("kinematic" in needs or "trunk" in needs):
-            raise GaitError(f"the cost {self.kind!r} needs reference kinematics: pass kinematics")
+            raise GaitError(
+                f"the cost {self.kind!r} needs reference kinematics: pass kinematics, on the "
+                "command line --reference FILE"
+            )
         if self.emg is None and "emg" in needs:
             raise GaitError(f"the cost {self.kind!r} needs a reference of activations: pass emg")
 
@@ -190,7 +193,7 @@ def read_myoassist_kinematics(path: str | Path) -> np.ndarray:
     Raises:
       GaitError: the file is missing or has another form.
     """
-    return _table(path, 7)
+    return _table(path, 7, "trunk, then hip, knee and ankle of the left and of the right leg [rad]")
 
 
 def read_myoassist_emg(path: str | Path) -> np.ndarray:
@@ -199,17 +202,20 @@ def read_myoassist_emg(path: str | Path) -> np.ndarray:
     Raises:
       GaitError: the file is missing or has another form.
     """
-    return _table(path, 11)[:, 2:]
+    return _table(path, 11, "activations of HAB HAD HFL GLU HAM RF VAS BFSH GAS SOL TA")[:, 2:]
 
 
-def _table(path: str | Path, columns: int) -> np.ndarray:
+def _table(path: str | Path, columns: int, what: str) -> np.ndarray:
+    wanted = f"{k.POINTS} rows of {columns} numbers without a header, {what}"
     try:
         table = np.loadtxt(path, delimiter=",", ndmin=2)
     except (OSError, ValueError) as error:
-        raise GaitError(f"cannot read the reference {path}: {error}") from error
+        raise GaitError(
+            f"cannot read the reference {path}: {error} It has to hold {wanted}"
+        ) from error
     if table.shape != (k.POINTS, columns) or not np.isfinite(table).all():
         raise GaitError(
-            f"the reference {path} has shape {table.shape}, not {k.POINTS} rows of {columns} "
-            "numbers"
+            f"the reference {path} has {table.shape[0]} rows of {table.shape[1]} numbers, of which "
+            f"{int(np.isnan(table).sum())} are missing; it has to hold {wanted}"
         )
     return table

@@ -1,5 +1,6 @@
 """How walks are simulated."""
 
+import math
 from dataclasses import dataclass
 
 from trueup.errors import GaitError
@@ -33,10 +34,12 @@ class WalkSettings:
 
     def __post_init__(self):
         for name in ("duration", "period"):
-            if not getattr(self, name) > 0.0:
+            if not 0.0 < getattr(self, name) < math.inf:
                 raise GaitError(f"{name} is {getattr(self, name)}, it has to be above 0 s")
-        if not self.max_torque >= 0.0:
-            raise GaitError(f"max_torque is {self.max_torque} N m, it cannot be below 0")
+        if not 0.0 <= self.max_torque < math.inf:
+            raise GaitError(f"max_torque is {self.max_torque} N m, it has to be 0 or more")
+        if self.threads < 0:
+            raise GaitError(f"threads is {self.threads}: give their number, or 0 for all cores")
 
     def steps_of(self, timestep: float) -> int:
         """Steps of a model from one run of the controller to the next.
