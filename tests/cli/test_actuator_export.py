@@ -2,19 +2,41 @@
 
 import ast
 import json
+import re
+from dataclasses import replace
 
 import mujoco
+import numpy as np
 import pytest
 
 from trueup.actuators import ServoModel, save_model
 from trueup.cli.actuator_export import ExportServo
 from trueup.cli.output import Output
-from trueup.errors import FitError, ParameterError, ReportError
+from trueup.errors import FitError, ParameterError, RecordingError, ReportError
 
 
 @pytest.fixture
 def params(tmp_path):
     return save_model(ServoModel.create("xl330", "m1").with_values(kt=0.4), tmp_path / "m1.json")
+
+
+def save_log(folder, name, motor="xl330"):
+    """An evenly sampled log of a swing."""
+    times = 0.005 * np.arange(100)
+    entries = [
+        {
+            "timestamp": t,
+            "position": 0.2 * np.sin(3 * t),
+            "speed": 0.6 * np.cos(3 * t),
+            "goal_position": 0.2 * np.sin(3 * t + 0.1),
+            "torque_enable": True,
+        }
+        for t in times.tolist()
+    ]
+    header = {"mass": 0.2, "arm_mass": 0.0, "length": 0.1, "kp": 200, "vin": 7.4, "dt": 0.005}
+    content = {**header, "motor": motor, "trajectory": "sin_sin", "entries": entries}
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(json.dumps(content))
 
 
 def test_mjcf_is_written_with_its_error(params, tmp_path, capsys):
@@ -55,3 +77,26 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     go1 = save_model(ServoModel.create("unitree_go1", "m1"), tmp_path / "go1.json")
     with pytest.raises(FitError, match="form 'position'"):
         ExportServo(params=go1, form="mjcf-dcmotor").run(Output())
+
+
+@pytest.mark.parametrize("form", ["mjcf-dcmotor", "mjcf-position", "isaac-lab"])
+def test_logs_of_another_servo_are_refused(params, form, tmp_path):
+    target = tmp_path / "servo.txt"
+    logs = tmp_path / "logs"
+    save_log(logs, "a.json", "mx64")
+    with pytest.raises(RecordingError, match=r"a\.json: a log of the servo 'mx64', not of 'xl330'"):
+        ExportServo(params=params, form=form, logdir=logs, output=target).run(Output())
+    assert not target.exists()
+
+
+def test_a_bad_log_can_be_skipped_and_the_error_is_told(params, tmp_path, capsys):
+    logs, target = tmp_path / "logs", tmp_path / "servo.py"
+    save_log(logs, "a.json")
+    (logs / "b.json").write_text('{"mass": 1}')
+    command = ExportServo(params=params, form="isaac-lab", logdir=logs, output=target)
+    with pytest.raises(RecordingError, match=r"b\.json.*--skip-bad-logs"):
+        command.run(Output())
+    assert replace(command, skip_bad_logs=True).run(Output()) == 0
+    told = capsys.readouterr().out
+    assert "left out" in told and "b.json" in told
+    assert re.search(r"Position difference from the full model: [0-9.]+ mrad", told)

@@ -98,3 +98,10 @@ def check_servo(logs: Sequence[ServoLog], servo: Servo) -> None:
             f"{log.source}: a log of the servo {listing(others)}, not of {servo.name!r}: give the "
             "logs of that servo, or another --actuator"
         )
+
+
+def check_logs(logs: Sequence[ServoLog], servo: Servo) -> None:
+    """Raise RecordingError where there is no log, or one is of another servo."""
+    if not logs:
+        raise RecordingError("there is no log to simulate")
+    check_servo(logs, servo)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueup.actuators._evaluate import check_logs
 from trueup.actuators.bench import GRAVITY
 from trueup.actuators.model_parameter import ModelParameter
 from trueup.actuators.servo import Servo
@@ -86,15 +87,31 @@ def isaac_lab_snippet(
 
     Raises:
       FitError: the time step is not positive.
-      RecordingError: a log is of another servo, is not evenly sampled, or describes no bench.
+      RecordingError: a log is of another servo, is not evenly sampled, or describes no bench; there
+        are no logs.
     """
+    return export_isaac_lab(model, logs, kp=kp, vin=vin, timestep=timestep)[0]
+
+
+def export_isaac_lab(
+    model: ServoModel,
+    logs: Sequence[ServoLog] | None,
+    *,
+    kp: float | None = None,
+    vin: float | None = None,
+    timestep: float = 0.005,
+) -> tuple[str, dict[str, float]]:
+    """The text of :func:`isaac_lab_snippet`, and the mean position error that it states [rad]."""
     if not timestep > 0:
         raise FitError(f"the time step of a simulation is positive [s], got {timestep}")
+    if logs is not None:
+        check_logs(logs, model.servo)
     described = "the standard trajectories, a pendulum of a quarter of its torque"
     if logs is not None:
         described = f"{len(logs)} logs, each with its own gain and voltage"
     choices = nearest_actuators(model, logs, kp=kp, vin=vin, timestep=timestep)
-    return _text(model, choices, described, timestep, kp, vin)
+    text = _text(model, choices, described, timestep, kp, vin)
+    return text, {"from_model": choices[0].error}
 
 
 def nearest_actuators(

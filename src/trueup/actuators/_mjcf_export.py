@@ -5,11 +5,12 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from trueup.actuators._evaluate import check_logs
 from trueup.actuators._isaac_lab_export import _standard_logs
 from trueup.actuators._mjcf_fit import Nearest, actuators_of, defaults_of, nearest_servo
 from trueup.actuators.servo_log import ServoLog
 from trueup.actuators.servo_model import ServoModel
-from trueup.errors import FitError, RecordingError, listing
+from trueup.errors import FitError, listing
 
 MJCF_FORMS = ("position", "dcmotor")
 """Forms of a servo in MJCF: MuJoCo's ``position`` and ``dcmotor`` actuators."""
@@ -99,8 +100,8 @@ def _nearest(
             f"the law of {model.servo.name!r} sets a torque and has no motor constants, which a "
             "dcmotor needs: take the form 'position', which says the law exactly"
         )
-    if logs is not None and not logs:
-        raise RecordingError("there is no log to simulate")
+    if logs is not None:
+        check_logs(logs, model.servo)
     return nearest_servo(
         model,
         form,

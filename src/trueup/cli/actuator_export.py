@@ -77,6 +77,8 @@ class ExportServo:
     """Time step of the simulation [s]."""
     catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
     """YAML file with further servos."""
+    skip_bad_logs: bool = False
+    """Leave logs out that cannot be used, rather than refusing them all."""
     overwrite: bool = False
     """Replace a file that is there."""
     json: Json = False
@@ -105,7 +107,12 @@ def run_export(command: ExportServo, output: Output) -> int:
     if command.catalogue is not None:
         load_catalogue(command.catalogue, replace=True)
     model = load_model(command.params)
-    logs = None if command.logdir is None else read_logs(command.logdir)
+    skipped: list[str] = []
+    logs = None
+    if command.logdir is not None:
+        logs = read_logs(
+            command.logdir, uniform=True, skip_bad=command.skip_bad_logs, on_skip=skipped.append
+        )
     text, errors = _exported(model, command, logs)
     if target is None:
         output.text(text.rstrip("\n"))
@@ -115,7 +122,11 @@ def run_export(command: ExportServo, output: Output) -> int:
             atomic.write_text(target, text)
         except OSError as error:
             raise ReportError(f"cannot write {target}: {error.strerror}") from error
+        for message in skipped:
+            output.text(f"  ! {message}")
         output.text(f"{command.form} of {command.params} in {target}")
+        if errors is not None:
+            output.text(_sentence(errors))
     output.result(
         {
             "form": command.form,
@@ -123,13 +134,24 @@ def run_export(command: ExportServo, output: Output) -> int:
             "output": None if target is None else str(target),
             "text": text,
             "errors_rad": errors,
+            "skipped": skipped,
         }
     )
     return 0
 
 
+def _sentence(errors: dict[str, float]) -> str:
+    words = f"Position difference from the full model: {1e3 * errors['from_model']:.2f} mrad"
+    if "from_logs" in errors:
+        words += (
+            f"; from the recordings: {1e3 * errors['from_logs']:.2f} mrad, where the full model is "
+            f"off by {1e3 * errors['model_from_logs']:.2f} mrad"
+        )
+    return words
+
+
 def _exported(model: Any, command: ExportServo, logs: Any) -> tuple[str, dict[str, float] | None]:
-    from trueup.actuators import isaac_lab_snippet
+    from trueup.actuators._isaac_lab_export import export_isaac_lab
     from trueup.actuators._mjcf_export import export_mjcf
 
     options = {"kp": command.kp, "vin": command.vin}
@@ -137,7 +159,7 @@ def _exported(model: Any, command: ExportServo, logs: Any) -> tuple[str, dict[st
         form = command.form.removeprefix("mjcf-")
         return export_mjcf(model, form, logs, timestep=command.timestep, **options)
     if command.form == "isaac-lab":
-        return isaac_lab_snippet(model, logs, timestep=command.timestep, **options), None
+        return export_isaac_lab(model, logs, timestep=command.timestep, **options)
     gains = "".join(f", {k}={v!r}" for k, v in options.items() if v is not None)
     text = _SCRIPT if command.form == "mujoco" else _MJLAB
     path = str(command.params.resolve())
