@@ -5,11 +5,11 @@
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
-``walk`` starts from the nominal vector: first the configuration ``walk`` until half of a
-generation lasts, then ``walk_steady`` from the best, until one of the best walks 20 s with a speed
-within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed repeats of a validation set, or the time
-is spent. It then reports the walk and its survival in 20 repeats that neither the search nor that
-rule has seen. ``exo`` goes on from there twice with the same seed, evaluations and cost, in which
+``walk`` starts from the nominal vector: first the configuration ``walk``, then the same with more
+weight on an upright trunk and on the joints' limits, a given number of generations each, then
+``walk_steady`` from the best, until one of the best walks 20 s with a speed within 0.03 m/s of 1.25
+and stays up in 16 of 20 perturbed repeats of a validation set, or the time is spent. It then
+reports the walk and its survival in 20 repeats that neither the search nor that rule has seen. ``exo`` goes on from there twice with the same seed, evaluations and cost, in which
 effort weighs most, with the device of four parameters at up to 50 N m and without it. ``step``
 halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one
 thread, controller and cost included. All of it can be stopped, killed and called again: it goes
@@ -50,6 +50,23 @@ ENOUGH, VALIDATION = 16, 1
 """Repeats that a walk has to survive for the search to end, and the seed of those repeats; the
 final ones have the seed 0."""
 
+FIRST, UPRIGHT = 175, 150
+"""Generations of the first two searches."""
+
+UPRIGHT_CHANGES = {
+    "sigma_gain": 5,
+    "weights": {
+        "effort": 300,
+        "velocity": 300,
+        "symmetry": 100,
+        "grf": 10,
+        "trunk": 100,
+        "pain": 100,
+        "scuff": 100,
+    },
+}
+STEADY_CHANGES = {"sigma_gain": 3, "perturbed_repeats": 3}
+
 EXO_TORQUE = 50.0
 EXO_WEIGHTS = {"effort": 1500, "velocity": 200, "symmetry": 100, "grf": 10, "trunk": 10, "pain": 3}
 AT_ONCE = 5
@@ -79,13 +96,13 @@ def search_on(
     configuration: GaitConfiguration,
     start: np.ndarray | None,
     clock: Clock,
-    done: Callable[[GaitProblem, np.ndarray, float], np.ndarray | None],
+    done: Callable[[GaitProblem, np.ndarray, int], np.ndarray | None],
     evaluations: int | None = None,
 ) -> tuple[GaitProblem, np.ndarray, int]:
     """Search, or search on, until it is done, the time is spent or the evaluations are.
 
-    ``done`` is told the problem, the best whole vectors in order, and how long the median candidate
-    of the last generation stayed up [s]; it returns the vector to end with, or None.
+    ``done`` is told the problem, the best whole vectors in order, and the number of generations;
+    it returns the vector to end with, or None.
 
     Returns:
       The problem, the vector that it ended with, and how many evaluations there were.
@@ -101,12 +118,7 @@ def search_on(
             return problem, np.loadtxt(ended), store.evaluations
     begun = (folder / "run.json").is_file()
     directory = RunDirectory.open(folder) if begun else RunDirectory.create(folder)
-    generations, lasted = 0, np.zeros(1)
-
-    def look(_: object) -> None:
-        nonlocal lasted
-        lasted = problem.terms["lasted"]
-
+    generations = 0
     with directory.lock():
         while True:
             settings = CmaEsSettings(population=configuration.popsize)
@@ -117,7 +129,6 @@ def search_on(
                 settings=configuration.plain(),
                 resume=begun,
                 budget=Budget(max_generations=generations + AT_ONCE, max_evaluations=evaluations),
-                on_generation=look,
                 verbose=False,
             )
             if solution.status is Status.INTERRUPTED:
@@ -134,7 +145,7 @@ def search_on(
                 f"cost {solution.cost:.4g}",
                 flush=True,
             )
-            chosen = done(problem, best, float(np.median(lasted)))
+            chosen = done(problem, best, generations)
             if chosen is not None or not time_left or generations == former:
                 if chosen is not None:
                     np.savetxt(ended, chosen)
@@ -147,12 +158,15 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     clock = Clock(folder / "cpu_seconds.json", minutes)
     first = load_configuration("walk").with_changes({"seed": seed})
-    steady = load_configuration("walk_steady").with_changes({"seed": seed})
+    upright = first.with_changes(UPRIGHT_CHANGES)
+    steady = load_configuration("walk_steady").with_changes({"seed": seed} | STEADY_CHANGES)
 
-    def lasts(_problem: GaitProblem, best: np.ndarray, lasted: float) -> np.ndarray | None:
-        return best[0] if lasted >= 0.99 * first.sim_time else None
+    def after(
+        enough: int,
+    ) -> Callable[[GaitProblem, np.ndarray, int], np.ndarray | None]:
+        return lambda _problem, best, generations: best[0] if generations >= enough else None
 
-    def is_steady(problem: GaitProblem, best: np.ndarray, _lasted: float) -> np.ndarray | None:
+    def is_steady(problem: GaitProblem, best: np.ndarray, _: int) -> np.ndarray | None:
         simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
         speeds, lasted = judged(simulation, best)
         kept = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
@@ -165,8 +179,9 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
         print(f"    {speeds[kept[0]]:.3f} m/s, {known} of 20 validation repeats survived")
         return best[kept[0]] if known >= ENOUGH else None
 
-    _, best, _ = search_on(folder / "1_walk", first, None, clock, lasts)
-    _, best, _ = search_on(folder / "2_steady", steady, best, clock, is_steady)
+    _, best, _ = search_on(folder / "1_walk", first, None, clock, after(FIRST))
+    _, best, _ = search_on(folder / "2_upright", upright, best, clock, after(UPRIGHT))
+    _, best, _ = search_on(folder / "3_steady", steady, best, clock, is_steady)
     np.savetxt(folder / "walk_Best.txt", best)
     simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=DURATION, threads=1))
     (speed,), (lasted,) = judged(simulation, best[None])
