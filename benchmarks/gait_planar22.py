@@ -9,11 +9,12 @@
 weight on an upright trunk and on the joints' limits, a given number of generations each, then
 ``walk_steady`` from the best, until one of the best walks 20 s with a speed within 0.03 m/s of 1.25
 and stays up in 16 of 20 perturbed repeats of a validation set, or the time is spent. It then
-reports the walk and its survival in 20 repeats that neither the search nor that rule has seen. ``exo`` goes on from there twice with the same seed, evaluations and cost, in which
-effort weighs most, with the device of four parameters at up to 50 N m and without it. ``step``
-halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one
-thread, controller and cost included. All of it can be stopped, killed and called again: it goes
-on, and counts the CPU time of all calls.
+reports the walk and its survival in 20 repeats that neither the search nor that rule has seen.
+``exo`` goes on from there twice with the same seed, evaluations and cost, in which effort weighs
+most, with the device of four parameters at up to 50 N m and without it. ``step`` halves the time
+step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
+controller and cost included. All of it can be stopped, killed and called again: it goes on, and
+counts the CPU time of all calls.
 """
 
 import argparse
@@ -65,8 +66,6 @@ UPRIGHT_CHANGES = {
         "scuff": 100,
     },
 }
-STEADY_CHANGES = {"sigma_gain": 3, "perturbed_repeats": 3}
-
 EXO_TORQUE = 50.0
 EXO_WEIGHTS = {"effort": 1500, "velocity": 200, "symmetry": 100, "grf": 10, "trunk": 10, "pain": 3}
 AT_ONCE = 5
@@ -159,11 +158,9 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
     clock = Clock(folder / "cpu_seconds.json", minutes)
     first = load_configuration("walk").with_changes({"seed": seed})
     upright = first.with_changes(UPRIGHT_CHANGES)
-    steady = load_configuration("walk_steady").with_changes({"seed": seed} | STEADY_CHANGES)
+    steady = load_configuration("walk_steady").with_changes({"seed": seed})
 
-    def after(
-        enough: int,
-    ) -> Callable[[GaitProblem, np.ndarray, int], np.ndarray | None]:
+    def after(enough: int) -> Callable[[GaitProblem, np.ndarray, int], np.ndarray | None]:
         return lambda _problem, best, generations: best[0] if generations >= enough else None
 
     def is_steady(problem: GaitProblem, best: np.ndarray, _: int) -> np.ndarray | None:
