@@ -1,7 +1,7 @@
-"""A virtual environment with mjlab and Isaac Lab's actuators, for a CPU, made once and reused.
+"""A virtual environment with mjlab, Newton and Isaac Lab's actuators, made once and reused.
 
 It lies in ``~/.cache/trueup/simulators``, or where ``TRUEUP_SIMULATORS`` says, and takes about
-2 GB. Neither simulator's declared requirements are installed: they ask for a GPU's torch.
+2 GB. The simulators' declared requirements are not installed: they ask for a GPU's torch.
 """
 
 import os
@@ -20,7 +20,8 @@ STEPS = (
     ),
     ("torch==2.13.0", "toml", "gymnasium", "trimesh", "packaging", "pyyaml"),
     ("--no-deps", "isaaclab==2.3.2.post1"),
-    ("numba", "pytest"),
+    ("--no-deps", "newton==1.8.0", "warp-nn==0.4.*"),
+    ("numba", "pytest", "onnx", "onnxruntime"),
 )  # fmt: skip
 """What is installed, in this order."""
 

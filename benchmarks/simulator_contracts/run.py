@@ -1,8 +1,8 @@
-"""Servos and learned actuators in the real mjlab and the real classes of Isaac Lab, on a CPU.
+"""Servos and learned actuators in the real mjlab, Newton and classes of Isaac Lab, on a CPU.
 
 The first run makes a virtual environment (see ``environment.py``). Run::
 
-    python benchmarks/simulator_contracts/run.py [mjlab] [isaac_lab] [networks] [tests]
+    python benchmarks/simulator_contracts/run.py [mjlab] [isaac_lab] [networks] [newton] [tests]
 
 ``tests`` runs the project's tests of the torch code there.
 """
@@ -21,6 +21,7 @@ CHECKS = {
     "mjlab": [str(HERE / "check_mjlab.py")],
     "isaac_lab": [str(HERE / "check_isaac_lab.py")],
     "networks": [str(HERE / "check_networks.py")],
+    "newton": [str(HERE / "check_newton.py")],
     "tests": [
         "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider",
         *(str(ROOT / "tests" / "actuators" / name) for name in TESTS),

@@ -17,9 +17,13 @@ def random_network(
     layers: int = 2,
     history: int | None = None,
     seed: int = 0,
+    skip: bool = True,
     **settings: Any,
 ) -> Network:
-    """A network of a family; weights as torch draws them at the start, but three times as large."""
+    """A network of a family; weights as torch draws them at the start, but three times as large.
+
+    A linear skip runs beside the layers, but for a linear network or where it is not wanted.
+    """
     rng = np.random.default_rng(seed)
     reach = 3.0 / np.sqrt(hidden)
 
@@ -44,6 +48,8 @@ def random_network(
                 f"layers.{k}.weight": draw(outputs, inputs),
                 f"layers.{k}.bias": draw(outputs),
             }
+    if skip and family != "linear":
+        weights["skip.weight"] = 0.3 * draw(1, history * count)
     stats = Normalization(
         features, rng.normal(0.0, 0.3, count), rng.uniform(0.3, 2.0, count), 0.4, 3.0
     )

@@ -1,6 +1,6 @@
 """Networks in the forms of Isaac Lab, mjlab and Newton, by stand-ins that the real classes confirm.
 
-``benchmarks/simulator_contracts/run.py networks`` runs the same through the real classes.
+``benchmarks/simulator_contracts/run.py networks newton`` runs the same through the real classes.
 """
 
 import json
@@ -15,16 +15,18 @@ pytest.importorskip("torch")
 
 import isaac_lab_stand_in
 import mjlab_learned_stand_in
+import newton_stand_in
 import torch
-from exported_steps import onnx_metadata
 from random_networks import BASE, random_network
 from simulator_steps import MOTOR, SHAPE, expected, isaac_lab_torques, motion, usage_config
 
 from trueup.errors import FitError
 from trueup.networks import AnalyticBase, predict
 from trueup.networks.export import export_network, with_features
+from trueup.networks.export.linear_skip import skip_as_unit
 from trueup.networks.features import (
     ANGLE,
+    ANGLE_ERROR,
     FEATURE_NAMES,
     SIMULATOR_FEATURE_NAMES,
     TARGET_ANGLE,
@@ -232,6 +234,7 @@ def test_a_network_on_two_angles_that_needs_their_difference_fits(isaac_lab, tmp
         ("isaac-lab-gru", random_network("lstm"), "family 'lstm'"),
         ("newton", random_network("mlp", base=PD, **FIT), "export without the base"),
         ("newton", random_network("gru", features=(ANGLE, "voltage_v")), "voltage_v"),
+        ("newton", random_network("lstm", **FIT), "one layer; this one has 2"),
         ("isaac-lab-combined", random_network("gru", features=(ANGLE, VELOCITY, "current_a")),
          "depends on more"),
     ],
@@ -242,75 +245,40 @@ def test_what_does_not_fit_is_said_with_what_would(tmp_path, form, network, word
     assert not (tmp_path / "network").exists()
 
 
-def session(path):
-    import onnxruntime
-
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+NEWTON = {"features": SIMULATOR_FEATURE_NAMES}
 
 
-def pairs(samples=200):
-    rng = np.random.default_rng(4)
-    return rng.normal(size=(samples, 2))
-
-
-def test_newton_runs_the_mlp_on_a_history(tmp_path):
-    network = random_network("mlp", history=4, **{**FIT, "torque_limit": None})
+@pytest.mark.parametrize(
+    "network",
+    [
+        random_network("mlp", history=4, **NEWTON),
+        random_network("mlp", skip=False, **NEWTON),
+        random_network("linear", history=2, **NEWTON),
+        random_network("lstm", layers=1, **NEWTON),
+        random_network("lstm", layers=1, skip=False, **NEWTON),
+        random_network("gru", layers=3),
+        random_network("gru", layers=1, skip=False, features=(ANGLE, ANGLE_ERROR, VELOCITY)),
+    ],
+)
+def test_newton_runs_the_network(tmp_path, network):
     export_network(network, "newton", tmp_path / "network.onnx")
-    content = onnx_metadata(tmp_path / "network.onnx")
-    assert (content["input_order"], content["input_idx"]) == ("pos_vel", [0, 1, 2, 3])
-    inputs = pairs()
-    padded = np.concatenate([np.zeros((3, 2)), inputs])
-    rows = np.lib.stride_tricks.sliding_window_view(padded, 4, axis=0)[..., ::-1]
-    batch = rows.reshape(len(inputs), 8).astype(np.float32)
-    (torque,) = session(tmp_path / "network.onnx").run(None, {"input": batch})
-    assert torque.shape == (len(inputs), 1)
-    check(torque[:, 0], predict(network, inputs))
+    drive = newton_stand_in.NeuralDrive(tmp_path / "network.onnx", 6, 0.01)
+    moved = motion()
+    rows = zip(*(each.reshape(len(each), -1) for each in moved), strict=True)
+    torque = np.array([drive.step(*row) for row in rows]).reshape(moved[0].shape)
+    check(torque, expected(network, *moved))
 
 
-def test_newton_runs_the_lstm_by_the_names_in_its_metadata(tmp_path):
-    network = random_network("lstm", **{**FIT, "torque_limit": None})
-    export_network(network, "newton", tmp_path / "network.onnx")
-    content = onnx_metadata(tmp_path / "network.onnx")
-    runs = session(tmp_path / "network.onnx")
-    h = c = np.zeros((content["num_layers"], 1, content["hidden_size"]), np.float32)
-    outputs = [content[key] for key in ("output_name", "hidden_out_name", "cell_out_name")]
-    inputs, found = pairs(), []
-    for row in inputs.astype(np.float32):
-        feed = {
-            content["input_name"]: row[None, None],
-            content["hidden_in_name"]: h,
-            content["cell_in_name"]: c,
-        }
-        torque, h, c = runs.run(outputs, feed)
-        assert torque.shape == (1, 1)
-        found.append(torque[0, 0])
-    check(np.array(found), predict(network, inputs))
+def test_a_skip_is_one_hidden_unit_of_a_gru_also_far_from_the_mean():
+    network = random_network("gru", layers=3)
+    inputs = 5.0 * np.random.default_rng(2).normal(size=(300, 3))
+    wanted = predict(network, inputs)
+    wider = skip_as_unit(network)
+    assert (wider.hidden, wider.has_skip) == (network.hidden + 1, False)
+    assert np.abs(predict(wider, inputs) - wanted).max() <= 1e-6 * np.ptp(wanted)
 
 
-def test_newton_reads_the_gru_as_prescribed(tmp_path):
-    import onnx
-
-    network = random_network("gru")
-    export_network(network, "newton", tmp_path / "network.onnx")
-    content = onnx_metadata(tmp_path / "network.onnx")
-    columns = content["input_columns"]
-    assert columns == ["position", "position_error", "velocity"]
-    nodes = onnx.load(str(tmp_path / "network.onnx")).graph.node
-    grus = [node for node in nodes if node.op_type == "GRU"]
-    attributes = [{a.name: onnx.helper.get_attribute_value(a) for a in n.attribute} for n in grus]
-    assert [a["linear_before_reset"] for a in attributes] == [1, 1]
-    assert all("layout" not in a and "direction" not in a for a in attributes)
-    (head,) = [node for node in nodes if node.op_type == "Gemm"]
-    assert list(head.output) == ["output"]
-    stats = content["normalization"]
-    mean, std = (np.array([stats["inputs"][k][name] for name in columns]) for k in ("mean", "std"))
-    angle, target, velocity = np.random.default_rng(5).normal(size=(3, 200))
-    normal = (np.stack([angle, target - angle, velocity], axis=1) - mean) / std
-    runs, h, found = session(tmp_path / "network.onnx"), np.zeros((2, 1, 12), np.float32), []
-    for row in normal.astype(np.float32):
-        feed = {"input": row[None, None], "hidden_in": h}
-        output, h = runs.run(["output", "hidden_out"], feed)
-        found.append(output[0, 0])
-    targets = stats["targets"]
-    torque = np.array(found) * targets["std"]["torque"] + targets["mean"]["torque"]
-    check(torque, predict(network, np.stack([angle, target, velocity], axis=1)))
+def test_newton_knows_the_time_step_of_a_gru(tmp_path):
+    export_network(random_network("gru"), "newton", tmp_path / "network.onnx")
+    with pytest.raises(ValueError, match=r"steps of 0\.01 s"):
+        newton_stand_in.NeuralDrive(tmp_path / "network.onnx", 6, 0.02)

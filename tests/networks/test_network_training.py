@@ -8,7 +8,7 @@ import torch
 from training_recordings import made_series
 
 from trueup.errors import FitError, RunDirectoryError, SignalError
-from trueup.networks import NetworkRuntime, load_network, score
+from trueup.networks import NetworkRuntime, load_network, predict_series, score
 from trueup.networks.linear_baseline import fit_linear
 from trueup.networks.torch_network import TorchNetwork
 from trueup.networks.training import ModelSettings, TrainSettings, train_network
@@ -253,6 +253,40 @@ def test_the_score_of_groups_does_not_depend_on_their_torque():
     predicted = [0.5 * torque[0], 0.5 * torque[1]]
     scores = validation_scores(predicted, torque, ["a", "b"], {"a": 1.0, "b": 100.0})
     assert scores["val_group_rmse_epoch"] == pytest.approx(0.5)
+
+
+def test_the_settled_score_leaves_out_the_start_of_each_recording():
+    torque = [np.zeros(4), np.zeros(2)]
+    predicted = [np.array([8.0, 8.0, 1.0, 1.0]), np.array([1.0, 1.0])]
+    scores = validation_scores(predicted, torque, ["a", "a"], {}, 2)
+    assert scores["val_settled_rmse_epoch"] == pytest.approx(1.0)
+    assert scores["val_rmse_epoch"] == pytest.approx(np.sqrt(132.0 / 6.0))
+
+
+@pytest.mark.parametrize(("family", "history"), [("gru", 1), ("lstm", 1), ("mlp", 3)])
+def test_a_linear_skip_starts_at_the_least_squares_solution(family, history):
+    start = template_network(TRAINING, FEATURES, small(family, linear_skip=True), 0)
+    linear, held_out = fit_linear(TRAINING, FEATURES, history), made_series(30)
+    found, wanted = (predict_series(network, held_out) for network in (start, linear))
+    assert start.has_skip
+    assert np.abs(found - wanted).max() <= 1e-5 * np.ptp(wanted)
+
+
+def test_a_linear_start_that_training_does_not_better_is_kept():
+    trained = train(small("gru", linear_skip=True, learning_rate=1.0), short(2))
+    linear = fit_linear(TRAINING, FEATURES, 1)
+    assert trained.best_epoch == -1
+    found, wanted = (score(n, VALIDATION).total.rmse for n in (trained.network, linear))
+    assert found == pytest.approx(wanted, rel=1e-4)
+    assert min(entry["val_rmse_epoch"] for entry in trained.history) > found
+
+
+def test_a_linear_skip_is_trained_with_the_layers():
+    trained = train(small("mlp", linear_skip=True, gru_hidden_dim=16), short(10))
+    linear = fit_linear(TRAINING, FEATURES, 3)
+    assert trained.best_epoch >= 0
+    found, beside = (score(n, VALIDATION).total.rmse for n in (trained.network, linear))
+    assert found < 0.9 * beside
 
 
 def test_a_training_that_diverges_says_so():

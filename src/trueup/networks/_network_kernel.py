@@ -20,7 +20,8 @@ from numba.extending import intrinsic
 _FAMILY, _LAYERS, _HIDDEN, _HISTORY, _FEATURES, _INPUTS, _ACTIVATION = 0, 1, 2, 3, 4, 5, 6
 _STATE_SIZE, _WORK_SIZE, _OUTPUT_MEAN, _OUTPUT_DEVIATION, _LIMIT, _HAS_BASE = 7, 8, 9, 10, 11, 12
 _KP, _KD, _K_SPRING, _THETA0, _STALL, _NO_LOAD = 13, 14, 15, 16, 17, 18
-_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _SERVO, _HEADER_SIZE = 19, 20, 21, 22, 23, 24
+_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _SERVO, _HAS_SKIP = 19, 20, 21, 22, 23, 24
+_HEADER_SIZE = 25
 _VOLTAGE_LAW, _CURRENT_LAW, _BUS_CURRENT, _CURRENT_PD, _TORQUE_PD = 0, 1, 2, 3, 4
 _GRU, _LSTM = 0, 1
 _ELU, _RELU, _SOFTSIGN = 0, 1, 2
@@ -110,6 +111,15 @@ def _multiply(matrix, bias, vector, result):
         result[i] = total + bias[i]
 
 
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _product(first, second):
+    """Sum of the products of two vectors."""
+    total = 0.0
+    for i in range(len(first)):
+        total += first[i] * second[i]
+    return total
+
+
 @compiled(fastmath={"contract"})
 def _gru_gates(from_input, from_state, state):
     """Next state of a GRU layer, in place; the reset gate multiplies after the bias."""
@@ -166,6 +176,10 @@ def _recurrent(record, inputs, state, work):
         work[i] = (inputs[i] - record[start + i]) / record[start + features + i]
     start += 2 * features + layers
     layer_input = work[:features]
+    linear = 0.0
+    if record[_HAS_SKIP] != 0.0:
+        linear = _product(record[start : start + features], layer_input)
+        start += features
     from_input = work[features : features + gates * hidden]
     from_state = work[features + gates * hidden : features + 2 * gates * hidden]
     for layer in range(layers):
@@ -187,7 +201,7 @@ def _recurrent(record, inputs, state, work):
     output = from_input[:1]
     head, bias = record[start : start + hidden], record[start + hidden : start + hidden + 1]
     _multiply(head, bias, layer_input, output)
-    return output[0]
+    return output[0] + linear
 
 
 @compiled()
@@ -207,6 +221,10 @@ def _feed_forward(record, inputs, state, work):
     start += 2 * features + layers
     columns = history * features
     values, following = work[:half], work[half:]
+    linear = 0.0
+    if record[_HAS_SKIP] != 0.0:
+        linear = _product(record[start : start + columns], values[:columns])
+        start += columns
     for layer in range(layers):
         rows = int(widths[layer])
         weight = record[start : start + rows * columns]
@@ -216,7 +234,7 @@ def _feed_forward(record, inputs, state, work):
             _activate(int(record[_ACTIVATION]), following[:rows])
         start += rows * columns + rows
         values, following, columns = following, values, rows
-    return values[0]
+    return values[0] + linear
 
 
 @compiled()

@@ -1,14 +1,14 @@
 """A network as one vector of numbers, which compiled code reads.
 
-A header, then the statistics of the features, the outputs of each layer, the weights layer by
-layer, and the numbers of a servo where one is the base. The same vector serves the compiled runtime
-and, inside a MuJoCo model, the control law.
+A header, then the statistics of the features, the outputs of each layer, the weights of the linear
+skip where there is one and those of the layers, and the numbers of a servo where one is the base.
+The same vector serves the compiled runtime and, inside a MuJoCo model, the control law.
 """
 
 import numpy as np
 
 from trueup.networks.analytic_base import AnalyticBase
-from trueup.networks.network import FAMILIES, RECURRENT, Network
+from trueup.networks.network import FAMILIES, RECURRENT, SKIP, Network
 from trueup.networks.servo_base import LAWS, LEARNED, ServoBase
 
 # header of a record
@@ -37,8 +37,9 @@ from trueup.networks.servo_base import LAWS, LEARNED, ServoBase
     VELOCITY_COLUMN,
     TARGET_VELOCITY_COLUMN,
     SERVO,
+    HAS_SKIP,
     HEADER_SIZE,
-) = range(25)
+) = range(26)
 
 GRU, LSTM, MLP, LINEAR = range(4)
 VOLTAGE_LAW, CURRENT_LAW, BUS_CURRENT, CURRENT_PD, TORQUE_PD = range(5)
@@ -73,7 +74,7 @@ def network_record(network: Network) -> np.ndarray:
     header[OUTPUT_MEAN], header[OUTPUT_DEVIATION] = stats.output_mean, stats.output_deviation
     if network.torque_limit is not None:
         header[LIMIT] = network.torque_limit
-    header[HAS_BASE] = base is not None
+    header[HAS_BASE], header[HAS_SKIP] = base is not None, network.has_skip
     if base is not None:
         columns = [network.inputs.index(name) for name in base.features]
         header[ANGLE_COLUMN : ANGLE_COLUMN + len(columns)] = columns
@@ -106,12 +107,14 @@ def state_size(network: Network) -> int:
 
 def weight_names(network: Network) -> list[str]:
     """Names of the weights in the order of the record."""
+    skip = [SKIP] if network.has_skip else []
     if network.family not in RECURRENT:
         layers = range(network.layers)
-        return [f"layers.{layer}.{part}" for layer in layers for part in ("weight", "bias")]
+        named = [f"layers.{layer}.{part}" for layer in layers for part in ("weight", "bias")]
+        return [*skip, *named]
     parts = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     names = [f"rnn.{part}_l{layer}" for layer in range(network.layers) for part in parts]
-    return [*names, "head.weight", "head.bias"]
+    return [*skip, *names, "head.weight", "head.bias"]
 
 
 def _widths(network: Network) -> list[int]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup.errors import SignalError
 from trueup.networks._network_record import WORK_SIZE, network_record, state_size
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.network import RECURRENT, SKIP, Network
 from trueup.networks.runtime import NetworkRuntime
 
 _CHUNK = 4096
@@ -125,6 +125,8 @@ def _recurrent(network: Network, features: np.ndarray) -> np.ndarray:
                 lstm_sequence(from_input, w_state.ravel(), b_state, state, cell, result)
             values = result
         output[first : first + _CHUNK] = values @ weights["head.weight"][0] + weights["head.bias"]
+    if network.has_skip:
+        output += (features - stats.input_mean) / stats.input_deviation @ weights[SKIP][0]
     return output
 
 

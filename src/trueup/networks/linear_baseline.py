@@ -23,6 +23,7 @@ def fit_linear(
     history: int = 2,
     base: Base | None = None,
     ridge: float = RIDGE,
+    sample_weights: Sequence[np.ndarray] | None = None,
 ) -> Network:
     """Fit a linear network by least squares, in closed form.
 
@@ -36,6 +37,7 @@ def fit_linear(
         base: analytic torque that it corrects.
         ridge: weight of the sum of squared weights, beside the mean square error of a target of
             unit deviation.
+        sample_weights: weight of each sample's square, for each recording, shape (n,); None: 1.
 
     Raises:
         FitError: there are no recordings, their rates differ, or none is longer than the history.
@@ -49,20 +51,23 @@ def fit_linear(
     inputs = [each.features(features) for each in training]
     outputs = [_residual(each, base) for each in training]
     stats = Normalization.of(features, inputs, outputs)
+    if sample_weights is None:
+        sample_weights = [np.ones(len(each)) for each in training]
     columns = history * len(features)
-    gram, moment, total, count = np.zeros((columns, columns)), np.zeros(columns), 0.0, 0
+    gram, moment, total, count = np.zeros((columns, columns)), np.zeros(columns), 0.0, 0.0
     sums = np.zeros(columns)
-    for values, output in zip(inputs, outputs, strict=True):
+    for values, output, weights in zip(inputs, outputs, sample_weights, strict=True):
         if len(values) < history:
             continue
         lags = _lags((values - stats.input_mean) / stats.input_deviation, history)
         wanted = (output[history - 1 :] - stats.output_mean) / stats.output_deviation
-        gram += lags.T @ lags
-        moment += lags.T @ wanted
-        sums += lags.sum(axis=0)
-        total += wanted.sum()
-        count += len(wanted)
-    if count == 0:
+        weighed = lags * weights[history - 1 :, None]
+        gram += weighed.T @ lags
+        moment += weighed.T @ wanted
+        sums += weighed.sum(axis=0)
+        total += weights[history - 1 :] @ wanted
+        count += weights[history - 1 :].sum()
+    if count == 0.0:
         raise FitError(f"no recording is longer than the history of {history} samples")
     # the constant carries no ridge: solve about the means of the samples used
     mean, mean_output = sums / count, total / count

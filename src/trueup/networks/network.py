@@ -9,6 +9,9 @@ Nothing here needs torch. The weights carry the names of torch's modules:
   with one output. Its input is the history feature by feature, newest first within each: ``[f0(t),
   f0(t-1), ..., f1(t), f1(t-1), ...]``.
 - ``linear``: ``layers.0.weight`` (1, history x features), ``layers.0.bias``, input as for ``mlp``.
+- a linear skip beside ``gru``, ``lstm`` or ``mlp``, where there is one: ``skip.weight``
+  (1, features), for ``mlp`` (1, history x features). It leads from the normalised input straight to
+  the output, so that the layers learn only what is not linear, or needs memory.
 
 A network starts cold: the hidden state is zero; rows of the history before the first sample are
 zero in the features' own units, as in the network actuators of Isaac Lab. (mjlab repeats the first
@@ -30,6 +33,8 @@ Activation = Literal["elu", "relu", "softsign", "tanh"]
 FAMILIES: tuple[str, ...] = get_args(Family)
 """Kinds of networks."""
 RECURRENT = ("gru", "lstm")
+SKIP = "skip.weight"
+"""Name of the linear skip's weight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,8 @@ class Network:
         """Recurrent layers, or layers of weights."""
         if self.family in RECURRENT:
             return sum(name.startswith("rnn.weight_hh_l") for name in self.weights)
-        return sum(name.endswith(".weight") for name in self.weights)
+        named = [name for name in self.weights if name.startswith("layers.")]
+        return sum(name.endswith(".weight") for name in named)
 
     @property
     def hidden(self) -> int:
@@ -93,10 +99,20 @@ class Network:
         return self.weights["layers.0.weight"].shape[0] if self.layers > 1 else 0
 
     @property
+    def has_skip(self) -> bool:
+        """Whether a linear skip runs beside the layers."""
+        return SKIP in self.weights
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Features that a caller must give: the network's, then those only the base reads."""
         extra = () if self.base is None else self.base.features
         return (*self.features, *(name for name in extra if name not in self.features))
+
+
+def last_layer(network: Network) -> str:
+    """Name of the layer that gives the output."""
+    return "head" if network.family in RECURRENT else f"layers.{network.layers - 1}"
 
 
 def expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
@@ -112,8 +128,11 @@ def expected_shapes(network: Network) -> dict[str, tuple[int, ...]]:
             shapes[f"rnn.weight_hh_l{layer}"] = (gates * hidden, hidden)
             shapes[f"rnn.bias_ih_l{layer}"] = (gates * hidden,)
             shapes[f"rnn.bias_hh_l{layer}"] = (gates * hidden,)
-        return {**shapes, "head.weight": (1, hidden), "head.bias": (1,)}
+        shapes |= {"head.weight": (1, hidden), "head.bias": (1,)}
+        return {**shapes, SKIP: (1, features)} if network.has_skip else shapes
     shapes, inputs = {}, network.history * features
+    if network.has_skip:
+        shapes[SKIP] = (1, inputs)
     for layer in range(network.layers):
         weight = network.weights[f"layers.{layer}.weight"]
         outputs = 1 if layer == network.layers - 1 else weight.shape[0]
@@ -137,6 +156,8 @@ def check_weights(network: Network) -> None:
         )
     if network.family == "linear" and network.layers != 1:
         raise FitError(f"a linear network has one layer; found {network.layers}")
+    if network.family == "linear" and network.has_skip:
+        raise FitError("a linear network has no linear skip beside it: it is one")
     try:
         shapes = expected_shapes(network)
     except KeyError as error:

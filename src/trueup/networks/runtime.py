@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trueup.errors import SignalError
-from trueup.networks.network import Network
+from trueup.networks.network import SKIP, Network
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "elu": lambda values: np.where(values > 0, values, np.expm1(np.minimum(values, 0.0))),
@@ -128,7 +128,7 @@ class NetworkRuntime:
 
     def _gru(self, features: np.ndarray) -> np.ndarray:
         # torch.nn.GRU: the reset gate multiplies the hidden part of the new gate after its bias
-        layer_input = (features - self._mean) / self._deviation
+        layer_input = normalised = (features - self._mean) / self._deviation
         hidden = self.network.hidden
         for layer in range(self.network.layers):
             state = self._state[layer]
@@ -138,10 +138,10 @@ class NetworkRuntime:
             new = np.tanh(from_input[:, 2 * hidden :] + reset * from_state[:, 2 * hidden :])
             state += (1.0 - update) * (new - state)
             layer_input = state
-        return self._head(layer_input)
+        return self._head(layer_input) + self._skip(normalised)
 
     def _lstm(self, features: np.ndarray) -> np.ndarray:
-        layer_input = (features - self._mean) / self._deviation
+        layer_input = normalised = (features - self._mean) / self._deviation
         hidden = self.network.hidden
         for layer in range(self.network.layers):
             state, cell = self._state[2 * layer], self._state[2 * layer + 1]
@@ -151,7 +151,7 @@ class NetworkRuntime:
             cell[:] = forget * cell + keep_in * np.tanh(gates[:, 2 * hidden : 3 * hidden])
             state[:] = _sigmoid(gates[:, 3 * hidden :]) * np.tanh(cell)
             layer_input = state
-        return self._head(layer_input)
+        return self._head(layer_input) + self._skip(normalised)
 
     def _gates(
         self, layer: int, layer_input: np.ndarray, state: np.ndarray
@@ -164,6 +164,9 @@ class NetworkRuntime:
 
     def _head(self, hidden: np.ndarray) -> np.ndarray:
         return hidden @ self._weights["head.weight"][0] + self._weights["head.bias"][0]
+
+    def _skip(self, normalised: np.ndarray) -> np.ndarray | float:
+        return normalised @ self._weights[SKIP][0] if self.network.has_skip else 0.0
 
     def _feed_forward(self, features: np.ndarray) -> np.ndarray:
         history = self._state[0]
@@ -181,14 +184,14 @@ class NetworkRuntime:
             Output, shape (n,).
         """
         normalised = (history - self._mean) / self._deviation
-        values = normalised.transpose(0, 2, 1).reshape(len(history), -1)
+        values = rows = normalised.transpose(0, 2, 1).reshape(len(history), -1)
         last = self.network.layers - 1
         for layer in range(last + 1):
             weight = self._weights[f"layers.{layer}.weight"]
             values = values @ weight.T + self._weights[f"layers.{layer}.bias"]
             if layer < last:
                 values = self._activation(values)
-        return values[:, 0]
+        return values[:, 0] + self._skip(rows)
 
 
 def _sigmoid(values: np.ndarray) -> np.ndarray:

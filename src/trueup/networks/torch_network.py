@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from trueup.errors import FitError, SignalError
-from trueup.networks.network import RECURRENT, Family, Network
+from trueup.networks.network import RECURRENT, SKIP, Family, Network
 from trueup.networks.servo_base import ServoBase
 from trueup.networks.torch_base import TorchBase
 from trueup.networks.torch_servo import TorchServo
@@ -61,6 +61,9 @@ class TorchNetwork(nn.Module):
         self.load_state_dict(weights, strict=False)
 
     def _make_layers(self, template: Network, dropout: float) -> None:
+        self.skip = None
+        if template.has_skip:
+            self.skip = nn.Linear(template.weights[SKIP].shape[1], 1, bias=False)
         if template.family in RECURRENT:
             kind = nn.GRU if template.family == "gru" else nn.LSTM
             self.rnn = kind(
@@ -178,7 +181,10 @@ class TorchNetwork(nn.Module):
     def _recurrent(self, features: Tensor, h_prev: State | None) -> tuple[Tensor, State]:
         normalised = (features - self.input_mean) / self.input_deviation
         hidden, h_next = self.rnn(normalised, h_prev)
-        return self.head(hidden)[..., 0], h_next
+        output = self.head(hidden)
+        if self.skip is not None:
+            output = output + self.skip(normalised)
+        return output[..., 0], h_next
 
     def _feed_forward(self, features: Tensor, h_prev: Tensor | None) -> tuple[Tensor, Tensor]:
         if h_prev is None:
@@ -188,10 +194,13 @@ class TorchNetwork(nn.Module):
         normalised = (rows - self.input_mean) / self.input_deviation
         # (B, T, features, history), oldest first: turned round, the newest comes first
         windows = normalised.unfold(1, self.history, 1).flip(-1)
-        values = windows.flatten(2)
+        windows = values = windows.flatten(2)
         for layer in self.layers[:-1]:
             values = self.activation(layer(values))
-        output = self.layers[-1](values)[..., 0]
+        output = self.layers[-1](values)
+        if self.skip is not None:
+            output = output + self.skip(windows)
+        output = output[..., 0]
         recent = torch.cat([h_prev.flip(1), features], dim=1)[:, -self.history :].flip(1)
         return output, recent
 

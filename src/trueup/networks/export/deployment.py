@@ -108,6 +108,7 @@ def metadata(deployment: Deployment) -> dict[str, Any]:
     content: dict[str, Any] = {
         "producer": f"trueup {__version__}",
         "family": network.family,
+        "linear_skip": network.has_skip,
         "inputs": list(deployment.inputs),
         "input_units": [FEATURES[name].unit for name in deployment.inputs],
         "output": "torque" if deployment.normalization else "normalised torque",

@@ -13,7 +13,7 @@ import numpy as np
 
 from trueup.errors import FitError, listing
 from trueup.networks.features import ANGLE, ANGLE_ERROR, TARGET_ANGLE
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.normalization import Normalization
 
 _ROUNDING = 1e-6
@@ -54,7 +54,8 @@ def with_features(network: Network, features: tuple[str, ...]) -> Network:
     first_bias = first.replace("weight", "bias")
     stats, old = network.normalization, network.features
     # (rows, old features, history): the history of each feature is side by side
-    weight = np.asarray(network.weights[first], dtype=np.float64)
+    rows_of = [first, SKIP] if network.has_skip else [first]
+    weight = np.concatenate([np.asarray(network.weights[n], dtype=np.float64) for n in rows_of])
     weight = weight.reshape(len(weight), len(old), network.history)
     raw = weight / stats.input_deviation[:, None]
     names = [*old, *features]
@@ -69,16 +70,22 @@ def with_features(network: Network, features: tuple[str, ...]) -> Network:
     mean = after @ np.linalg.lstsq(before, stats.input_mean, rcond=None)[0]
     deviation = np.array([_deviation(name, stats) for name in features])
     new_raw = solved.reshape(len(features), len(weight), network.history).transpose(1, 0, 2)
-    bias = np.asarray(network.weights[first_bias], dtype=np.float64)
-    bias = bias + new_raw.sum(axis=2) @ mean - raw.sum(axis=2) @ stats.input_mean
+    shift = new_raw.sum(axis=2) @ mean - raw.sum(axis=2) @ stats.input_mean
     new_weight = (new_raw * deviation[:, None]).reshape(len(weight), -1)
+    rows = len(network.weights[first])
+    weights = {**network.weights, first: new_weight[:rows]}
+    weights[first_bias] = np.asarray(weights[first_bias], dtype=np.float64) + shift[:rows]
+    if network.has_skip:
+        last_bias = f"{last_layer(network)}.bias"
+        weights[SKIP] = new_weight[rows:]
+        weights[last_bias] = np.asarray(weights[last_bias], dtype=np.float64) + shift[rows:]
     normalization = Normalization(
         features, mean, deviation, stats.output_mean, stats.output_deviation
     )
     return replace(
         network,
         normalization=normalization,
-        weights={**network.weights, first: new_weight, first_bias: bias},
+        weights=weights,
         feature_lowest=_kept(network.feature_lowest, old, features),
         feature_highest=_kept(network.feature_highest, old, features),
     )

@@ -1,9 +1,10 @@
 """Networks for Newton's neural drives: ONNX whose nodes are prescribed, described by metadata.
 
-Newton, https://github.com/newton-physics/newton, ``newton.actuators``: ``DriveNeuralMLP``,
-``DriveNeuralLSTM``, and ``DriveNeuralGRU`` of its pull request 4043. Normalisation is folded into
-the first and the last layer, for the GRU it stands in the metadata; base and limit have no place in
-the graph. The limit belongs in a clamping of Newton.
+Newton 1.8, https://github.com/newton-physics/newton, ``newton.actuators``: ``DriveNeuralMLP``,
+``DriveNeuralLSTM``, which runs one layer, and ``DriveNeuralGRU``, whose layers each have a hidden
+state of their own. Normalisation is folded into the first and the last layer, for the GRU it stands
+in the metadata; the GRU's linear skip becomes a hidden unit. Base and limit have no place in the
+graph. The limit belongs in a clamping of Newton.
 """
 
 from dataclasses import replace
@@ -14,7 +15,8 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.networks.export.deployment import Deployment, metadata_text
-from trueup.networks.export.onnx_graph import GraphBuilder, layers, recurrent_layer
+from trueup.networks.export.linear_skip import skip_as_unit
+from trueup.networks.export.onnx_graph import GraphBuilder, layers, recurrent_layer, with_skip
 from trueup.networks.export.simulator_fit import fitted, without_base
 from trueup.networks.features import (
     ANGLE,
@@ -24,12 +26,13 @@ from trueup.networks.features import (
     TARGET_VELOCITY,
     VELOCITY,
 )
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.normalization import Normalization
 from trueup.studies import atomic
 
 _COLUMNS = {
     ANGLE: "position",
+    TARGET_ANGLE: "target_position",
     ANGLE_ERROR: "position_error",
     VELOCITY: "velocity",
     TARGET_VELOCITY: "target_velocity",
@@ -67,16 +70,19 @@ def folded(network: Network) -> Network:
     """The same network, its normalisation folded into the first and the last layer."""
     stats = network.normalization
     weights = {n: np.asarray(w, dtype=np.float64) for n, w in network.weights.items()}
-    recurrent = network.family in RECURRENT
-    first = "rnn.weight_ih_l0" if recurrent else "layers.0.weight"
-    last = "head.weight" if recurrent else f"layers.{network.layers - 1}.weight"
-    repeated = [np.repeat(a, network.history) for a in (stats.input_mean, stats.input_deviation)]
-    weights[first] = weights[first] / repeated[1]
-    bias = first.replace("weight", "bias")
-    weights[bias] = weights[bias] - weights[first] @ repeated[0]
-    bias = last.replace("weight", "bias")
-    weights[last] = weights[last] * stats.output_deviation
-    weights[bias] = weights[bias] * stats.output_deviation + stats.output_mean
+    first = "rnn.weight_ih_l0" if network.family in RECURRENT else "layers.0.weight"
+    mean = np.repeat(stats.input_mean, network.history)
+    deviation = np.repeat(stats.input_deviation, network.history)
+    last = last_layer(network)
+    inputs = {first: first.replace("weight", "bias")}
+    if network.has_skip:
+        inputs[SKIP] = f"{last}.bias"
+    for weight, bias in inputs.items():
+        weights[weight] = weights[weight] / deviation
+        weights[bias] = weights[bias] - weights[weight] @ mean
+    for weight in (f"{last}.weight", f"{last}.bias", *([SKIP] if network.has_skip else [])):
+        weights[weight] = weights[weight] * stats.output_deviation
+    weights[f"{last}.bias"] = weights[f"{last}.bias"] + stats.output_mean
     plain = Normalization(
         network.features, np.zeros_like(stats.input_mean), np.ones_like(stats.input_mean), 0.0, 1.0
     )
@@ -100,9 +106,23 @@ def _mlp(deployment: Deployment, drive: str) -> tuple[Any, Network]:
 def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     fit = fitted(deployment, f"{drive} of Newton", ("lstm",), SIMULATOR_FEATURE_NAMES)
     network, graph = folded(fit.network), GraphBuilder()
+    if network.layers != 1:
+        raise FitError(
+            f"{drive} of Newton runs an LSTM of one layer; this one has {network.layers}. Train "
+            "one that fits: trueup network train model.model_type.name=lstm "
+            f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
+            "gru, of which Newton runs several layers"
+        )
     names = {"hidden": ("hidden_in", "hidden_out"), "cell": ("cell_in", "cell_out")}
-    _stacked(graph, network, names)
-    state = (network.layers, "batch", network.hidden)
+    following = recurrent_layer(graph, network, 0, "input", tuple(old for old, _ in names.values()))
+    for (_, after), name in zip(names.values(), following, strict=True):
+        graph.node("Identity", name, outputs=[after])
+    output = _head(graph, network, following[0])
+    if network.has_skip:
+        flat = graph.node("Squeeze", "input", graph.constant([0], np.int64))
+        output = with_skip(graph, network, output, flat)
+    graph.node("Identity", output, outputs=["output"])
+    state = (1, "batch", network.hidden)
     entries = {
         **_SCALES,
         "num_layers": network.layers,
@@ -122,21 +142,25 @@ def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
 
 
 def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
-    features = tuple(
-        ANGLE_ERROR if name == TARGET_ANGLE else name for name in deployment.network.features
-    )
-    lacking = [name for name in features if name not in _COLUMNS]
-    if lacking or len(set(features)) != len(features):
+    features = deployment.network.features
+    if lacking := [name for name in features if name not in _COLUMNS]:
         raise FitError(
-            f"{drive} of Newton feeds a choice of {', '.join(_COLUMNS)}; the network reads "
-            f"{', '.join(deployment.network.features)}. Train one that fits: trueup network train "
+            f"{drive} of Newton feeds a choice of {', '.join(_COLUMNS)}; the network also reads "
+            f"{', '.join(lacking)}. Train one that fits: trueup network train "
             f"model.model_type.name=gru 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]'"
         )
-    fit = fitted(deployment, f"{drive} of Newton", ("gru",), features)
-    network, graph = fit.network, GraphBuilder()
-    _stacked(graph, network, {"hidden": ("hidden_in", "hidden_out")})
-    state, stats = (network.layers, "batch", network.hidden), network.normalization
-    columns = [_COLUMNS[name] for name in features]
+    network, graph = deployment.network, GraphBuilder()
+    if network.has_skip:
+        network = skip_as_unit(network)
+    state, numbers = (1, "batch", network.hidden), range(network.layers)
+    values = "input"
+    for layer in numbers:
+        before, over_time = (f"hidden_in_{layer}",), f"sequence_{layer}"
+        (after,) = recurrent_layer(graph, network, layer, values, before, over_time)
+        graph.node("Identity", after, outputs=[f"hidden_out_{layer}"])
+        values = graph.node("Squeeze", over_time, graph.constant([1], np.int64))
+    graph.node("Identity", _head(graph, network, values), outputs=["output"])
+    columns, stats = [_COLUMNS[name] for name in features], network.normalization
     inputs = {
         "mean": dict(zip(columns, stats.input_mean.tolist(), strict=True)),
         "std": dict(zip(columns, stats.input_deviation.tolist(), strict=True)),
@@ -145,33 +169,22 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
         "mean": {"torque": stats.output_mean},
         "std": {"torque": stats.output_deviation},
     }
-    entries = {"input_columns": columns, "normalization": {"inputs": inputs, "targets": targets}}
+    entries = {
+        "input_columns": columns,
+        "normalization": {"inputs": inputs, "targets": targets},
+        "sample_dt_s": 1.0 / network.rate,
+    }
     model = graph.model(
-        {"input": (1, "batch", len(columns)), "hidden_in": state},
-        {"output": ("batch", 1), "hidden_out": state},
-        {"metadata": metadata_text(fit, **entries)},
+        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in numbers}},
+        {"output": ("batch", 1), **{f"hidden_out_{k}": state for k in numbers}},
+        {"metadata": metadata_text(deployment, **entries)},
         "learned actuator",
     )
     return model, network
 
 
-def _stacked(graph: GraphBuilder, network: Network, names: dict[str, tuple[str, str]]) -> None:
-    """All layers on ``input`` (1, batch, inputs), the states by name, and one scalar head."""
-    rows = network.layers
-    old = []
-    for before, _ in names.values():
-        split = graph.node("Split", before, outputs=rows, axis=0, num_outputs=rows)
-        old.append([split] if rows == 1 else split)
-    new: list[list[str]] = [[] for _ in names]
-    values = "input"
-    for layer in range(rows):
-        states = tuple(each[layer] for each in old)
-        following = recurrent_layer(graph, network, layer, values, states)
-        for collected, name in zip(new, following, strict=True):
-            collected.append(name)
-        values = following[0]
-    for (_, after), collected in zip(names.values(), new, strict=True):
-        graph.node("Concat", *collected, outputs=[after], axis=0)
+def _head(graph: GraphBuilder, network: Network, values: str) -> str:
+    """The output (batch, 1) of the last layer's state (1, batch, hidden)."""
     flat = graph.node("Squeeze", values, graph.constant([0], np.int64))
     head = [graph.constant(network.weights[f"head.{part}"]) for part in ("weight", "bias")]
-    graph.node("Gemm", flat, *head, outputs=["output"], transB=1)
+    return graph.node("Gemm", flat, *head, transB=1)

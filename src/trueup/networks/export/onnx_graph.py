@@ -11,7 +11,7 @@ import numpy as np
 from trueup.errors import MissingExtraError
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.onnx_base import base_torque
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.network import RECURRENT, SKIP, Network
 
 OPSET = 20
 IR_VERSION = 10
@@ -133,7 +133,12 @@ def onnx_model(deployment: Deployment, metadata: dict[str, str]) -> Any:
 
 
 def recurrent_layer(
-    graph: GraphBuilder, network: Network, layer: int, values: str, states: tuple[str, ...]
+    graph: GraphBuilder,
+    network: Network,
+    layer: int,
+    values: str,
+    states: tuple[str, ...],
+    sequence: str = "",
 ) -> list[str]:
     """One layer over one time step.
 
@@ -143,6 +148,7 @@ def recurrent_layer(
         layer: its number.
         values: input (1, batch, inputs).
         states: hidden state, and for an LSTM the cell, each (1, batch, hidden).
+        sequence: name for the output over time (1, 1, batch, hidden), or none.
 
     Returns:
         Names of the next states, each (1, batch, hidden); the first is the output too.
@@ -160,14 +166,14 @@ def recurrent_layer(
         attributes["linear_before_reset"] = 1
     names = [f"state_{layer}_{k}" for k in range(len(states))]
     operator = network.family.upper()
-    graph.node(operator, values, *constants, "", *states, outputs=["", *names], **attributes)
+    graph.node(operator, values, *constants, "", *states, outputs=[sequence, *names], **attributes)
     return names
 
 
 def _recurrent(graph: GraphBuilder, deployment: Deployment, features: str) -> str:
     network = deployment.network
-    values = graph.node("Unsqueeze", features, graph.constant([0], np.int64))
-    values = _normal(graph, deployment, values)
+    normalised = _normal(graph, deployment, features)
+    values = graph.node("Unsqueeze", normalised, graph.constant([0], np.int64))
     count = 2 if network.family == "lstm" else 1
     rows = network.layers * count
     old = graph.node("Split", "h", outputs=rows, axis=0, num_outputs=rows)
@@ -184,7 +190,8 @@ def _recurrent(graph: GraphBuilder, deployment: Deployment, features: str) -> st
     graph.node("Concat", *new, outputs=["h_next"], axis=0)
     flat = graph.node("Squeeze", values, graph.constant([0], np.int64))
     head = [graph.constant(network.weights[f"head.{part}"]) for part in ("weight", "bias")]
-    return graph.node("Gemm", flat, *head, transB=1)
+    output = graph.node("Gemm", flat, *head, transB=1)
+    return with_skip(graph, network, output, normalised)
 
 
 def _history(graph: GraphBuilder, deployment: Deployment, features: str) -> str:
@@ -206,13 +213,22 @@ def _history(graph: GraphBuilder, deployment: Deployment, features: str) -> str:
 def layers(graph: GraphBuilder, network: Network, values: str) -> str:
     """The layers of an ``mlp`` or a ``linear`` network on (batch, history x features)."""
     names = {"elu": "Elu", "relu": "Relu", "softsign": "Softsign", "tanh": "Tanh"}
+    normalised = values
     for layer in range(network.layers):
         if layer:
             values = graph.node(names[network.activation], values)
         parts = [f"layers.{layer}.{part}" for part in ("weight", "bias")]
         constants = [graph.constant(network.weights[part]) for part in parts]
         values = graph.node("Gemm", values, *constants, transB=1)
-    return values
+    return with_skip(graph, network, values, normalised)
+
+
+def with_skip(graph: GraphBuilder, network: Network, output: str, normalised: str) -> str:
+    """The output (batch, 1) and the linear skip of the normal input, where there is one."""
+    if not network.has_skip:
+        return output
+    weight = graph.constant(np.asarray(network.weights[SKIP]).T)
+    return graph.add(output, graph.node("MatMul", normalised, weight))
 
 
 def _normal(graph: GraphBuilder, deployment: Deployment, values: str) -> str:

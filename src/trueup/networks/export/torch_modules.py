@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.export.deployment import Deployment, base_matrix
-from trueup.networks.network import Network
+from trueup.networks.network import SKIP, Network
 from trueup.networks.servo_base import ServoBase
 from trueup.networks.torch_servo import ServoTorque
 
@@ -113,6 +113,14 @@ class Limit(nn.Module):
         return torque.clamp(-self.torque_limit, self.torque_limit)
 
 
+class NoSkip(nn.Module):
+    """Stands where no linear skip runs beside the layers."""
+
+    def forward(self, normalised: Tensor) -> Tensor:
+        """Zero output, shape (B, 1)."""
+        return torch.zeros_like(normalised[:, 0:1])
+
+
 class _Exported(nn.Module):
     """What the modules below share: the parts around the network."""
 
@@ -123,6 +131,7 @@ class _Exported(nn.Module):
         self.normalizer = Normalizer(network, deployment.normalization)
         self.base = _base(network, matrix)
         self.limit = Limit(deployment.torque_limit)
+        self.skip = _skip(network)
 
     def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
         """Torque of the network's output (B, 1) and the raw inputs (B, inputs)."""
@@ -139,8 +148,10 @@ class GruModule(_Exported):
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
-        hidden, h_next = self.gru(self.normalizer(x[:, :, : self.features]), h)
-        return self.torque(self.head(hidden[:, -1]), x[:, -1]), h_next
+        normalised = self.normalizer(x[:, :, : self.features])
+        hidden, h_next = self.gru(normalised, h)
+        output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
+        return self.torque(output, x[:, -1]), h_next
 
 
 class LstmModule(_Exported):
@@ -155,8 +166,10 @@ class LstmModule(_Exported):
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
         state = (h[: self.rows].contiguous(), h[self.rows :].contiguous())
-        hidden, (state, cell) = self.lstm(self.normalizer(x[:, :, : self.features]), state)
-        return self.torque(self.head(hidden[:, -1]), x[:, -1]), torch.cat([state, cell])
+        normalised = self.normalizer(x[:, :, : self.features])
+        hidden, (state, cell) = self.lstm(normalised, state)
+        output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
+        return self.torque(output, x[:, -1]), torch.cat([state, cell])
 
 
 class HistoryModule(_Exported):
@@ -171,7 +184,7 @@ class HistoryModule(_Exported):
         newest = x[:, :, : self.features].transpose(0, 1)
         h_next = torch.cat([newest, h[:-1]])
         values = self.normalizer(h_next).permute(1, 2, 0).flatten(1)
-        return self.torque(self.layers(values), x[:, -1]), h_next
+        return self.torque(self.layers(values) + self.skip(values), x[:, -1]), h_next
 
 
 class IsaacMlp(_Exported):
@@ -193,7 +206,7 @@ class IsaacMlp(_Exported):
         """Torque of the history."""
         rows = x.reshape(-1, self.features, self.history)
         values = self.normalizer(rows.transpose(1, 2)).transpose(1, 2).flatten(1)
-        return self.torque(self.layers(values), rows[:, :, 0])
+        return self.torque(self.layers(values) + self.skip(values), rows[:, :, 0])
 
 
 class IsaacLstm(_Exported):
@@ -211,8 +224,10 @@ class IsaacLstm(_Exported):
         self, x: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One time step."""
-        hidden, state_next = self.lstm(self.normalizer(x[:, :, : self.features]), state)
-        return self.torque(self.head(hidden[:, -1]), x[:, -1]), state_next
+        normalised = self.normalizer(x[:, :, : self.features])
+        hidden, state_next = self.lstm(normalised, state)
+        output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
+        return self.torque(output, x[:, -1]), state_next
 
 
 def deployed_module(deployment: Deployment) -> nn.Module:
@@ -247,6 +262,12 @@ def _recurrent(network: Network) -> nn.GRU | nn.LSTM:
 
 def _head(network: Network) -> nn.Linear:
     return _linear(network.weights["head.weight"], network.weights["head.bias"])
+
+
+def _skip(network: Network) -> nn.Module:
+    if not network.has_skip:
+        return NoSkip()
+    return _linear(network.weights[SKIP], np.zeros(1))
 
 
 def _layers(network: Network) -> nn.Sequential:

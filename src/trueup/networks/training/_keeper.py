@@ -19,6 +19,8 @@ from trueup.studies import atomic
 LAST = "last.ckpt"
 BEST = "network.safetensors"
 HISTORY = "history.jsonl"
+BEFORE_TRAINING = -1
+"""The epoch of a network that training did not better."""
 
 
 class StopTraining(Exception):  # noqa: N818 - a wish, not an error
@@ -57,7 +59,7 @@ class Keeper(lightning.Callback):
         self._tracker = tracker
         self._saved = time.monotonic()
         self.best: Network | None = None
-        self.best_epoch = -1
+        self.best_epoch = BEFORE_TRAINING
         self.best_score = np.inf
         self.waited = 0
         self.reference = np.inf
@@ -113,8 +115,13 @@ class Keeper(lightning.Callback):
             )
 
     def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
-        """Describe the network, where asked for."""
+        """Describe the network, where asked for, and score its linear start."""
         self._tracker.watch(pl_module.network)
+        if self.best is None and pl_module.network.template.has_skip:
+            # the linear start is a network too: training has to be better to be kept
+            pl_module.validation_step(None, 0)
+            scores, pl_module.scores = pl_module.scores, {}
+            self._keep(pl_module, BEFORE_TRAINING, scores)
         if self.settings.callbacks.early_summary and self.directory is not None:
             weights = {n: list(p.shape) for n, p in pl_module.network.named_parameters()}
             count = sum(p.numel() for p in pl_module.network.parameters())
@@ -156,7 +163,7 @@ class Keeper(lightning.Callback):
             self.best, self.best_epoch, self.best_score = self._network(module), epoch, score
             if self.directory is not None:
                 save_network(self.best, self.directory / BEST)
-        if self.directory is None:
+        if self.directory is None or epoch == BEFORE_TRAINING:
             return
         worst = max((entry[0] for entry in self.kept), default=np.inf)
         if len(self.kept) < settings.save_top_k or score < worst:

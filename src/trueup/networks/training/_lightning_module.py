@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trueup.errors import FitError
 from trueup.networks.features import FEATURES
+from trueup.networks.metrics import SETTLING
 from trueup.networks.torch_network import State, TorchNetwork
 from trueup.networks.training._torch_rollouts import rollouts
 from trueup.networks.training.lanes import Chunk, Lanes
@@ -145,7 +146,8 @@ class NetworkTraining(lightning.LightningModule):
         """Run the network over each whole recording from a cold start, as it is deployed."""
         predicted = rollouts(self.network, [inputs for inputs, _ in self.validation])
         torque = [t for _, t in self.validation]
-        self.scores = validation_scores(predicted, torque, self.groups, self.scales)
+        settling = round(SETTLING * self.network.template.rate)
+        self.scores = validation_scores(predicted, torque, self.groups, self.scales, settling)
 
     @property
     def training_loss(self) -> float:
@@ -197,8 +199,12 @@ def validation_scores(
     torque: Sequence[np.ndarray],
     groups: Sequence[str],
     scales: Mapping[str, float],
+    settling: int = 0,
 ) -> dict[str, float]:
     """Scores over all samples of recordings, by the names that training can be stopped by.
+
+    ``val_settled_rmse_epoch`` leaves out the first ``settling`` samples of each recording that is
+    longer: recordings that were cut out of a motion begin as no network in a simulator does.
 
     ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over its
     scale, the deviation of its torque in training, so that a group of small torque counts alike.
@@ -206,6 +212,7 @@ def validation_scores(
     errors = [p - t for p, t in zip(predicted, torque, strict=True)]
     error, target = np.concatenate(errors), np.concatenate(list(torque))
     squared = float(np.mean(error**2))
+    settled = np.concatenate([e[settling:] if len(e) > settling else e for e in errors])
     relative = []
     for group in dict.fromkeys(groups):
         members = [i for i, name in enumerate(groups) if name == group]
@@ -215,6 +222,7 @@ def validation_scores(
     return {
         "val_mse_epoch": squared,
         "val_rmse_epoch": float(np.sqrt(squared)),
+        "val_settled_rmse_epoch": float(np.sqrt(np.mean(settled**2))),
         "val_mae_epoch": float(np.mean(np.abs(error))),
         "val_r2_epoch": 1.0 - squared / max(float(target.var()), 1e-12),
         "val_group_rmse_epoch": float(np.sqrt(np.mean(relative))),

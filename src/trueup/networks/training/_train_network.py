@@ -5,7 +5,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 from trueup.errors import MissingExtraError, RunDirectoryError, SignalError, listing
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.features import FEATURE_NAMES
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.linear_baseline import fit_linear
+from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.normalization import Normalization
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
@@ -28,7 +29,7 @@ class TrainedNetwork:
     network: Network
     """The network of the best epoch."""
     best_epoch: int
-    """Counted from zero."""
+    """Counted from zero; -1: the network before training, its linear skip alone."""
     history: tuple[dict[str, Any], ...]
     """Of each epoch: loss, validation scores, learning rate."""
     stopped: str
@@ -99,7 +100,7 @@ def train_network(
     from trueup.networks.training._lightning_module import LaneBatches, NetworkTraining
 
     started = time.perf_counter()
-    network = template_network(training, features, model, seed)
+    network = template_network(training, features, model, seed, train.group_weighting)
     lanes = Lanes(
         [len(series) for series in training],
         batch_size,
@@ -180,7 +181,11 @@ def train_network(
 
 
 def template_network(
-    training: Sequence[ActuatorSeries], features: tuple[str, ...], model: ModelSettings, seed: int
+    training: Sequence[ActuatorSeries],
+    features: tuple[str, ...],
+    model: ModelSettings,
+    seed: int,
+    group_weighting: float = 0.0,
 ) -> Network:
     """The network before training: statistics of the training part, initial weights.
 
@@ -214,7 +219,39 @@ def template_network(
         "feature_lowest": stacked.min(axis=0),
         "feature_highest": stacked.max(axis=0),
     }
-    return initial_network(template, model.gru_hidden_dim, model.gru_num_layers, seed)
+    network = initial_network(template, model.gru_hidden_dim, model.gru_num_layers, seed)
+    if model.linear_skip and model.family != "linear":
+        network = with_linear_skip(network, training, group_weighting)
+    return network
+
+
+def with_linear_skip(
+    network: Network, training: Sequence[ActuatorSeries], group_weighting: float
+) -> Network:
+    """The network at a linear start: a skip at its least squares solution, the layers giving zero.
+
+    Args:
+        network: without a skip.
+        training: recordings that the skip is fitted to.
+        group_weighting: see `sample_weights`.
+    """
+    weights = sample_weights(training, network, group_weighting)
+    ends = np.cumsum([len(series) for series in training])[:-1]
+    linear = fit_linear(
+        training,
+        network.features,
+        network.history,
+        network.base,
+        sample_weights=np.split(weights, ends),
+    )
+    last = last_layer(network)
+    zero = np.zeros_like(network.weights[f"{last}.weight"])
+    changed = {
+        f"{last}.weight": zero,
+        f"{last}.bias": linear.weights["layers.0.bias"].astype(zero.dtype),
+        SKIP: linear.weights["layers.0.weight"].astype(zero.dtype),
+    }
+    return replace(network, weights={**network.weights, **changed})
 
 
 def sample_weights(

@@ -62,6 +62,7 @@ def write_description(
         "gru_sequence_length_timesteps": sequence_length(configuration, network.rate),
         "input_dim": len(network.features),
         "model_type": network.family,
+        "linear_skip": network.has_skip,
         "history": network.history,
         "feature_names": list(network.features),
         "inputs": list(network.inputs),

@@ -16,6 +16,7 @@ MONITORS = (
     "val_mae_epoch",
     "val_r2_epoch",
     "val_group_rmse_epoch",
+    "val_settled_rmse_epoch",
 )
 """Scores on the validation part that training can be stopped by and the best epoch chosen by."""
 
@@ -46,6 +47,11 @@ class ModelSettings:
     """Samples that an ``mlp`` or ``linear`` network sees, the newest included."""
     activation: str = "elu"
     """Of an ``mlp``: ``elu``, ``relu``, ``softsign`` or ``tanh``."""
+    linear_skip: bool = False
+    """Run a linear model of the newest inputs beside the layers. Training starts at its least
+    squares solution, the layers' output at zero: nearer to a linear truth than layers alone come
+    with little data, but a start that a nonlinear truth is learned more slowly from. A ``linear``
+    network is one already."""
     torque_limit: float | None = None
     """Bound of the torque's magnitude, part of the network [N m]."""
     learning_rate: float = 1e-3
