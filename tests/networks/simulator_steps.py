@@ -7,7 +7,7 @@ import torch
 
 from trueup.networks import NetworkRuntime
 
-MOTOR: dict[str, Any] = {"effort_limit": 50.0, "saturation_effort": 80.0, "velocity_limit": 200.0}
+MOTOR: dict[str, Any] = {"effort_limit": 500.0, "saturation_effort": 800.0, "velocity_limit": 200.0}
 """Limits wide enough not to matter."""
 
 SHAPE = (60, 3, 2)
