@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueup.actuators import all_trajectories, trajectory_named
+import numpy as np
+
+from trueup.actuators import all_trajectories, read_log, trajectory_named
 from trueup.actuators import record as recording
+from trueup.actuators.log_checks import LONGEST_GAP
 from trueup.actuators.record.control_tables import DYNAMIXEL, FEETECH, control_table
 from trueup.cli.output import Output
 from trueup.errors import RecordingError
@@ -81,8 +84,26 @@ def run_record(
             on_progress=lambda share: progress.update(f"recording {wanted.name}", share),
         )
         retries = driver.retries
-    output.text(f"{path}: {wanted.name} at a gain of {kp:g}, {retries} packets sent again")
-    output.result({"log": str(path), "retried_packets": retries})
+    log = read_log(path, check_motion=False)
+    gap = float(np.diff(log.times).max())
+    output.text(
+        f"{path}: {wanted.name} at a gain of {kp:g}, {len(log)} samples in {log.duration:.1f} s, "
+        f"at most {1e3 * gap:.0f} ms apart, {retries} packets sent again"
+    )
+    if gap > LONGEST_GAP:
+        output.text(
+            f"  ! a gap of {gap:.2f} s is too long to resample across, which is at most "
+            f"{LONGEST_GAP:g} s: record again with less else running on this computer"
+        )
+    output.result(
+        {
+            "log": str(path),
+            "retried_packets": retries,
+            "samples": len(log),
+            "seconds": log.duration,
+            "longest_gap": gap,
+        }
+    )
     return 0
 
 
