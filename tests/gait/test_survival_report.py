@@ -110,11 +110,12 @@ def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
 def test_the_report_of_a_robust_run_shows_it(capsys, tmp_path):
     run = tmp_path / "run"
     words = ["gait", "optimize", "walk", "--sim-time", 0.2, "--popsize", 4, "--maxiter", 1]
-    words += ["--perturbed-repeats", 2, "--save-path", run, "--quiet"]
+    words += ["--perturbed-repeats", 2, "--save-path", run, "--quiet", "--stairs", -0.1, 0.4]
     code, answer = called(capsys, *words)
     assert code == 0 and answer["survival"][""]["perturbations"] == 20
     html = (run / "report.html").read_text()
     assert "<h2>Under perturbations</h2>" in html
+    assert "on stairs, 0.1 m down every 0.4 m" in html and "on level ground" not in html
     assert main(["report", str(run), "--output", str(tmp_path / "again.html")]) == 0
     again = (tmp_path / "again.html").read_text()
     (first, second) = (re.search(r"\d+ of 20 repeats[^<]*", text) for text in (html, again))

@@ -156,9 +156,12 @@ def _subtitle(problem: GaitProblem) -> str:
     for scenario in problem.scenarios:
         settings, walker = scenario.simulation.settings, scenario.simulation.walker
         delays = "with neural delays" if settings.delayed else "without neural delays"
-        slope = f"on a slope of {walker.slope:g} degrees" if walker.slope else "on level ground"
+        ground = f"on a slope of {walker.slope:g} degrees" if walker.slope else "on level ground"
+        if walker.stairs is not None:
+            rise, depth = walker.stairs.rise, walker.stairs.run
+            ground = f"on stairs, {abs(rise):g} m {'up' if rise > 0 else 'down'} every {depth:g} m"
         name = Path(walker.source).name
-        words.append(f"{name}, {settings.duration:g} s {delays} {slope}")
+        words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
     return "; ".join(dict.fromkeys(words))
 
 
