@@ -12,6 +12,7 @@ from trueup.errors import GaitError
 from trueup.gait import Curve, WalkObjective
 from trueup.gait._frames import FRAME
 from trueup.gait.costs import INVALID, PRESETS, TERMS, WORST
+from trueup.gait.gait_cycle import strides_of
 
 
 def test_a_walk_that_lasts_costs_its_terms_alone():
@@ -129,3 +130,45 @@ def test_wrong_objectives():
         WalkObjective(weights={}, trunk="ref")
     with pytest.raises(GaitError, match="no column 'soleus'"):
         walk().column("soleus")
+
+
+@given(
+    spells=st.lists(st.tuples(st.integers(1, 45), st.integers(1, 45)), min_size=1, max_size=12),
+    begins=st.booleans(),
+)
+def test_strides_are_those_of_the_report(spells, begins):
+    """Costs and reports mean the same by a stride, whatever the load does."""
+    loads = [0.8 * ((k + begins) % 2) for pair in spells for k in range(2)]
+    load = np.repeat(loads, [frames for pair in spells for frames in pair])
+    records = walk(duration=len(load) / 100)
+    names = (*FRAME, *records.muscles)
+    for side in "rl":
+        records.frames[0, :, names.index(f"load_{side}")] = load
+    _, terms = costs(records)
+    assert terms["strides"] == len(strides_of(load, 0, 0.01))
+
+
+def test_a_load_that_lets_up_ends_no_stance():
+    """Half a second after touch-down, which is long enough to be taken for a stride."""
+    records = walk()
+    whole = costs(records)[1]["strides"]
+    names = (*FRAME, *records.muscles)
+    for side in "rl":
+        column = records.frames[0, :, names.index(f"load_{side}")]
+        for down in np.flatnonzero((column[1:] > 0.1) & (column[:-1] <= 0.1)) + 1:
+            column[down + 50 : down + 55] = 0.0
+    assert costs(records)[1]["strides"] == whole
+
+
+def test_walks_too_short_for_a_stride_differ_by_what_needs_none():
+    """Else a search of short walks sees a plain, and ends as if it had converged."""
+    found = [costs(cut(walk(activation=a), 0.5), 0.5)[0] for a in (0.1, 0.2, 0.4)]
+    assert found[0] < found[1] < found[2]
+    _, terms = costs(cut(walk(), 0.5), 0.5)
+    assert terms["strides"] == 0.0
+    known = ("effort", "velocity", "grf", "pain", "scuff", "metabolic")
+    assert all(np.isfinite(terms[name]) for name in known)
+    assert all(np.isnan(terms[name]) for name in ("symmetry", "kinematic", "emg", "trunk"))
+    upright = costs(cut(walk(), 0.5), 0.5, trunk="zero_diff")[1]["trunk"]
+    assert upright == pytest.approx(0.15)
+    assert np.isnan(costs(cut(walk(), 0.01), 0.5)[1]["effort"])

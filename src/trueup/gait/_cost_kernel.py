@@ -62,7 +62,8 @@ MEASURES = (
 SETUP = np.dtype(
     [
         ("strides", np.int64),
-        ("gap", np.int64),
+        ("swing", np.float64),
+        ("stance", np.float64),
         ("period", np.float64),
         ("speed", np.float64),
         ("threshold", np.float64),
@@ -72,7 +73,8 @@ SETUP = np.dtype(
         ("trunk", np.int64),
     ]
 )
-"""What the measures depend on; an array of one."""
+"""What the measures depend on; an array of one. ``swing`` and ``stance`` are the shortest ones, in
+frames."""
 
 TRUNK_REFERENCE, TRUNK_UPRIGHT, TRUNK_RATE = 0, 1, 2
 """What the trunk is compared with: the reference, upright, or no rate of pitch."""
@@ -80,16 +82,30 @@ TRUNK_REFERENCE, TRUNK_UPRIGHT, TRUNK_RATE = 0, 1, 2
 
 @compiled
 def _touch_downs(frames, length, leg, setup, places):
-    """Frames at which a foot is loaded anew; those within the gap of the last one count as none."""
-    count, last = 0, -setup.gap
-    before = True
-    for i in range(length):
-        loaded = frames[i, F_LOAD + leg] > setup.threshold
-        if loaded and not before and i - last >= setup.gap:
-            places[count] = i
+    """Frames at which a foot lands, as :func:`trueup.gait.gait_cycle.on_ground` tells its stance.
+
+    ``places`` holds where the spells under load begin and end until it holds the frames.
+    """
+    spells, start = 0, -1
+    for i in range(length + 1):
+        loaded = i < length and frames[i, F_LOAD + leg] > setup.threshold
+        if loaded and start < 0:
+            start = i
+        if loaded or start < 0:
+            continue
+        if spells and start - places[2 * spells - 1] < setup.swing:
+            places[2 * spells - 1] = i  # the load let up for a moment
+        else:
+            places[2 * spells], places[2 * spells + 1] = start, i
+            spells += 1
+        start = -1
+    count = 0
+    for k in range(spells):
+        begin, end = places[2 * k], places[2 * k + 1]
+        scuffs = end - begin < setup.stance and end < length
+        if begin > 0 and not scuffs:
+            places[count] = begin
             count += 1
-            last = i
-        before = loaded
     return count
 
 
@@ -157,6 +173,8 @@ def _scuffing(frames, a, b, setup):
 @compiled
 def _trunk(frames, a, b, places, first, last, reference, setup):
     if setup.trunk == TRUNK_REFERENCE and len(reference):
+        if last <= first:
+            return math.nan
         return _tracked(frames, places, first, last, F_TORSO, reference, False)
     total = 0.0
     for i in range(a, b):
@@ -176,10 +194,14 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     lefts = _touch_downs(frames, length, 1, setup, left)
     last_r, last_l = rights - 1, lefts - 1
     measures[STRIDES] = max(min(last_r, last_l), 0)
-    if last_r < 1 or last_l < 1:
-        return
     first_r, first_l = max(last_r - setup.strides, 0), max(last_l - setup.strides, 0)
-    a, b = left[first_l], left[last_l]
+    strides = last_r >= 1 and last_l >= 1
+    if strides:
+        a, b = left[first_l], left[last_l]
+    elif length < 2:
+        return
+    else:  # what needs no cycle is told of the whole walk, so that walks of no stride differ
+        a, b, first_l, last_l = 0, length - 1, 0, 0
     dx, dy = frames[b, F_X] - frames[a, F_X], frames[b, F_Y] - frames[a, F_Y]
     dz = frames[b, F_Z] - frames[a, F_Z]
     # along the ground, which may rise
@@ -202,9 +224,11 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
     measures[METABOLIC_RATE] = energy / (frames[b, F_TIME] - frames[a, F_TIME])
     measures[GRF] = excess / (b - a)
     measures[PAIN] = pain / ((b - a) * setup.mass)
-    measures[SYMMETRY] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
     measures[SCUFF] = _scuffing(frames, a, b, setup)
     measures[TRUNK] = _trunk(frames, a, b, left, first_l, last_l, trunk, setup)
+    if not strides:
+        return
+    measures[SYMMETRY] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
     if reference.shape[1]:
         total = 0.0
         for c in range(3):
@@ -239,5 +263,5 @@ measure_walks = _entry(digest(__file__, _frames))
 
 ``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and ``emg
 (groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are those of the
-activations, ``right`` and ``left`` scratch ``(frames,)`` of whole numbers.
+activations, ``right`` and ``left`` scratch ``(frames + 1,)`` of whole numbers.
 """

@@ -11,7 +11,9 @@ time the cost of falling vanishes: there is no jump that hides progress.
 
 A term counts as it is up to half of its worst, bends beyond, and never exceeds its worst. A walk
 that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
-lasted. Terms that cannot be told are at their worst.
+lasted. What needs no cycle is told of the whole of a walk that has no stride, so that short walks
+differ; terms that cannot be told are at their worst. Strides are those of
+:mod:`trueup.gait.gait_cycle`.
 """
 
 from collections.abc import Mapping
@@ -24,6 +26,7 @@ from trueup.gait import _cost_kernel as k
 from trueup.gait._frames import F_ACTIVATION
 from trueup.gait._muscle_columns import muscle_groups
 from trueup.gait.anatomy import Anatomy
+from trueup.gait.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
 from trueup.gait.reference import GaitReference, resampled
 from trueup.gait.walk_records import WalkRecords
 
@@ -246,7 +249,8 @@ class WalkObjective:
     ) -> dict[str, np.ndarray]:
         setup = np.zeros(1, dtype=k.SETUP)
         setup["strides"], setup["period"] = self.strides, records.period
-        setup["gap"] = round(0.3 / records.period)
+        setup["swing"] = SHORTEST_SWING / records.period - 1e-9
+        setup["stance"] = SHORTEST_STANCE / records.period - 1e-9
         setup["speed"], setup["threshold"] = self.speed, threshold
         setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
         setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk]
@@ -268,7 +272,7 @@ class WalkObjective:
                 )
         n, size = records.frames.shape[:2]
         measures = np.zeros((n, len(k.MEASURES)))
-        scratch = np.zeros((2, size), dtype=np.int64)
+        scratch = np.zeros((2, size + 1), dtype=np.int64)
         lengths = np.ascontiguousarray(records.length)
         k.measure_walks(
             records.frames, lengths, setup, np.ascontiguousarray(angles), trunk, emg, columns,
