@@ -1,5 +1,6 @@
 """Figures and tables of a network's error, from its scores and predictions."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,7 +117,10 @@ def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
     figures = []
     if metrics.get("speed_bands"):
         bands = metrics["speed_bands"]
-        names = [f"{band['lowest']:.2g} to {band['highest']:.2g}" for band in bands]
+        # edges to a hundredth of the highest: short enough for every bar to have its label
+        places = 2 - math.ceil(math.log10(max(band["highest"] for band in bands) or 1.0))
+        edges = [(round(band["lowest"], places), round(band["highest"], places)) for band in bands]
+        names = [f"{low:g} to {high:g}" for low, high in edges]
         figures.append(_band_figure(names, metrics["speed_bands"], "speed", "rad/s"))
     if metrics.get("frequency_bands"):
         bands = [band for band in metrics["frequency_bands"] if band["samples"]]
