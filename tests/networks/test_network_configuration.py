@@ -129,6 +129,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "model.history": ({"model_type": {"name": "mlp"}}, 5),
     "model.activation": ({"model_type": {"name": "mlp"}}, "tanh"),
     "model.torque_limit": ({}, 0.05),
+    "model.linear_skip": ({}, True),
     "model.learning_rate": ({}, 1e-3),
     "model.weight_decay": ({}, 10.0),
     "model.warmup_epochs": ({}, 0.5),
