@@ -10,7 +10,7 @@ import pkgutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -318,18 +318,27 @@ def unit_page() -> str:
     return "\n".join([*lines, ""])
 
 
+def index_page() -> str:
+    """Index of the packages."""
+    return "\n".join(["# Python API", "", "```{toctree}", *public_packages(), "```", ""])
+
+
+def page_makers() -> dict[str, Callable[[], str]]:
+    """What makes each generated page, by file name; that of the command line takes its time."""
+    packages = {f"{name}.md": functools.partial(api_page, name) for name in public_packages()}
+    return {
+        "experiment.md": experiment_page,
+        "command-line.md": command_page,
+        "targets.md": target_page,
+        "units.md": unit_page,
+        "api.md": index_page,
+        **packages,
+    }
+
+
 def pages() -> dict[str, str]:
     """Every generated page by file name."""
-    packages = public_packages()
-    index = ["# Python API", "", "```{toctree}", *packages, "```", ""]
-    return {
-        "experiment.md": experiment_page(),
-        "command-line.md": command_page(),
-        "targets.md": target_page(),
-        "units.md": unit_page(),
-        "api.md": "\n".join(index),
-        **{f"{package}.md": api_page(package) for package in packages},
-    }
+    return {name: make() for name, make in page_makers().items()}
 
 
 def write_pages(folder: Path) -> None:
