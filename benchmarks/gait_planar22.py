@@ -5,12 +5,11 @@
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
-``walk`` starts from the nominal vector: first the configuration ``walk`` with three seeds of which
-the best after some generations goes on, then the same with more weight on an upright trunk and on
-the joints' limits, a given number of generations each, then ``walk_steady`` from the best, until
-one of the best walks 20 s with a speed within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed
-repeats of a validation set, or the time is spent. It then reports the walk and its survival in 20
-repeats that neither the search nor that rule has seen.
+``walk`` starts from the nominal vector with the configuration ``walk``, goes on with
+``walk_upright``, a given number of generations each, then with ``walk_steady`` until one of the
+best walks 20 s with a speed within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed repeats of a
+validation set, or the time is spent. It then reports the walk that survived most of those repeats,
+and its survival in 20 repeats that neither the search nor that rule has seen.
 ``exo`` goes on from there twice with the same seed, evaluations and cost, in which effort weighs
 most, with the device of four parameters at up to 50 N m and without it. ``step`` halves the time
 step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
@@ -52,30 +51,18 @@ ENOUGH, VALIDATION = 16, 1
 """Repeats that a walk has to survive for the search to end, and the seed of those repeats; the
 final ones have the seed 0."""
 
-STARTS, SCREENED = 3, 60
-"""First searches, and their generations until the best of them is chosen."""
+FIRST, UPRIGHT = 120, 60
+"""Generations of the first two searches."""
 
-FIRST, UPRIGHT = 175, 150
-"""Generations of the first search that goes on, and of the second one."""
-
-UPRIGHT_CHANGES = {
-    "sigma_gain": 5,
-    "weights": {
-        "effort": 300,
-        "velocity": 300,
-        "symmetry": 100,
-        "grf": 10,
-        "trunk": 100,
-        "pain": 100,
-        "scuff": 100,
-    },
-}
 EXO_TORQUE = 50.0
 EXO_WEIGHTS = {"effort": 1500, "velocity": 200, "symmetry": 100, "grf": 10, "trunk": 10, "pain": 3}
 AT_ONCE = 5
 """Generations between two looks at the clock."""
 LOOKED_AT = 24
 """Best candidates of which the first is taken that keeps the speed for the whole time."""
+
+
+Done = Callable[[GaitProblem, np.ndarray, int], np.ndarray | None]
 
 
 class Clock:
@@ -99,14 +86,13 @@ def search_on(
     configuration: GaitConfiguration,
     start: np.ndarray | None,
     clock: Clock,
-    done: Callable[[GaitProblem, np.ndarray, int], np.ndarray | None],
+    done: Done,
     evaluations: int | None = None,
-    name: str = "ended_with",
 ) -> tuple[GaitProblem, np.ndarray, int]:
     """Search, or search on, until it is done, the time is spent or the evaluations are.
 
     ``done`` is told the problem, the best whole vectors in order, and the number of generations;
-    it returns the vector to end with, or None. That is kept under ``name``, and taken from there.
+    it returns the vector to end with, or None. That is kept, and taken from there when called again.
 
     Returns:
       The problem, the vector that it ended with, and how many evaluations there were.
@@ -116,7 +102,7 @@ def search_on(
         own = problem.parameters.start.copy()
         own[: len(start)] = start
         problem.space = replace(problem.space, start=own[problem.parameters.free])
-    ended = folder / f"{name}.txt"
+    ended = folder / "ended_with.txt"
     if ended.is_file():
         with Store.open(RunDirectory.open(folder).study) as store:
             return problem, np.loadtxt(ended), store.evaluations
@@ -161,36 +147,37 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
     """From the nominal vector to a steady walk of 20 s."""
     folder.mkdir(parents=True, exist_ok=True)
     clock = Clock(folder / "cpu_seconds.json", minutes)
-    first = load_configuration("walk").with_changes({"seed": seed})
-    upright = first.with_changes(UPRIGHT_CHANGES)
-    steady = load_configuration("walk_steady").with_changes({"seed": seed})
+    kept, tally = folder / "validated_Best.txt", folder / "validated.json"
 
-    def after(enough: int) -> Callable[[GaitProblem, np.ndarray, int], np.ndarray | None]:
+    def stage(name: str, begin: np.ndarray | None, done: Done) -> np.ndarray:
+        configuration = load_configuration(name).with_changes({"seed": seed})
+        return search_on(folder / name, configuration, begin, clock, done)[1]
+
+    def after(enough: int) -> Done:
         return lambda _problem, best, generations: best[0] if generations >= enough else None
 
     def is_steady(problem: GaitProblem, best: np.ndarray, _: int) -> np.ndarray | None:
         simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
         speeds, lasted = judged(simulation, best)
-        kept = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
-        if not len(kept):
+        fit = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
+        if not len(fit):
             print(
                 f"    the best: {lasted[0]:.2f} s at {speeds[0]:.3f} m/s; none of {len(best)} fits"
             )
             return None
-        known = survival(simulation, best[kept[0]], seed=VALIDATION).survived
-        print(f"    {speeds[kept[0]]:.3f} m/s, {known} of 20 validation repeats survived")
-        return best[kept[0]] if known >= ENOUGH else None
+        one = best[fit[0]]
+        known = survival(simulation, one, seed=VALIDATION).survived
+        former = json.loads(tally.read_text()) if tally.is_file() else -1
+        print(f"    {speeds[fit[0]]:.3f} m/s, {known} of 20 validation repeats survived")
+        if known > former:
+            np.savetxt(kept, one)
+            atomic.write_json(tally, known)
+        return one if known >= ENOUGH else None
 
-    screened = []
-    for k in range(STARTS):
-        one = first.with_changes({"seed": seed + 100 * k})
-        problem, best, _ = search_on(folder / f"1_walk_{k}", one, None, clock, after(SCREENED))
-        cost, _ = evaluate(problem.scenarios[0], best[None])
-        screened.append((float(cost[0]), k, one))
-    _, k, one = min(screened)
-    _, best, _ = search_on(folder / f"1_walk_{k}", one, None, clock, after(FIRST), name="whole")
-    _, best, _ = search_on(folder / "2_upright", upright, best, clock, after(UPRIGHT))
-    _, best, _ = search_on(folder / "3_steady", steady, best, clock, is_steady)
+    best = stage("walk", None, after(FIRST))
+    best = stage("walk_upright", best, after(UPRIGHT))
+    best = stage("walk_steady", best, is_steady)
+    best = np.loadtxt(kept) if kept.is_file() else best
     np.savetxt(folder / "walk_Best.txt", best)
     simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=DURATION, threads=1))
     (speed,), (lasted,) = judged(simulation, best[None])
