@@ -92,7 +92,7 @@ def search_on(
     """Search, or search on, until it is done, the time is spent or the evaluations are.
 
     ``done`` is told the problem, the best whole vectors in order, and the number of generations;
-    it returns the vector to end with, or None. That is kept, and taken from there when called again.
+    it returns the vector to end with, or None. That is kept, and taken when called again.
 
     Returns:
       The problem, the vector that it ended with, and how many evaluations there were.
