@@ -143,9 +143,7 @@ def test_nothing_is_written_where_one_log_is_bad(tmp_path):
 def test_a_log_of_another_servo_can_be_skipped(tmp_path):
     for name, motor in (("a", "xl330"), ("b", "mx64"), ("c", "xl330")):
         save(tmp_path / "raw", f"{name}.json", {**raw_log(uneven_times()), "motor": motor})
-    with pytest.raises(
-        RecordingError, match=r"b\.json: .*2 of 'xl330', .*1 of 'mx64'"
-    ):
+    with pytest.raises(RecordingError, match=r"b\.json: .*2 of 'xl330', .*1 of 'mx64'"):
         process(tmp_path / "raw", tmp_path / "even")
     assert not (tmp_path / "even").exists()
     skipped = []

@@ -12,8 +12,8 @@ pytest.importorskip("dask_jobqueue")
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "slurm" / "study_on_slurm.py"
 
-# A job is a process group of its own; its number is that of the group. It runs a copy of the script,
-# as SLURM's jobs do: the script itself is deleted as soon as it is submitted.
+# A job is a process group of its own; its number is that of the group. It runs a copy of the
+# script, as SLURM's jobs do: the script itself is deleted as soon as it is submitted.
 _SBATCH = """#!/bin/bash
 cp "$1" "$JOBS/script"
 setsid bash "$JOBS/script" >"$JOBS/log" 2>&1 &
