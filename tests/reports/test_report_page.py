@@ -10,6 +10,7 @@ import pytest
 
 from trueup import reports
 from trueup.errors import ReportError
+from trueup.reports.content import provenance_rows
 from trueup.reports.page import anchor_from
 
 EVIL = "<script>alert('x')</script>&\"'"
@@ -190,6 +191,18 @@ def test_provenance_is_flat_and_complete():
     text = " ".join("".join(outline(page.html()).text).split())
     assert "versions.numpy 2" in text.replace("versions.numpy2", "versions.numpy 2")
     assert "1, 2" in text
+
+
+def test_inputs_have_a_row_each_in_the_provenance():
+    inputs = [{"name": "a.csv", "sha256": "12ab"}, {"name": "b.csv", "sha256": "34cd"}]
+    rows = provenance_rows({"inputs": inputs, "empty": [], "mixed": [{"a": {"b": 1}}, 2]})
+    assert rows == [
+        ("inputs 1", "name a.csv, sha256 12ab"),
+        ("inputs 2", "name b.csv, sha256 34cd"),
+        ("empty", ""),
+        ("mixed 1", "a.b 1"),
+        ("mixed 2", "2"),
+    ]
 
 
 def test_importing_reports_loads_neither_plotly_nor_jinja2():

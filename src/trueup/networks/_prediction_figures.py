@@ -59,6 +59,7 @@ def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> re
                 traces,
                 residuals,
                 subtitle=f"RMSE {reports.format_number(rmse)} N m",
+                quantity="torque",
             )
         )
     figures = [reports.time_series_figure([panel]) for panel in panels]

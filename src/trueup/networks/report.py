@@ -283,6 +283,7 @@ def _closed_loop_section(
                 reports.Trace("network in the loop", each.times, motion.angle, "fitted"),
             ],
             subtitle=f"RMSE {reports.format_number(motion.scores.rmse)} rad",
+            quantity="angle",
         )
         for each, motion in list(zip(series, rollouts, strict=True))[:_SHOWN_RECORDINGS]
     ]

@@ -125,12 +125,20 @@ class Row:
 
 
 def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    """Return nested plain data as rows (key, text), keys joined by dots."""
+    """Return nested plain data as rows (key, text), keys joined by dots.
+
+    A list of mappings, such as inputs with their hashes, has a row for each.
+    """
     rows: list[tuple[str, str]] = []
     for key, value in provenance.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             rows.extend(provenance_rows(value, f"{name}."))
+        elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
+            for index, each in enumerate(value, 1):
+                pairs = provenance_rows(each) if isinstance(each, Mapping) else [("", str(each))]
+                text = ", ".join(f"{key} {entry}".strip() for key, entry in pairs)
+                rows.append((f"{name} {index}", text))
         elif isinstance(value, list | tuple):
             rows.append((name, ", ".join(str(entry) for entry in value)))
         else:

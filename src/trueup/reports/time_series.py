@@ -37,6 +37,7 @@ class Panel:
             keeps the colour of the initial model if it is given as style ``"initial"``.
         spans: shaded stretches of this panel alone.
         subtitle: a short remark beside the title, such as the score of the fit.
+        quantity: what its axis shows, where the title does not say it, such as "torque".
     """
 
     title: str
@@ -45,6 +46,7 @@ class Panel:
     residuals: Sequence[Trace] = ()
     spans: Sequence[Span] = ()
     subtitle: str = ""
+    quantity: str = ""
 
     def main_traces(self) -> list[Trace]:
         """Return the curves of the upper axes."""
@@ -121,7 +123,7 @@ def _panel_plot(
     total = height + bottom
     layout: Json = {
         "xaxis": {"title": axis_title(time_label, time_unit)},
-        "yaxis": {"title": axis_title("", panel.unit)},
+        "yaxis": {"title": axis_title(panel.quantity, panel.unit)},
         "margin": {"b": bottom},
     }
     if residuals:
