@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--evaluations 1600] [--arm with|without]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--evaluations 4000] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -55,7 +55,16 @@ FIRST, UPRIGHT = 120, 60
 """Generations of the first two searches."""
 
 EXO_TORQUE = 50.0
-EXO_WEIGHTS = {"effort": 1500, "velocity": 200, "symmetry": 100, "grf": 10, "trunk": 10, "pain": 3}
+EXO_WEIGHTS = {
+    "effort": 3000,
+    "velocity": 1000,
+    "symmetry": 100,
+    "grf": 10,
+    "trunk": 20,
+    "pain": 10,
+}
+"""Effort weighs most, and speed so much that both walkers keep to the same one."""
+
 AT_ONCE = 5
 """Generations between two looks at the clock."""
 LOOKED_AT = 24
@@ -312,7 +321,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
-    parser.add_argument("--evaluations", type=int, default=1600, help="of each search of exo")
+    parser.add_argument("--evaluations", type=int, default=4000, help="of each search of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
