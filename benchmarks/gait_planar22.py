@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--evaluations 4000] [--arm with|without]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 120] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -10,9 +10,10 @@
 best walks 20 s with a speed within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed repeats of a
 validation set, or the time is spent. It then reports the walk that survived most of those repeats,
 and its survival in 20 repeats that neither the search nor that rule has seen.
-``exo`` goes on from there twice with the same seed, evaluations and cost, in which effort weighs
-most, with the device of four parameters at up to 50 N m and without it. ``step`` halves the time
-step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
+``exo`` first spares effort without a device, then goes on from there twice with the same seed,
+generations and cost, with the device of four parameters at up to 50 N m and without it. Each ends
+with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s. ``step`` halves the
+time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
 controller and cost included. All of it can be stopped, killed and called again: it goes on, and
 counts the CPU time of all calls.
 """
@@ -53,6 +54,9 @@ final ones have the seed 0."""
 
 FIRST, UPRIGHT = 120, 60
 """Generations of the first two searches."""
+
+SPARING = 120
+"""Generations in which effort is spared before the exoskeleton comes."""
 
 EXO_TORQUE = 50.0
 EXO_WEIGHTS = {
@@ -96,9 +100,8 @@ def search_on(
     start: np.ndarray | None,
     clock: Clock,
     done: Done,
-    evaluations: int | None = None,
 ) -> tuple[GaitProblem, np.ndarray, int]:
-    """Search, or search on, until it is done, the time is spent or the evaluations are.
+    """Search, or search on, until it is done or the time is spent.
 
     ``done`` is told the problem, the best whole vectors in order, and the number of generations;
     it returns the vector to end with, or None. That is kept, and taken when called again.
@@ -127,12 +130,12 @@ def search_on(
                 directory,
                 settings=configuration.plain(),
                 resume=begun,
-                budget=Budget(max_generations=generations + AT_ONCE, max_evaluations=evaluations),
+                budget=Budget(max_generations=generations + AT_ONCE),
                 verbose=False,
             )
             if solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt(solution.message)
-            begun, former = True, generations
+            begun = True
             generations = int(solution.stats["generations"])
             with Store.open(directory.study) as store:
                 history = store.history()
@@ -145,7 +148,7 @@ def search_on(
                 flush=True,
             )
             chosen = done(problem, best, generations)
-            if chosen is not None or not time_left or generations == former:
+            if chosen is not None or not time_left:
                 if chosen is not None:
                     np.savetxt(ended, chosen)
                 chosen = best[0] if chosen is None else chosen
@@ -167,17 +170,12 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
 
     def is_steady(problem: GaitProblem, best: np.ndarray, _: int) -> np.ndarray | None:
         simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-        speeds, lasted = judged(simulation, best)
-        fit = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
-        if not len(fit):
-            print(
-                f"    the best: {lasted[0]:.2f} s at {speeds[0]:.3f} m/s; none of {len(best)} fits"
-            )
+        one = first_that_fits(simulation, best)
+        if one is None:
             return None
-        one = best[fit[0]]
         known = survival(simulation, one, seed=VALIDATION).survived
         former = json.loads(tally.read_text()) if tally.is_file() else -1
-        print(f"    {speeds[fit[0]]:.3f} m/s, {known} of 20 validation repeats survived")
+        print(f"    {known} of 20 validation repeats survived")
         if known > former:
             np.savetxt(kept, one)
             atomic.write_json(tally, known)
@@ -199,6 +197,15 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
     )
     if norm is not None:
         beside_norm(simulation, best, norm)
+
+
+def first_that_fits(simulation: WalkSimulation, best: np.ndarray) -> np.ndarray | None:
+    """The first walk that lasts and keeps the speed, or None."""
+    speeds, lasted = judged(simulation, best)
+    fit = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
+    at = fit[0] if len(fit) else 0
+    print(f"    number {at + 1} of the best: {lasted[at]:.2f} s at {speeds[at]:.3f} m/s")
+    return best[at] if len(fit) else None
 
 
 def judged(simulation: WalkSimulation, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -236,19 +243,28 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
         print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
 
 
-def exo(folder: Path, evaluations: int, arms: tuple[str, ...]) -> None:
-    """Search on from a steady walk with the exoskeleton, without it, or compare both."""
-    start = np.loadtxt(folder / "walk_Best.txt")
+def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
+    """Spare effort, then search on with the exoskeleton, without it, or compare both."""
+
+    def spared(name: str, begin: np.ndarray, count: int, **device: object) -> tuple:
+        def done(problem: GaitProblem, best: np.ndarray, now: int) -> np.ndarray | None:
+            if now < count:
+                return None
+            simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
+            one = first_that_fits(simulation, best)
+            return best[0] if one is None else one
+
+        changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, **device}
+        configuration = load_configuration("walk_steady").with_changes(changes)
+        clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
+        return search_on(folder / name, configuration, begin, clock, done)
+
+    _, start, _ = spared("exo_start", np.loadtxt(folder / "walk_Best.txt"), SPARING)
+    device = {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
     efforts: dict[str, float] = {}
     for name in arms:
-        clock = Clock(folder / f"exo_{name}_cpu_seconds.json", np.inf)
-        changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, "perturbed_repeats": 2}
-        if name == "with":
-            changes |= {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
-        configuration = load_configuration("walk_steady").with_changes(changes)
-        problem, best, done = search_on(
-            folder / f"exo_{name}", configuration, start, clock, lambda *_: None, evaluations
-        )
+        own = device if name == "with" else {}
+        problem, best, done = spared(f"exo_{name}", start, generations, **own)
         scenario = problem.scenarios[0]
         simulation = scenario.simulation.with_settings(duration=DURATION)
         objective = replace(scenario.objective, strides=10)
@@ -321,7 +337,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
-    parser.add_argument("--evaluations", type=int, default=4000, help="of each search of exo")
+    parser.add_argument("--generations", type=int, default=120, help="of each search of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
@@ -329,7 +345,7 @@ def main() -> None:
         walk(options.directory, options.seed, options.cpu_minutes, options.norm)
     elif options.what == "exo":
         arms = ("with", "without") if options.arm is None else (options.arm,)
-        exo(options.directory, options.evaluations, arms)
+        exo(options.directory, options.generations, arms)
     elif options.what == "step":
         step(options.directory, options.norm)
     else:
