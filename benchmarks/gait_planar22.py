@@ -69,6 +69,9 @@ EXO_WEIGHTS = {
 }
 """Effort weighs most, and speed so much that both walkers keep to the same one."""
 
+NEIGHBOURS, NEIGHBOUR = 16, 1e-4
+"""Walks beside the one whose time step is halved, and by how much their vectors differ."""
+
 AT_ONCE = 5
 """Generations between two looks at the clock."""
 LOOKED_AT = 24
@@ -287,8 +290,14 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
 
 
 def step(folder: Path, norm: Path | None) -> None:
-    """Walk 10 s with the time step, and with half of it."""
+    """Walk 10 s with the time step, with half and a quarter of it, and so do its neighbours.
+
+    A walk is sensitive: numbers of the vector that differ by 1e-4 move its mean speed by some mm/s,
+    at one time step. The mean of such neighbours tells what the time step does apart from that.
+    """
     vector = np.loadtxt(folder / "walk_Best.txt")
+    nudges = 1.0 + NEIGHBOUR * np.random.default_rng(0).standard_normal((NEIGHBOURS, len(vector)))
+    vectors = np.vstack([vector, vector * nudges])
     reference = None if norm is None else read_norm(norm).reference
     own = planar22().option.timestep
     found = []
@@ -297,19 +306,26 @@ def step(folder: Path, norm: Path | None) -> None:
         spec.option.timestep = timestep
         walker = Walker(spec.compile(), planar22_anatomy())
         simulation = WalkSimulation(walker, WalkSettings(duration=10.0, threads=1))
-        records = simulation.run(vector[None])
+        records = simulation.run(vectors)
         objective = WalkObjective({"effort": 1.0}, reference=reference)
         terms = objective.costs(records, walker.anatomy, 10.0).terms
         found.append(terms)
         print(
-            f"{1e3 * timestep:g} ms: {records.length[0] * records.period:.2f} s, speed "
-            f"{terms['speed'][0]:.4f} m/s, effort {terms['effort'][0]:.5f}, "
-            f"kinematic {terms['kinematic'][0]:.5f}"
+            f"{1e3 * timestep:.3g} ms: {records.length[0] * records.period:.2f} s, speed "
+            f"{terms['speed'][0]:.4f} m/s, effort {terms['effort'][0]:.5f}, kinematic "
+            f"{terms['kinematic'][0]:.5f}; neighbours differ by {terms['speed'][1:].std():.4f} m/s"
         )
+    whole, half = found[0], found[1]
     for name in ("effort", "kinematic"):
-        change = 100.0 * (found[1][name][0] / found[0][name][0] - 1.0)
-        print(f"  halved: {name} {change:+.2f} %")
-    print(f"  halved: speed {found[1]['speed'][0] - found[0]['speed'][0]:+.4f} m/s")
+        alone, mean = (100.0 * (f(half[name]) / f(whole[name]) - 1.0) for f in (first, np.mean))
+        print(f"  halved: {name} {alone:+.2f} %, mean of the neighbours {mean:+.2f} %")
+    alone, mean = (f(half["speed"]) - f(whole["speed"]) for f in (first, np.mean))
+    print(f"  halved: speed {alone:+.4f} m/s, mean of the neighbours {mean:+.4f} m/s")
+
+
+def first(values: np.ndarray) -> float:
+    """That of the walk itself."""
+    return float(values[0])
 
 
 def speed(folder: Path) -> None:
