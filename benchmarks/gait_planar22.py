@@ -103,6 +103,7 @@ def search_on(
     start: np.ndarray | None,
     clock: Clock,
     done: Done,
+    looked_at: int = LOOKED_AT,
 ) -> tuple[GaitProblem, np.ndarray, int]:
     """Search, or search on, until it is done or the time is spent.
 
@@ -142,7 +143,7 @@ def search_on(
             generations = int(solution.stats["generations"])
             with Store.open(directory.study) as store:
                 history = store.history()
-            order = np.argsort(history.costs[:, 0], kind="stable")[:LOOKED_AT]
+            order = np.argsort(history.costs[:, 0], kind="stable")[:looked_at]
             best = problem.parameters.complete(history.X[order])
             time_left = clock.tick()
             print(
@@ -260,7 +261,7 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
         changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, **device}
         configuration = load_configuration("walk_steady").with_changes(changes)
         clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
-        return search_on(folder / name, configuration, begin, clock, done)
+        return search_on(folder / name, configuration, begin, clock, done, 5 * LOOKED_AT)
 
     _, start, _ = spared("exo_start", np.loadtxt(folder / "walk_Best.txt"), SPARING)
     device = {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
