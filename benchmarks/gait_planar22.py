@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 120] [--arm with|without]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 240] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -354,7 +354,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
-    parser.add_argument("--generations", type=int, default=120, help="of each search of exo")
+    parser.add_argument("--generations", type=int, default=240, help="of each search of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
