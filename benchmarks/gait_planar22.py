@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 240] [--arm with|without]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 360] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -11,11 +11,11 @@ best walks 20 s with a speed within 0.03 m/s of 1.25 and stays up in 16 of 20 pe
 validation set, or the time is spent. It then reports the walk that survived most of those repeats,
 and its survival in 20 repeats that neither the search nor that rule has seen.
 ``exo`` first spares effort without a device, then goes on from there twice with the same seed,
-generations and cost, with the device of four parameters at up to 50 N m and without it. Each ends
-with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s. ``step`` halves the
-time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread,
-controller and cost included. All of it can be stopped, killed and called again: it goes on, and
-counts the CPU time of all calls.
+generations and cost, with the device of four parameters at up to 50 N m and without it, now without
+perturbations. Each ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for
+20 s. ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
+second on one thread, controller and cost included. All of it can be stopped, killed and called
+again: it goes on, and counts the CPU time of all calls.
 """
 
 import argparse
@@ -250,7 +250,7 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
 def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
     """Spare effort, then search on with the exoskeleton, without it, or compare both."""
 
-    def spared(name: str, begin: np.ndarray, count: int, **device: object) -> tuple:
+    def spared(name: str, begin: np.ndarray, count: int, **more: object) -> tuple:
         def done(problem: GaitProblem, best: np.ndarray, now: int) -> np.ndarray | None:
             if now < count:
                 return None
@@ -258,16 +258,17 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
             one = first_that_fits(simulation, best)
             return best[0] if one is None else one
 
-        changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, **device}
+        changes = {"sigma_gain": 2.0, "seed": 1, "weights": EXO_WEIGHTS, **more}
         configuration = load_configuration("walk_steady").with_changes(changes)
         clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
         return search_on(folder / name, configuration, begin, clock, done, 5 * LOOKED_AT)
 
     _, start, _ = spared("exo_start", np.loadtxt(folder / "walk_Best.txt"), SPARING)
+    alone = {"perturbed_repeats": 0, "early_stop": False}
     device = {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
     efforts: dict[str, float] = {}
     for name in arms:
-        own = device if name == "with" else {}
+        own = alone | device if name == "with" else alone
         problem, best, done = spared(f"exo_{name}", start, generations, **own)
         scenario = problem.scenarios[0]
         simulation = scenario.simulation.with_settings(duration=DURATION)
@@ -354,7 +355,7 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
-    parser.add_argument("--generations", type=int, default=240, help="of each search of exo")
+    parser.add_argument("--generations", type=int, default=360, help="of each search of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
