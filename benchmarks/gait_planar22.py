@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--generations 360] [--arm with|without]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--device ankle|hip] [--arm with|without]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -247,7 +247,7 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
         print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
 
 
-def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
+def exo(folder: Path, generations: int, arms: tuple[str, ...], model: str) -> None:
     """Spare effort, then search on with the exoskeleton, without it, or compare both."""
 
     def spared(name: str, begin: np.ndarray, count: int, **more: object) -> tuple:
@@ -265,11 +265,12 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
 
     _, start, _ = spared("exo_start", np.loadtxt(folder / "walk_Best.txt"), SPARING)
     alone = {"perturbed_repeats": 0, "early_stop": False}
-    device = {"ExoOn": True, "model": "ankle", "max_torque": EXO_TORQUE}
+    device = {"ExoOn": True, "model": model, "max_torque": EXO_TORQUE}
     efforts: dict[str, float] = {}
     for name in arms:
         own = alone | device if name == "with" else alone
-        problem, best, done = spared(f"exo_{name}", start, generations, **own)
+        kind = f"{name}_{model}" if name == "with" else name
+        problem, best, done = spared(f"exo_{kind}", start, generations, **own)
         scenario = problem.scenarios[0]
         simulation = scenario.simulation.with_settings(duration=DURATION)
         objective = replace(scenario.objective, strides=10)
@@ -277,11 +278,11 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...]) -> None:
         _, terms = evaluate(longer, best[None])
         efforts[name] = float(terms["effort"][0])
         print(
-            f"{name} the device, {done} evaluations: effort {efforts[name]:.5f}, speed "
+            f"{name} the {model} device, {done} evaluations: effort {efforts[name]:.5f}, speed "
             f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
             f"{survival(simulation, best).survived} of 20 repeats"
         )
-        np.savetxt(folder / f"exo_{name}_Best.txt", best)
+        np.savetxt(folder / f"exo_{kind}_Best.txt", best)
         if name == "with":
             percent, torque, _ = simulation.curves(best[None])[0]
             knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
@@ -357,13 +358,14 @@ def main() -> None:
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
     parser.add_argument("--generations", type=int, default=360, help="of each search of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
+    parser.add_argument("--device", choices=("ankle", "hip"), default="ankle", help="of exo")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
     if options.what == "walk":
         walk(options.directory, options.seed, options.cpu_minutes, options.norm)
     elif options.what == "exo":
         arms = ("with", "without") if options.arm is None else (options.arm,)
-        exo(options.directory, options.generations, arms)
+        exo(options.directory, options.generations, arms, options.device)
     elif options.what == "step":
         step(options.directory, options.norm)
     else:
