@@ -269,7 +269,7 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...], model: str) -> No
     efforts: dict[str, float] = {}
     for name in arms:
         own = alone | device if name == "with" else alone
-        kind = f"{name}_{model}" if name == "with" else name
+        kind = f"with_{model}" if name == "with" else "without"
         problem, best, done = spared(f"exo_{kind}", start, generations, **own)
         scenario = problem.scenarios[0]
         simulation = scenario.simulation.with_settings(duration=DURATION)
@@ -278,7 +278,7 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...], model: str) -> No
         _, terms = evaluate(longer, best[None])
         efforts[name] = float(terms["effort"][0])
         print(
-            f"{name} the {model} device, {done} evaluations: effort {efforts[name]:.5f}, speed "
+            f"{kind.replace('_', ' ')} device, {done} evaluations: effort {efforts[name]:.5f}, speed "
             f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
             f"{survival(simulation, best).survived} of 20 repeats"
         )
