@@ -278,8 +278,8 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...], model: str) -> No
         _, terms = evaluate(longer, best[None])
         efforts[name] = float(terms["effort"][0])
         print(
-            f"{kind.replace('_', ' ')} device, {done} evaluations: effort {efforts[name]:.5f}, speed "
-            f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
+            f"{kind.replace('_', ' ')} device, {done} evaluations: effort {efforts[name]:.5f}, "
+            f"speed {terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
             f"{survival(simulation, best).survived} of 20 repeats"
         )
         np.savetxt(folder / f"exo_{kind}_Best.txt", best)
