@@ -287,6 +287,15 @@ def exo(folder: Path, generations: int, arms: tuple[str, ...], model: str) -> No
             percent, torque, _ = simulation.curves(best[None])[0]
             knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
             print(f"  torque over stance [N m]: {knots}")
+            bare = WalkSimulation(Walker.load("planar22"), simulation.settings)
+            terms = objective.costs(
+                bare.run(best[None, : len(start)]), bare.walker.anatomy, DURATION
+            ).terms
+            print(
+                f"  the same gains with the device taken off: effort {terms['effort'][0]:.5f}, "
+                f"speed {terms['speed'][0]:.3f} m/s: what is more than this is another walk, not "
+                "the device"
+            )
     if len(efforts) == 2:
         change = 100.0 * (efforts["with"] / efforts["without"] - 1.0)
         print(f"effort with the device against without: {change:+.1f} %")
