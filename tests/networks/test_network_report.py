@@ -17,6 +17,7 @@ from trueup.networks import (
     save_network,
     score,
 )
+from trueup.networks._prediction_figures import _speed_names
 from trueup.networks.report import evaluation_report, read_predictions, training_report
 from trueup.networks.training.run_files import write_predictions
 
@@ -116,3 +117,9 @@ def test_an_unfinished_or_damaged_run_is_refused(tmp_path):
     path.write_text("time_s,torque_nm\n1,x\n")
     with pytest.raises(RunDirectoryError, match="no file of predictions"):
         training_report(tmp_path)
+
+
+def test_a_slow_band_of_speed_is_no_band_from_nothing_to_nothing():
+    edges = [(0.0, 0.02), (0.02, 0.3), (0.3, 2.2), (2.2, 13.1)]
+    assert _speed_names(edges) == ["0 to 0.02", "0.02 to 0.3", "0.3 to 2.2", "2.2 to 13.1"]
+    assert _speed_names([(0.0, 0.0)]) == ["0 to 0"]

@@ -113,15 +113,25 @@ def scatter_section(recordings: Sequence[PredictedRecording]) -> reports.Section
     return reports.Section("Predicted against measured", "scatter", content=[figure])
 
 
+def _speed_names(edges: Sequence[tuple[float, float]]) -> list[str]:
+    """Names of bands of speed [rad/s], short enough for every bar to have its label.
+
+    Edges are told to a hundredth of the highest, or finer where both of a band's would be alike.
+    """
+    places = 2 - math.floor(math.log10(max(high for _, high in edges) or 1.0))
+    for more in range(3):
+        rounded = [(round(low, places + more), round(high, places + more)) for low, high in edges]
+        if all(low < high for low, high in rounded):
+            break
+    return [f"{low:g} to {high:g}" for low, high in rounded]
+
+
 def bands_section(metrics: Mapping[str, Any]) -> reports.Section | None:
     """Error against speed and frequency; None where neither is known."""
     figures = []
     if metrics.get("speed_bands"):
         bands = metrics["speed_bands"]
-        # edges to a hundredth of the highest: short enough for every bar to have its label
-        places = 2 - math.ceil(math.log10(max(band["highest"] for band in bands) or 1.0))
-        edges = [(round(band["lowest"], places), round(band["highest"], places)) for band in bands]
-        names = [f"{low:g} to {high:g}" for low, high in edges]
+        names = _speed_names([(band["lowest"], band["highest"]) for band in bands])
         figures.append(_band_figure(names, metrics["speed_bands"], "speed", "rad/s"))
     if metrics.get("frequency_bands"):
         bands = [band for band in metrics["frequency_bands"] if band["samples"]]
