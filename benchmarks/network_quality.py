@@ -389,12 +389,6 @@ QUIET: dict[str, Any] = {
 """Sensors of the nonlinear joint: good ones, so that the floor is far below what is learned."""
 
 
-def best_settled(split: DataSplit, features: tuple[str, ...]) -> Network:
-    """The linear network whose history serves the validation part best once it is filled."""
-    fitted = [fit_linear(split.training, features, history) for history in HISTORIES]
-    return min(fitted, key=lambda network: score(network, split.validation).settled.rmse)
-
-
 def best_from_cold(split: DataSplit, features: tuple[str, ...]) -> Network:
     """The linear network whose history serves whole validation recordings best."""
     fitted = [fit_linear(split.training, features, history) for history in HISTORIES]
@@ -476,7 +470,8 @@ def noise_floor(folder: Path, seed: int = 0) -> None:
     )
     for each, rmse in zip(trained, validated, strict=True):
         print(f"    validation {rmse:.4f} N m, linear skip {each.network.has_skip}")
-    cold, settled = best_from_cold(split, PLAIN), best_settled(split, PLAIN)
+    cold = best_from_cold(split, PLAIN)
+    settled = fit_linear_chosen(split.training, split.validation, PLAIN)
     for network in (cold,) if cold.history == settled.history else (cold, settled):
         print(f"  linear, {network.history} samples: {line(network)}")
     print(
@@ -500,7 +495,7 @@ def nonlinear_joint(folder: Path) -> None:
     data = DataSettings(data_base_dir=str(folder), target_name="Motor_Torque")
     split = split_global(read_series(data), by="file")
     network = train_epochs(synthetic_candidate(64, 16, features=PLAIN), split, HARD_EPOCHS).network
-    linear = best_settled(split, PLAIN)
+    linear = fit_linear_chosen(split.training, split.validation, PLAIN)
     found, others = (score(n, split.test) for n in (network, linear))
     rmse, beside = found.settled.rmse, others.settled.rmse
     print("friction, delay, torque and speed limits; motor torque of whole files, settled:")
