@@ -149,7 +149,10 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
     except (ValueError, EOFError, RecursionError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"{source} cannot be read: {error}") from error
+        raise ParameterError(
+            f"{source} cannot be read: {error}; give a parameter file, a run directory or a plain "
+            "vector of numbers"
+        ) from error
 
 
 def _of_parameters(source: Path) -> dict[str, float]:
