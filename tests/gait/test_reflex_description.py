@@ -160,17 +160,48 @@ def test_files_that_are_no_description(tmp_path):
 def test_delays_need_a_fast_controller():
     with pytest.raises(GaitError, match="not every 10 ms"):
         compile_controller(default_controller(), frontal=False, period=0.01, delayed=True)
+
+
+def lags(period: float, timestep: float, compat: bool = False) -> dict[str, float]:
+    """How late the signals are by their delay lines [ms]."""
     program, layout = compile_controller(
-        default_controller(), frontal=False, period=0.001, delayed=True
+        default_controller(),
+        frontal=False,
+        period=period,
+        delayed=True,
+        timestep=timestep,
+        compat=compat,
     )
-    lags = dict(zip(program.lines["register"], program.lines["length"] - 1, strict=True))
-    assert lags[layout.register("pitch")] == 18
-    assert lags[layout.register("supraspinal_pitch")] == 3
-    assert lags[layout.register("force_SOL")] == 10
-    compat, _ = compile_controller(
-        default_controller(), frontal=False, period=0.001, delayed=True, compat=True
-    )
-    assert (program.lines["length"] - compat.lines["length"] == 1).all()
+    lines = program.lines
+    # a part of the way back from the value before the oldest but one
+    periods = lines["length"] - 1 - np.where(lines["part"] > 0.0, 1.0 - lines["part"], 0.0)
+    late = dict(zip(lines["register"], 1e3 * period * periods, strict=True))
+    return {signal.name: late[layout.register(signal.name)] for signal in SIGNALS}
+
+
+SIGNALS = default_controller().in_plane(False).signals
+
+
+@pytest.mark.parametrize(
+    ("period", "timestep"), [(0.001, 0.001), (1 / 600, 1 / 600), (1 / 1200, 1 / 1200), (1e-3, 5e-4)]
+)
+def test_signals_are_as_late_as_their_delays_whatever_the_step(period, timestep):
+    late = lags(period, timestep)
+    for signal in SIGNALS:
+        # a stimulation is held for a period, and a force is that of the step's beginning
+        force = signal.measured in ("load", "contact") or signal.measured.startswith("force_")
+        anyway = 1e3 * (0.5 * period + (timestep if force else 0.0))
+        assert late[signal.name] + anyway == pytest.approx(1e3 * signal.delay), signal.name
+
+
+def test_forces_are_never_told_before_they_act():
+    assert min(lags(0.003, 0.003).values()) == 0.0
+
+
+def test_lags_of_myoassist_are_one_period_shorter_than_the_delays():
+    late = lags(0.001, 0.001, compat=True)
+    for signal in SIGNALS:
+        assert late[signal.name] == pytest.approx(1e3 * signal.delay - 1.0), signal.name
 
 
 @pytest.fixture(scope="module")

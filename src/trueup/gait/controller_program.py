@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait._registers import FIXED, MEASURED, R_ZERO
+from trueup.gait._registers import FIXED, M_CONTACT, M_FORCES, M_LOAD, MEASURED, R_ZERO
 from trueup.gait.reflex_controller import ReflexController
 
 HEAD = np.dtype(
@@ -117,6 +117,7 @@ def compile_controller(
     frontal: bool,
     period: float,
     delayed: bool,
+    timestep: float = 0.0,
     compat: bool = False,
 ) -> tuple[Program, ControllerLayout]:
     """Lay a controller out for the compiled code.
@@ -125,7 +126,10 @@ def compile_controller(
       controller: the controller.
       frontal: the walker can fall sideways.
       period: time from one run of the controller to the next [s].
-      delayed: neural delays; without them every line has the lag zero.
+      delayed: neural delays; without them every line has the lag zero. What is late anyway is
+        taken off them, so that a walk depends less on the time step: stimulations are held for a
+        period, half of one on average, and forces are those at the beginning of the last step.
+      timestep: step of the model [s].
       compat: lags and order of the legs as MyoAssist has them; lags are one period shorter than
         the delays.
 
@@ -141,12 +145,13 @@ def compile_controller(
             "switch the delays off"
         )
 
-    def line(delay: float) -> tuple[int, float]:
+    def line(delay: float, late: float = 0.0) -> tuple[int, float]:
         """Length of a ring, and the part of a period by which the lag exceeds whole ones."""
         if not delayed:
             return 1, 0.0
         if compat:
             return max(math.floor(delay / period + 0.5), 1), 0.0
+        delay = max(delay - late, 0.0)
         whole = math.floor(delay / period + 1e-9)
         part = max(delay / period - whole, 0.0)
         return (whole + 1, 0.0) if part < 1e-9 else (whole + 2, part)
@@ -165,8 +170,10 @@ def compile_controller(
     ring = _Ring()
     lines = []
     for signal in controller.signals:
-        length, part = line(signal.delay)
-        place = measured.index(signal.measured), where[signal.name]
+        at = measured.index(signal.measured)
+        is_force = at in (M_LOAD, M_CONTACT) or at >= M_FORCES
+        length, part = line(signal.delay, 0.5 * period + (timestep if is_force else 0.0))
+        place = at, where[signal.name]
         lines.append((*place, ring.take(length), length, part))
     (targets, late), (crossed, crossed_part) = (
         line(delay) for delay in (controller.descending_delay, controller.crossed_delay)

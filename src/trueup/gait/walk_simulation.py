@@ -75,6 +75,7 @@ class WalkSimulation:
             frontal=walker.frontal,
             period=self.period,
             delayed=settings.delayed,
+            timestep=walker.model.opt.timestep,
             compat=settings.compat,
         )
         self.body = walker.body_map(self.layout.muscles)
