@@ -188,14 +188,15 @@ SIGNALS = default_controller().in_plane(False).signals
 def test_signals_are_as_late_as_their_delays_whatever_the_step(period, timestep):
     late = lags(period, timestep)
     for signal in SIGNALS:
-        # a stimulation is held for a period, and a force is that of the step's beginning
+        # a stimulation is held for a period, and a force is that of the last step
         force = signal.measured in ("load", "contact") or signal.measured.startswith("force_")
-        anyway = 1e3 * (0.5 * period + (timestep if force else 0.0))
+        anyway = 1e3 * 0.5 * (period + (timestep if force else 0.0))
         assert late[signal.name] + anyway == pytest.approx(1e3 * signal.delay), signal.name
 
 
 def test_forces_are_never_told_before_they_act():
     assert min(lags(0.003, 0.003).values()) == 0.0
+    assert min(lags(0.003, 0.005).values()) == 0.0
 
 
 def test_lags_of_myoassist_are_one_period_shorter_than_the_delays():

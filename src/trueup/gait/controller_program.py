@@ -128,7 +128,7 @@ def compile_controller(
       period: time from one run of the controller to the next [s].
       delayed: neural delays; without them every line has the lag zero. What is late anyway is
         taken off them, so that a walk depends less on the time step: stimulations are held for a
-        period, half of one on average, and forces are those at the beginning of the last step.
+        period, half of one on average, and forces are those of the last step, half of it ago.
       timestep: step of the model [s].
       compat: lags and order of the legs as MyoAssist has them; lags are one period shorter than
         the delays.
@@ -172,7 +172,7 @@ def compile_controller(
     for signal in controller.signals:
         at = measured.index(signal.measured)
         is_force = at in (M_LOAD, M_CONTACT) or at >= M_FORCES
-        length, part = line(signal.delay, 0.5 * period + (timestep if is_force else 0.0))
+        length, part = line(signal.delay, 0.5 * (period + (timestep if is_force else 0.0)))
         place = at, where[signal.name]
         lines.append((*place, ring.take(length), length, part))
     (targets, late), (crossed, crossed_part) = (
