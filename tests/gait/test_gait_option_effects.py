@@ -55,6 +55,13 @@ def test_the_first_deviation_is_a_hundredth_of_the_gain(gain, deviation):
     np.testing.assert_allclose(problem.space.deviation, deviation)
 
 
+def test_the_exoskeleton_can_have_a_first_deviation_of_its_own():
+    problem = problem_of(ExoOn=True, sigma_gain=1.0, exo_sigma_gain=10.0)
+    is_exo = [name.startswith("exo_") for name in problem.space.names]
+    assert sum(is_exo) == 4
+    np.testing.assert_allclose(problem.space.deviation, np.where(is_exo, 0.1, 0.01))
+
+
 def test_population_options_and_early_stop_reach_the_search():
     space = problem_of().space
     search = _search(configured(popsize=7, cma_options="maxfevals:20"), space)
@@ -149,6 +156,7 @@ UNDERSCORED = (
     ("--maxiter", 1),
     ("--threads", 1),
     ("--sigma_gain", 5),
+    ("--exo_sigma_gain", 8),
     ("--cma_options", "tolfun:1e-9"),
     ("--save_path", "runs/all"),
     ("--perturbed_repeats", 2),

@@ -91,6 +91,8 @@ class GaitOverrides:
     """Generations at most."""
     sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
     """First standard deviation of every entry, in hundredths."""
+    exo_sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
+    """The same of the exoskeleton's entries alone."""
     cma_options: Annotated[str | None, arg(metavar="KEY:VALUE,...")] = None
     """Options of the package cma by name, such as tolfun:1e-9,tolx:1e-9."""
     seed: Annotated[int | None, arg(metavar="INT")] = None

@@ -16,6 +16,7 @@ from trueup.gait.myoassist_cost import (
     read_myoassist_kinematics,
 )
 from trueup.gait.norms import read_norm
+from trueup.gait.parameter_vector import ParameterVector
 from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
 from trueup.gait.reference import GaitReference
@@ -51,11 +52,19 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
         scenarios.append(Scenario(simulation, _objective(configuration, speed), name))
     parameters = scenarios[0].simulation.parameters
-    deviation = np.full(parameters.space.size, 0.01 * configuration.sigma_gain)
+    deviation = _deviation(configuration, parameters)
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
         raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
+
+
+def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:
+    """First standard deviations of the free entries."""
+    own, exo = configuration.sigma_gain, configuration.exo_sigma_gain
+    gains = {"exoskeleton": own if exo is None else exo}
+    free = (entry for entry in parameters.entries if entry.free)
+    return 0.01 * np.array([gains.get(entry.group, own) for entry in free])
 
 
 def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:

@@ -91,6 +91,9 @@ class GaitConfiguration(BaseModel):
     """Generations at most."""
     sigma_gain: float = Field(default=10.0, gt=0.0)
     """First standard deviation of every entry, in hundredths."""
+    exo_sigma_gain: float | None = Field(default=None, gt=0.0)
+    """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
+    absent."""
     cma_options: str = ""
     """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
     seed: int = Field(default=0, ge=0)
