@@ -10,9 +10,10 @@
 best walks 20 s with a speed within 0.03 m/s of 1.25 and stays up in 16 of 20 perturbed repeats of a
 validation set, or the time is spent. It then reports the walk that survived most of those repeats,
 and its survival in 20 repeats that neither the search nor that rule has seen.
-``exo`` goes on from a walk that spares effort, twice with the same seed, generations and cost,
-with the device of four parameters at up to 50 N m and without it. Each ends with its cheapest walk
-that keeps the speed within 0.03 m/s of 1.25 for 20 s. ``step`` halves the time step of a walk of
+``exo`` goes on from a walk that spares effort with the configuration ``walk_sparing``, twice with
+the same seed, generations and cost, with the device of four parameters at up to 50 N m and without
+it. Each ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s.
+``step`` halves the time step of a walk of
 10 s, ``speed`` measures simulated seconds per CPU second on one thread, controller and cost
 included. All of it can be stopped, killed and called again: it goes on, and counts the CPU time of
 all calls.
@@ -57,24 +58,6 @@ FIRST, UPRIGHT = 120, 60
 
 EXO_START = Path(__file__).with_name("planar22_walk.txt")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
-
-EXO_TORQUE = 50.0
-EXO_SEARCH = {
-    "weights": {
-        "effort": 3000,
-        "velocity": 200,
-        "symmetry": 100,
-        "grf": 10,
-        "trunk": 20,
-        "pain": 10,
-    },
-    "perturbed_repeats": 0,
-    "early_stop": False,
-    "sigma_gain": 1.0,
-    "exo_sigma_gain": 10.0,
-}
-"""Effort weighs most. Speed weighs no more than keeps it: with 1000 the generations differed in
-nothing but speed, and no search came forward."""
 
 NEIGHBOURS, NEIGHBOUR = 16, 1e-4
 """Walks beside the one whose time step is halved, and by how much their vectors differ."""
@@ -279,9 +262,9 @@ def spared(
     """Effort of the cheapest walk of one search that keeps the speed for the whole time."""
     kind = f"with_{model}" if arm == "with" else "without"
     name = f"exo_{kind}_{seed}"
-    changes: dict[str, object] = {**EXO_SEARCH, "seed": seed}
+    changes: dict[str, object] = {"seed": seed}
     if arm == "with":
-        changes |= {"ExoOn": True, "model": model, "max_torque": EXO_TORQUE}
+        changes |= {"ExoOn": True, "model": model}
 
     def done(problem: GaitProblem, best: np.ndarray, now: int) -> np.ndarray | None:
         if now < generations:
@@ -291,7 +274,7 @@ def spared(
         return best[0] if one is None else one
 
     folder.mkdir(parents=True, exist_ok=True)
-    configuration = load_configuration("walk_steady").with_changes(changes)
+    configuration = load_configuration("walk_sparing").with_changes(changes)
     clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
     problem, best, count = search_on(
         folder / name, configuration, start, clock, done, 5 * LOOKED_AT

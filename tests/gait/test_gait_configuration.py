@@ -39,7 +39,14 @@ NAMES = ["baseline", "debug", "exo_4param", "exo_4param_kine", "exo_npoint", "ex
 
 
 def test_the_shipped_configurations():
-    assert configuration_names() == [*NAMES, "tutorial", "walk", "walk_steady", "walk_upright"]
+    assert configuration_names() == [
+        *NAMES,
+        "tutorial",
+        "walk",
+        "walk_sparing",
+        "walk_steady",
+        "walk_upright",
+    ]
     for name in configuration_names():
         configuration = load_configuration(name)
         assert configuration.says.endswith(".")
