@@ -13,9 +13,9 @@ and its survival in 20 repeats that neither the search nor that rule has seen.
 ``exo`` goes on from a walk that spares effort with the configuration ``walk_sparing``, twice with
 the same seed, generations and cost, with the device of four parameters at up to 50 N m and without
 it. Each ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s.
-``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU second on one thread, controller and cost
-included. All of it can be stopped, killed and called again: it goes on, and counts the CPU time of
-all calls.
+``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
+second on one thread, controller and cost included. All of it can be stopped, killed and called
+again: it goes on, and counts the CPU time of all calls.
 """
 
 import argparse
