@@ -45,6 +45,16 @@ def test_evaluate_as_myoassist_does(capsys, vector, model):
     assert answer["walked_m"] == pytest.approx(10.2, abs=0.1)
 
 
+@pytest.mark.parametrize(("delayed", "words"), [((), "without"), (("--delayed", "1"), "with")])
+def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
+    """A vector alone does not tell: with and without delays it walks differently."""
+    vector = tmp_path / "ones.txt"
+    np.savetxt(vector, np.ones(77))
+    assert main(["gait", "evaluate", str(vector), "--sim-time", "0.3", *delayed]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"That is planar22, 0.3 s {words} neural delays on level ground." in lines
+
+
 def options(model, vector, target, *more):
     words = ["--model-file", model, "--sim_time", "0.3", "--popsize", "4", "--param-path", vector]
     words += ["-eff", "--delayed", "0", "--save-path", target, "--quiet", "--compat", "myoassist"]

@@ -103,11 +103,15 @@ def test_friction_scales_what_slides(simulation, candidates):
     simulation.run(candidates[:1], perturbations=repeats)
     batch, _ = simulation._prepared(4)
     factors = repeats.draws(simulation.parameters, 0.6).friction
-    own = simulation.walker.model.geom_friction
+    own = simulation.walker.model
+    assert own.npair == 6
     for row in range(4):
-        friction = batch.get_model(row).geom_friction
-        np.testing.assert_allclose(friction[:, 0], factors[row] * own[:, 0])
-        np.testing.assert_array_equal(friction[:, 1:], own[:, 1:])
+        model = batch.get_model(row)
+        # that of pairs slides in two directions
+        for name, sliding in (("geom_friction", 1), ("pair_friction", 2)):
+            friction, before = getattr(model, name), getattr(own, name)
+            np.testing.assert_allclose(friction[:, :sliding], factors[row] * before[:, :sliding])
+            np.testing.assert_array_equal(friction[:, sliding:], before[:, sliding:])
     assert (np.abs(factors - 1.0) <= 0.3).all() and len(np.unique(factors)) == 4
 
 

@@ -140,6 +140,23 @@ def test_keyframes_stand_on_the_ground_within_the_joints_ranges(model):
     np.testing.assert_array_equal(keys[0], keys[1][[0, 1, 2, 7, 8, 9, 10, 3, 4, 5, 6]])
 
 
+def test_soles_touch_the_ground_and_nothing_else(model):
+    """In a heap on the ground, too: thighs through the trunk, one foot in the other."""
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, model.key("squat").id)
+    data.qpos[1] -= 0.3
+    mujoco.mj_forward(model, data)
+    touching = {tuple(model.geom(int(g)).name for g in c.geom) for c in data.contact[: data.ncon]}
+    soles = [f"{part}_{side}" for part in ("heel", "ball", "toe") for side in "rl"]
+    assert touching == {("ground-plane", sole) for sole in soles}
+    assert set(model.pair_friction[:, 0]) == set(model.pair_friction[:, 1]) == {0.9}
+
+
+def test_a_controller_at_100_hz_runs_every_so_many_steps(model):
+    steps = 0.01 / model.opt.timestep
+    assert steps == pytest.approx(round(steps), abs=1e-9)
+
+
 @pytest.mark.parametrize("name", ["stand", "squat"])
 def test_the_weight_of_still_poses_lies_over_the_feet(model, name):
     data = mujoco.MjData(model)

@@ -159,7 +159,12 @@ def test_files_that_are_no_description(tmp_path):
 
 def test_delays_need_a_fast_controller():
     with pytest.raises(GaitError, match="not every 10 ms"):
-        compile_controller(default_controller(), frontal=False, period=0.01, delayed=True)
+        compile_controller(
+            default_controller(), frontal=False, period=0.01, delayed=True, timestep=0.01
+        )
+
+
+SIGNALS = default_controller().in_plane(False).signals
 
 
 def lags(period: float, timestep: float, compat: bool = False) -> dict[str, float]:
@@ -177,9 +182,6 @@ def lags(period: float, timestep: float, compat: bool = False) -> dict[str, floa
     periods = lines["length"] - 1 - np.where(lines["part"] > 0.0, 1.0 - lines["part"], 0.0)
     late = dict(zip(lines["register"], 1e3 * period * periods, strict=True))
     return {signal.name: late[layout.register(signal.name)] for signal in SIGNALS}
-
-
-SIGNALS = default_controller().in_plane(False).signals
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.cli.gait_commands import EvaluateGait
+from trueup.cli.gait_show import how_it_walks
 from trueup.errors import TrueupError
 from trueup.gait import (
     GaitConfiguration,
@@ -48,7 +49,7 @@ def page_of_vector(
     page = walk_report(
         look,
         f"Walk of {command.target.name}",
-        _subtitle(problem),
+        how_it_walks(problem),
         norm=norm,
         start_name="nominal vector",
         max_torques=command.dose or (),
@@ -101,7 +102,7 @@ def page_of_run(
         survivals=survivals,
         provenance=record.provenance,
     )
-    page.add(Findings([Finding("info", f"{_subtitle(problem)}."), *_changed(record, look)]))
+    page.add(Findings([Finding("info", f"{how_it_walks(problem)}."), *_changed(record, look)]))
     progress = _progress(directory, record)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 
@@ -148,21 +149,6 @@ def _progress(directory: RunDirectory, record: StudyRecord):
 def _norm(configuration: GaitConfiguration) -> GaitNorm | None:
     """What a configuration tracks."""
     return None if configuration.reference is None else read_norm(configuration.reference)
-
-
-def _subtitle(problem: GaitProblem) -> str:
-    """Who walks, and how."""
-    words = []
-    for scenario in problem.scenarios:
-        settings, walker = scenario.simulation.settings, scenario.simulation.walker
-        delays = "with neural delays" if settings.delayed else "without neural delays"
-        ground = f"on a slope of {walker.slope:g} degrees" if walker.slope else "on level ground"
-        if walker.stairs is not None:
-            rise, depth = walker.stairs.rise, walker.stairs.run
-            ground = f"on stairs, {abs(rise):g} m {'up' if rise > 0 else 'down'} every {depth:g} m"
-        name = Path(walker.source).name
-        words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
-    return "; ".join(dict.fromkeys(words))
 
 
 def _film(look: WalkLook) -> bytes:

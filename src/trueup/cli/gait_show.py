@@ -94,6 +94,7 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     output.text(
         f"Cost {cost:.6g}: walked {terms_of(terms, 'walked'):.3f} m in "
         f"{terms_of(terms, 'lasted'):.2f} s{end}",
+        f"That is {how_it_walks(problem)}.",
         "",
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
@@ -103,6 +104,21 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     shown = "report" in answer
     output.text(f"Report: {answer['report']}" if shown else "Look at it: add --report walk.html")
     return 0
+
+
+def how_it_walks(problem: GaitProblem) -> str:
+    """Who walks, and how, in words."""
+    words = []
+    for scenario in problem.scenarios:
+        settings, walker = scenario.simulation.settings, scenario.simulation.walker
+        delays = "with neural delays" if settings.delayed else "without neural delays"
+        ground = f"on a slope of {walker.slope:g} degrees" if walker.slope else "on level ground"
+        if walker.stairs is not None:
+            rise, depth = walker.stairs.rise, walker.stairs.run
+            ground = f"on stairs, {abs(rise):g} m {'up' if rise > 0 else 'down'} every {depth:g} m"
+        name = Path(walker.source).name
+        words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
+    return "; ".join(dict.fromkeys(words))
 
 
 def survival_lines(repeats: dict[str, dict[str, Any]]) -> list[str]:

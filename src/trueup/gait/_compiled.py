@@ -36,6 +36,18 @@ def compiled_once(function: Any) -> Callable[..., Any]:
         return numba.njit(nogil=True, **OPTIONS)(function)
 
 
+def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function of :func:`compiled_once` for arguments of the types of these and no others.
+
+    Each call of the function itself begins with finding out the types of its arguments, which for
+    tuples of arrays takes ten times as long as passing them. Here the caller answers for them:
+    arrays of other types or layouts would be read as if they were of these.
+    """
+    types = tuple(numba.typeof(argument) for argument in arguments)
+    function.compile(types)
+    return function.overloads[types].entry_point
+
+
 def digest(file: str, *modules: ModuleType) -> str:
     """A digest of the sources of a file and of modules that it is compiled with."""
     files = [Path(__file__), Path(file), *(Path(str(module.__file__)) for module in modules)]

@@ -117,7 +117,7 @@ def compile_controller(
     frontal: bool,
     period: float,
     delayed: bool,
-    timestep: float = 0.0,
+    timestep: float,
     compat: bool = False,
 ) -> tuple[Program, ControllerLayout]:
     """Lay a controller out for the compiled code.

@@ -10,6 +10,7 @@ from mujoco.batch import Batch
 
 from trueup.errors import GaitError
 from trueup.gait import _walk_kernel as k
+from trueup.gait._compiled import entry_point
 from trueup.gait._disturbance_kernel import DISTURBANCE
 from trueup.gait._exoskeleton_kernel import CLOCK
 from trueup.gait._frames import F_ACTIVATION
@@ -220,10 +221,10 @@ class WalkSimulation:
             ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
         ids = np.flatnonzero(ended == k.RUNNING)
         last = self.runs
+        fixed = (self.program, body, self.fibers, rules, fields, walks)
+        control = entry_point(k.control_walks, *fixed, ids, 0, True)
         for tick in range(last + 1):
-            running = k.control_walks(
-                self.program, body, self.fibers, rules, fields, walks, ids, tick, tick < last
-            )
+            running = control(*fixed, ids, tick, tick < last)
             if running < len(ids):
                 if stop is not None and tick < last:
                     ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
@@ -233,7 +234,8 @@ class WalkSimulation:
                 break
             if observe is not None:
                 observe(tick, batch)
-            batch.step(ids, self.steps, stage_number)
+            # MuJoCo checks the order of ids at each call: none are given while all walks go on
+            batch.step(None if running == len(ended) else ids, self.steps, stage_number)
 
     def _nominal_targets(
         self,
