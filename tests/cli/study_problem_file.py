@@ -36,6 +36,10 @@ def slow():
     return Mine(0.01)
 
 
+def slower():
+    return Mine(0.1)
+
+
 def nothing():
     return {"cost": 1.0}
 

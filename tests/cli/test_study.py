@@ -243,7 +243,7 @@ def test_an_optuna_study_is_mirrored_and_loaded(command, tmp_path):
 def test_a_second_process_works_on_a_shared_study(command, own, tmp_path):
     options = ("--method", "cmaes", "--population", 12, "--max-evaluations", 240)
     shared = tmp_path / "shared"
-    run = ["study", "run", f"{own}:slow", *options, "--output", shared, "--share", "--quiet"]
+    run = ["study", "run", f"{own}:slower", *options, "--output", shared, "--share", "--quiet"]
     process = subprocess.Popen([sys.executable, "-m", "trueup", *map(str, run)])
     try:
         deadline = time.monotonic() + 60
