@@ -37,6 +37,7 @@ def slow():
 
 
 def slower():
+    """A second process has time to start before the search is over."""
     return Mine(0.1)
 
 

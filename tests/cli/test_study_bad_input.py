@@ -93,7 +93,11 @@ def test_wrong_input_is_refused_before_anything_is_written(command, tmp_path, mo
         ("problm", "Did you mean 'problem'"),
         ("nothing", "returned a dict; it has to return a trueup.fitting.Problem"),
         ("with_argument", "needs the arguments 'size'"),
-        ("BEST", "has no function 'BEST'; it has 'problem', 'slow', 'slower', 'nothing', 'with"),
+        (
+            "BEST",
+            "has no function 'BEST'; it has 'problem', 'slow', 'slower', 'nothing', "
+            "'with_argument'",
+        ),
     ],
 )
 def test_a_function_that_gives_no_problem(command, own, tmp_path, function, said):
