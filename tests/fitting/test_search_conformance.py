@@ -17,7 +17,7 @@ from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
 from trueup.fitting.polish import Polished
 from trueup.fitting.problem import Problem, Vectorised, VectorisedCosts
-from trueup.fitting.random_search import RandomSearch, SobolSearch
+from trueup.fitting.random_search import RandomSearch, ScatterSearch, SobolSearch
 from trueup.fitting.solution import Status
 from trueup.fitting.test_problems import (
     exponential_decay,
@@ -96,6 +96,14 @@ KINDS = {
         lambda space, seed: SobolSearch(space, batch=10, candidates=125, seed=seed),
         excess=2.0,
         several_objectives=True,
+    ),
+    "scatter": Kind(
+        lambda space, seed: ScatterSearch(
+            space, batch=10, candidates=400, seed=seed, deviation=0.7
+        ),
+        excess=2.0,
+        several_objectives=True,
+        needs_bounds=False,
     ),
     "polished cma-es": Kind(
         lambda space, seed: Polished(_cma(space, seed), space, first_evaluations=57),

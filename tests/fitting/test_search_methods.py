@@ -15,6 +15,7 @@ from trueup.fitting import (
     MultiStart,
     Polished,
     RandomSearch,
+    ScatterSearch,
     SobolSearch,
     make_search,
     test_problems,
@@ -28,6 +29,7 @@ _KINDS = {
     "cmaes": CmaEs,
     "random": RandomSearch,
     "sobol": SobolSearch,
+    "scatter": ScatterSearch,
     "nsgaii": NSGA2,
 }
 
@@ -53,6 +55,7 @@ def test_every_method_makes_its_search():
         ("auto", {"max_generations": 3}, lambda s: s.first.settings.max_generations),
         ("random", {"candidates": 3}, lambda s: s.candidates),
         ("sobol", {"batch": 3}, lambda s: s.batch),
+        ("scatter", {"deviation": 3}, lambda s: s.deviation),
         ("nsgaii", {"generations": 3}, lambda s: s.settings.generations),
     ],
 )
@@ -110,7 +113,10 @@ def test_auto_begins_with_the_given_start_where_the_box_is_open():
         ({"method": "random", "settings": {"starts": 3}}, "no setting 'starts'.*'batch', 'cand"),
         ({"method": "multi-start", "population": 5}, "'multi-start' has no population"),
         ({"method": "random", "population": 5, "settings": {"batch": 6}}, "population is 5.*6"),
-        ({"method": "cmaes", "objectives": 2}, "has 2: use one of 'random', 'sobol', 'nsgaii'"),
+        (
+            {"method": "cmaes", "objectives": 2},
+            "has 2: use one of 'random', 'sobol', 'scatter', 'nsgaii'",
+        ),
         ({"method": "nsgaii", "settings": {"population": "many"}}, "'nsgaii' has the wrong type"),
         ({"method": "auto", "settings": {"scanned": 0}}, "scanned is 0"),
     ],

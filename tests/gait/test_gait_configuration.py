@@ -43,6 +43,7 @@ def test_the_shipped_configurations():
         *NAMES,
         "tutorial",
         "walk",
+        "walk_scatter",
         "walk_sparing",
         "walk_steady",
         "walk_upright",

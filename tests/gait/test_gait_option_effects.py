@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.gait_optimize import _search, best_vector_file
+from trueup.cli.gait_optimize import SCATTERED, _search, best_vector_file
 from trueup.errors import FitError, GaitError
+from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, load_configuration, make_problem
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}
@@ -69,6 +70,52 @@ def test_population_options_and_early_stop_reach_the_search():
     assert type(_search(configured(early_stop=True), space)) is EarlyStoppingCmaEs
     with pytest.raises(FitError, match="tolfn"):
         _search(configured(cma_options="tolfn:1"), space)
+
+
+def test_a_scatter_draws_around_the_start_with_the_gain_as_its_deviation():
+    problem = problem_of(ExoOn=True, sigma_gain=40.0, exo_sigma_gain=10.0)
+    search = _search(configured(search="scatter", maxiter=3, seed=2, popsize=None), problem.space)
+    assert type(search) is ScatterSearch
+    X = search.ask()
+    np.testing.assert_array_equal(X[0], problem.space.start)
+    assert len(X) == SCATTERED
+    inside = (X[1:] > problem.space.lower) & (X[1:] < problem.space.upper)
+    steps = np.where(inside, X[1:] - problem.space.start, np.nan)
+    free = inside.all(axis=0)  # of the others some end on a bound
+    spread = np.nanstd(steps, axis=0) / problem.space.deviation
+    assert free.sum() > 5 and np.abs(spread[free] - 1.0).max() < 0.3
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"early_stop": True, "maxiter": 2}, "'early_stop' belongs to the search 'cma'"),
+        ({"cma_options": "tolx:1", "maxiter": 2}, "'cma_options' belongs to the search 'cma'"),
+        ({}, "no end of its own: give maxiter"),
+    ],
+)
+def test_what_a_scatter_has_not_is_refused(changes, words):
+    space = problem_of().space
+    changes = {"maxiter": None, **changes}
+    with pytest.raises(GaitError, match=words):
+        _search(configured(search="scatter", **changes), space)
+
+
+def test_a_scatter_goes_on_where_it_was_interrupted(capsys, tmp_path):
+    words = ("--search", "scatter", "--popsize", 5, "--seed", 3)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    code, answer = optimized(capsys, whole, *words, "--maxiter", 3)
+    assert code == 0 and answer["stats"]["evaluations"] == 15
+    assert optimized(capsys, parts, *words, "--maxiter", 1)[0] == 0
+    code, other = called(capsys, "optimize", "tutorial", "--save-path", parts, "--resume",
+                         "--maxiter", 3, "--quiet")  # fmt: skip
+    assert code == 0 and other["cost"] == answer["cost"]
+    assert other["parameters"] == answer["parameters"]
+    best = np.loadtxt(next(whole.glob("*_Best.txt")))
+    code, _ = optimized(capsys, tmp_path / "on", "--param-path", whole)
+    assert code == 0
+    best = best[problem_of(ExoOn=True).parameters.free]
+    np.testing.assert_allclose(first_candidate(tmp_path / "on"), best, atol=1e-12)
 
 
 def test_perturbed_repeats_reach_the_problem():
@@ -186,3 +233,46 @@ def test_points_are_meant_where_their_number_is_given(capsys, tmp_path):
     assert code == 0
     code, answer = called(capsys, *words)
     assert code == 2 and "4 exoskeleton" in answer["message"]
+
+
+def test_a_fixed_exoskeleton_is_that_of_the_vector_to_start_from(capsys, tmp_path):
+    """Held at the curve of the file, also where the run is resumed and evaluated."""
+    vector = problem_of(ExoOn=True).parameters.start.copy()
+    vector[-4:] = (0.31, 0.41, 0.51, 0.21)
+    np.savetxt(tmp_path / "walk_Best.txt", vector)
+    words = ("--ExoOn", 1, "--fixed-exo", "--param-path", tmp_path / "walk_Best.txt")
+    assert optimized(capsys, tmp_path / "run", *words)[0] == 0
+    resumed = ("--save-path", tmp_path / "run", "--resume", "--maxiter", 2, "--quiet")
+    code, answer = called(capsys, "optimize", "tutorial", *resumed)
+    assert code == 0 and not any(row["name"].startswith("exo") for row in answer["parameters"])
+    best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
+    np.testing.assert_allclose(best[-4:], vector[-4:], atol=1e-12)
+    (tmp_path / "walk_Best.txt").unlink()
+    code, walked = called(capsys, "evaluate", tmp_path / "run")
+    assert code == 0 and walked["scalar"] == pytest.approx(answer["cost"], rel=1e-12)
+
+
+def test_a_fixed_exoskeleton_of_a_vector_without_one_has_its_defaults(capsys, tmp_path):
+    np.savetxt(tmp_path / "walk.txt", np.ones(77))
+    words = ("--ExoOn", 1, "--fixed-exo", "--param-path", tmp_path / "walk.txt")
+    assert optimized(capsys, tmp_path / "run", *words)[0] == 0
+    best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
+    np.testing.assert_array_equal(best[-4:], problem_of(ExoOn=True).parameters.start[-4:])
+
+
+def test_entries_can_be_held():
+    free, held = problem_of(), problem_of(held={"1_SOL_FG": 1.4, "Tr_Sw": 0.7})
+    assert set(free.space.names) - set(held.space.names) == {"1_SOL_FG", "Tr_Sw"}
+    assert len(held.space.deviation) == held.space.size
+    whole = held.parameters.complete(held.space.start[None])[0]
+    at = [held.parameters.index(name) for name in ("1_SOL_FG", "Tr_Sw")]
+    np.testing.assert_array_equal(whole[at], [1.4, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [({"1_SOL": 1.0}, "no entry '1_SOL'.*Did you mean"), ({"1_SOL_FG": -1.0}, "has to be 0 to")],
+)
+def test_entries_that_cannot_be_held_are_refused(held, words):
+    with pytest.raises(GaitError, match=words):
+        problem_of(held=held)

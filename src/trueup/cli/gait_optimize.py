@@ -14,12 +14,13 @@ from trueup.cli.gait_options import GaitOverrides
 from trueup.cli.gait_show import run_gait_evaluate, survival_lines, terms_of
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
-from trueup.errors import GaitError, ModelError, RunDirectoryError
-from trueup.fitting import CmaEs, CmaEsSettings, Solution, Status, parse_cma_options
+from trueup.errors import GaitError, ModelError, ParameterError, RunDirectoryError, listing
+from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Solution, Status, parse_cma_options
 from trueup.gait import (
     EarlyStoppingCmaEs,
     GaitConfiguration,
     GaitProblem,
+    ParameterVector,
     Survival,
     load_configuration,
     make_problem,
@@ -34,6 +35,8 @@ from trueup.studies.run_directory import check_format_version
 from trueup.studies.yaml_file import read_mapping
 
 DONE, NOT_CONVERGED = 0, 3
+SCATTERED = 128
+"""Candidates of a batch of a scatter, unless given: most fall at once, so large ones are quick."""
 KIND = "gait"
 FORMAT_VERSION = 1
 
@@ -72,6 +75,7 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
         return _go(former, directory, budget, command.threads, verbose, output, resume=True)
     if not command.overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
+    configuration = _with_fixed_exo(configuration)
     problem = make_problem(configuration, command.threads)  # whatever is wrong, before a folder
     _search(configuration, _start(configuration, problem)[0])
     directory = RunDirectory.create(target, overwrite=command.overwrite)
@@ -152,6 +156,23 @@ def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Spac
     return warm.space(space), warm.sentences
 
 
+def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
+    """The configuration with a fixed exoskeleton held at what the vector to start from says."""
+    if not (configuration.exo and configuration.fixed_exo and configuration.param_path):
+        return configuration
+    source = best_vector_file(Path(configuration.param_path))
+    parameters = make_problem(configuration).parameters
+    exo = tuple(entry for entry in parameters.entries if entry.group == "exoskeleton")
+    space = ParameterVector(tuple(dataclasses.replace(entry, free=True) for entry in exo)).space
+    without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
+    try:
+        warm = warm_start(source, space, [parameters.names, without_exo])
+    except ParameterError:  # no curve in it; what else is wrong is said as the start is read
+        return configuration
+    values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
+    return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
+
+
 def models_of(problem: GaitProblem) -> list[dict[str, Any]]:
     """Models that are put together rather than read, with the SHA-256 of the XML they come to."""
     found = []
@@ -173,7 +194,17 @@ def best_vector_file(path: Path) -> Path:
     return path
 
 
-def _search(configuration: GaitConfiguration, space: Space) -> CmaEs:
+def _search(configuration: GaitConfiguration, space: Space) -> CmaEs | ScatterSearch:
+    if configuration.search == "scatter":
+        for_cma = {"early_stop": configuration.early_stop, "cma_options": configuration.cma_options}
+        if foreign := [key for key, value in for_cma.items() if value]:
+            raise GaitError(
+                f"{listing(foreign)} belongs to the search 'cma', and this one is 'scatter': leave "
+                "it out"
+            )
+        if configuration.maxiter is None:
+            raise GaitError("a scatter has no end of its own: give maxiter, its batches")
+        return ScatterSearch(space, configuration.popsize or SCATTERED, seed=configuration.seed)
     settings = CmaEsSettings(
         population=configuration.popsize,
         options=parse_cma_options(configuration.cma_options),

@@ -85,12 +85,14 @@ class GaitOverrides:
     """Its largest torque [N m]."""
     fixed_exo: bool = False
     """The search leaves it as it is."""
+    search: Literal["cma", "scatter"] | None = None
+    """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
     """Candidates of a generation."""
     maxiter: Annotated[int | None, arg(metavar="INT")] = None
     """Generations at most."""
     sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
-    """First standard deviation of every entry, in hundredths."""
+    """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
     exo_sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
     """The same of the exoskeleton's entries alone."""
     cma_options: Annotated[str | None, arg(metavar="KEY:VALUE,...")] = None

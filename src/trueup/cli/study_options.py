@@ -8,7 +8,7 @@ from tyro.conf import arg
 
 Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
 Method = Literal[
-    "auto", "cmaes", "nsgaii", "random", "sobol", "multi-start", "least-squares"
+    "auto", "cmaes", "nsgaii", "random", "sobol", "scatter", "multi-start", "least-squares"
 ]  # fmt: skip
 
 
@@ -63,7 +63,8 @@ class StudyOptions(ExecutionOptions, BudgetOptions):
     population: Annotated[int | None, arg(metavar="INT")] = None
     """Candidates of a generation; absent: what suits the search and the number of parameters."""
     sigma: Annotated[float | None, arg(metavar="PART")] = None
-    """Start deviation of CMA-ES as a part of each range; absent: 0.2, or the parameter's own."""
+    """Start deviation of CMA-ES and scatter as a part of each range; absent: 0.2, or the
+    parameter's own."""
     cma_options: Annotated[str, arg(metavar="KEY:VALUE,...")] = ""
     """Options of the package cma by name, such as tolfun:1e-9,tolstagnation:150."""
     restarts: Literal["none", "ipop", "bipop"] = "none"

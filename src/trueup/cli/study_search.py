@@ -13,7 +13,7 @@ from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory
 
-WITHOUT_END = ("nsgaii", "random", "sobol")
+WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
 """Methods that never converge: a budget that is used up is their end."""
 
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
@@ -135,12 +135,15 @@ def search_of(settings: dict[str, Any], problem: Problem, space: Space, budget: 
       FitError: an option that does not fit the method or the problem.
     """
     method = settings["method"]
-    for_cma = {"sigma": None, "cma_options": "", "restarts": "none"}
+    for_cma: dict[str, Any] = {"cma_options": "", "restarts": "none"}
+    if method != "scatter":
+        for_cma["sigma"] = None
     foreign = [key for key, default in for_cma.items() if settings[key] != default]
     if method not in ("cmaes", "auto") and foreign:
         options = listing(f"--{key.replace('_', '-')}" for key in foreign)
-        raise FitError(f"{options} is for CMA-ES; --method is {method}")
-    if method in ("random", "sobol") and budget == Budget():
+        those = "CMA-ES and scatter" if foreign == ["sigma"] else "CMA-ES"
+        raise FitError(f"{options} is for {those}; --method is {method}")
+    if method in ("random", "sobol", "scatter") and budget == Budget():
         raise FitError(
             f"--method {method} has no end of its own: give --max-evaluations, "
             "--max-generations, --max-seconds or --target-cost"
@@ -155,8 +158,8 @@ def search_of(settings: dict[str, Any], problem: Problem, space: Space, budget: 
     if method in ("cmaes", "auto"):
         own["restarts"] = settings["restarts"]
         own["options"] = parse_cma_options(settings["cma_options"])
-        if settings["sigma"] is not None:
-            own["deviation"] = settings["sigma"]
+    if settings["sigma"] is not None:
+        own["deviation"] = settings["sigma"]
     return make_search(
         method,
         space,

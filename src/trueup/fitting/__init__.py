@@ -57,7 +57,7 @@ from trueup.fitting.problem import (
     Vectorised,
     VectorisedCosts,
 )
-from trueup.fitting.random_search import RandomSearch, SobolSearch
+from trueup.fitting.random_search import RandomSearch, ScatterSearch, SobolSearch
 from trueup.fitting.scores import (
     ChannelScore,
     ScoredSequence,
@@ -108,6 +108,7 @@ __all__ = [
     "ProfileInterval",
     "RandomSearch",
     "ResidualGroup",
+    "ScatterSearch",
     "ScoreRow",
     "ScoreTable",
     "ScoredSequence",

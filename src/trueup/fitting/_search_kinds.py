@@ -14,6 +14,7 @@ _MODULES = {
     "NSGA2": "trueup.fitting.nsga2",
     "Polished": "trueup.fitting.polish",
     "RandomSearch": "trueup.fitting.random_search",
+    "ScatterSearch": "trueup.fitting.random_search",
     "SobolSearch": "trueup.fitting.random_search",
 }
 

@@ -1,4 +1,5 @@
-"""Searches that learn nothing: points at random, or spread evenly by a Sobol sequence."""
+"""Searches that learn nothing: points at random, spread evenly by a Sobol sequence, or scattered
+around the start."""
 
 from abc import abstractmethod
 from typing import Any, Self
@@ -7,9 +8,14 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting._history_columns import HistoryColumns
-from trueup.fitting._search_box import check_box
+from trueup.fitting._search_box import check_box, start_deviations
 from trueup.fitting._state_version import require_version
-from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds
+from trueup.fitting._unit_box import (
+    SobolPoints,
+    from_unit,
+    require_finite_bounds,
+    search_bounds,
+)
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.pareto import compromise, pareto_front
 from trueup.fitting.problem import Failures, Problem
@@ -27,12 +33,10 @@ class _Scan(CostSearch):
     them nearest to the ideal point.
     """
 
-    _purpose: str
-
     def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
         super().__init__(space)
-        require_finite_bounds(space, self._purpose)
         check_box(space)
+        self._require(space)
         if batch < 1 or (candidates is not None and candidates < 1):
             raise FitError(
                 f"a batch of {batch} and {candidates} candidates: both have to be at least 1"
@@ -53,12 +57,16 @@ class _Scan(CostSearch):
             count = min(count, self.candidates - self.evaluations)
         with_start = self.evaluations == 0
         first = max(self.evaluations - 1, 0)
-        points = from_unit(self.space, self._unit_points(first, count - with_start))
+        points = self._points(first, count - with_start)
         return np.vstack([self.space.start, points]) if with_start else points
 
     @abstractmethod
-    def _unit_points(self, first: int, count: int) -> np.ndarray:
-        """Points ``first`` to ``first + count`` of the sequence, in the unit cube."""
+    def _require(self, space: Space) -> None:
+        """Refuse a space that this search cannot draw from."""
+
+    @abstractmethod
+    def _points(self, first: int, count: int) -> np.ndarray:
+        """Points ``first`` to ``first + count`` of the sequence ``(count, p)``."""
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
         """Costs ``(n, k)`` of a batch; keeps the names of the objectives."""
@@ -97,6 +105,7 @@ class _Scan(CostSearch):
             "candidates": self.candidates,
             "seed": self.seed,
             "objectives": list(self._objectives),
+            **self._own_settings(),
             "front": None if front is None else {"x": front.x, "costs": front.costs},
             **self._common_state(),
             "history": self._columns.pack(self.history),
@@ -110,7 +119,7 @@ class _Scan(CostSearch):
           FitError: the state was saved by another version of this search.
         """
         require_version(state, STATE_VERSION, cls.__name__)
-        search = cls(space, state["batch"], state["candidates"], state["seed"])
+        search = cls._of(state, space)
         search._take_common_state({**state, "history": HistoryColumns.unpack(state["history"])})
         search._objectives = tuple(state["objectives"])
         if (front := state["front"]) is not None:
@@ -118,6 +127,14 @@ class _Scan(CostSearch):
             names = search._objectives or tuple(f"cost {i + 1}" for i in range(costs.shape[1]))
             search.front = ParetoFront(np.array(front["x"], float), costs, names)
         return search
+
+    def _own_settings(self) -> dict[str, Any]:
+        """Settings beyond those that all of these searches have."""
+        return {}
+
+    @classmethod
+    def _of(cls, state: dict[str, Any], space: Space) -> Self:
+        return cls(space, state["batch"], state["candidates"], state["seed"])
 
 
 class RandomSearch(_Scan):
@@ -135,11 +152,13 @@ class RandomSearch(_Scan):
       FitError: an infinite bound, bounds of no width, a start outside, or a number below 1.
     """
 
-    _purpose = "a random search"
+    def _require(self, space: Space) -> None:
+        require_finite_bounds(space, "a random search")
 
-    def _unit_points(self, first: int, count: int) -> np.ndarray:
+    def _points(self, first: int, count: int) -> np.ndarray:
         # a generator of its own for each batch, so that there is no generator to save
-        return np.random.default_rng([self.seed, first]).random((count, self.space.size))
+        random = np.random.default_rng([self.seed, first])
+        return from_unit(self.space, random.random((count, self.space.size)))
 
 
 class SobolSearch(_Scan):
@@ -158,11 +177,61 @@ class SobolSearch(_Scan):
       FitError: an infinite bound, bounds of no width, a start outside, or a number below 1.
     """
 
-    _purpose = "a search over Sobol points"
-
     def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
         super().__init__(space, batch, candidates, seed)
-        self._points = SobolPoints(space.size, self.seed)
+        self._sequence = SobolPoints(space.size, self.seed)
 
-    def _unit_points(self, first: int, count: int) -> np.ndarray:
-        return self._points.take(first, count)
+    def _require(self, space: Space) -> None:
+        require_finite_bounds(space, "a search over Sobol points")
+
+    def _points(self, first: int, count: int) -> np.ndarray:
+        return from_unit(self.space, self._sequence.take(first, count))
+
+
+class ScatterSearch(_Scan):
+    """Candidates drawn around the start, each element normally with its start deviation.
+
+    It tells which of many basins a search had better begin in, where most candidates fail at once
+    and cost little time. Elements that leave the bounds end on them. The first candidate is the
+    given start.
+
+    Args:
+      space: the unknowns. An element's own deviation rules (:attr:`Space.deviation`).
+      batch: candidates in one batch.
+      candidates: how many there are in all; unless given, the search goes on until its budget ends.
+      seed: seed of the points.
+      deviation: standard deviation: share of an element's range in search coordinates; of an
+        element without a finite range, share of its start value.
+
+    Raises:
+      FitError: bounds of no width, a start outside, an element without scale, a deviation that is
+        not above 0, or a number below 1.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        batch: int = 32,
+        candidates: int | None = None,
+        seed: int = 0,
+        deviation: float = 0.2,
+    ):
+        if not 0 < deviation < np.inf:
+            raise FitError(f"the deviation of a scatter is {deviation}; it has to be above 0")
+        self.deviation = float(deviation)
+        super().__init__(space, batch, candidates, seed)
+
+    def _require(self, space: Space) -> None:
+        self._deviations = start_deviations(space, self.deviation)
+
+    def _points(self, first: int, count: int) -> np.ndarray:
+        steps = np.random.default_rng([self.seed, first]).standard_normal((count, self.space.size))
+        points = self.space.to_search(self.space.start) + steps * self._deviations
+        return self.space.from_search(np.clip(points, *search_bounds(self.space)))
+
+    def _own_settings(self) -> dict[str, Any]:
+        return {"deviation": self.deviation}
+
+    @classmethod
+    def _of(cls, state: dict[str, Any], space: Space) -> Self:
+        return cls(space, state["batch"], state["candidates"], state["seed"], state["deviation"])

@@ -144,6 +144,12 @@ def _sobol(space: Space, seed: int, settings: Settings) -> Any:
     return SobolSearch(space, seed=seed, **settings)
 
 
+def _scatter(space: Space, seed: int, settings: Settings) -> Any:
+    from trueup.fitting.random_search import ScatterSearch
+
+    return ScatterSearch(space, seed=seed, **settings)
+
+
 def _nsgaii(space: Space, seed: int, settings: Settings) -> Any:
     from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
 
@@ -206,6 +212,13 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         "points of a scrambled Sobol sequence",
         _sobol,
         lambda: ("batch", "candidates"),
+        population="batch",
+        several_objectives=True,
+    ),
+    "scatter": SearchMethod(
+        "points at random around the start values",
+        _scatter,
+        lambda: ("batch", "candidates", "deviation"),
         population="batch",
         several_objectives=True,
     ),

@@ -51,12 +51,24 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
         simulation = WalkSimulation(walker, settings, profile=profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
         scenarios.append(Scenario(simulation, _objective(configuration, speed), name))
-    parameters = scenarios[0].simulation.parameters
+    parameters = _parameters(configuration, scenarios[0].simulation.parameters)
     deviation = _deviation(configuration, parameters)
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
         raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
+
+
+def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> ParameterVector:
+    held = configuration.held or {}
+    for name, value in held.items():
+        entry = own.entries[own.index(name)]
+        if not entry.lower <= value <= entry.upper:
+            raise GaitError(
+                f"the entry {name!r} is held at {value:g}, and it has to be {entry.lower:g} to "
+                f"{entry.upper:g}"
+            )
+    return own.with_entries({n: {"start": value, "free": False} for n, value in held.items()})
 
 
 def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:

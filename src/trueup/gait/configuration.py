@@ -84,13 +84,18 @@ class GaitConfiguration(BaseModel):
     max_torque: float = Field(default=10.0, ge=0.0)
     """Its largest torque [N m]."""
     fixed_exo: bool = False
-    """The search leaves it as it is."""
+    """The search leaves it as it is: as in param_path, or at its defaults."""
+    held: dict[str, float] | None = None
+    """Entries that the search leaves at these values, by name."""
+    search: Literal["cma", "scatter"] = "cma"
+    """How candidates are drawn: by CMA-ES, or all of them around the start, to find a walk to begin
+    another search with."""
     popsize: int | None = Field(default=None, ge=4)
     """Candidates of a generation."""
     maxiter: int | None = Field(default=None, ge=1)
     """Generations at most."""
     sigma_gain: float = Field(default=10.0, gt=0.0)
-    """First standard deviation of every entry, in hundredths."""
+    """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
     exo_sigma_gain: float | None = Field(default=None, gt=0.0)
     """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
     absent."""
