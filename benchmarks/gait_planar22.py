@@ -15,7 +15,8 @@ that neither the searches nor that rule have seen.
 ``exo`` goes on from a walk that spares effort with the configuration ``walk_sparing``, twice with
 the same seed, generations and cost, with the device of four parameters at up to 50 N m and without
 it. Each ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s. With
-``--few`` it moves a third of the entries alone, in steps three times as large, which learns faster.
+``--few`` it moves a third of the entries alone, in steps three times as large, which learns faster;
+``--start planar22_short_strides.txt`` begins with a walk of shorter and quicker strides.
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called
 again: it goes on, and counts the CPU time of all calls.
