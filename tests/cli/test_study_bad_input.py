@@ -52,6 +52,11 @@ BAD = {
         "tolfun",
     ),
     "no value for an option of cma": (["sphere", "--cma-options", "tolfun"], "key:value"),
+    "a scatter without end": (["zdt1", "--method", "scatter"], "has no end of its own"),
+    "a scatter of no width": (
+        ["zdt1", "--method", "scatter", "--sigma", "0", "--max-evaluations", "9"],
+        "deviation of a scatter is 0",
+    ),
     "options of another method": (["zdt1", "--sigma", "0.1"], "--sigma' is for CMA-ES"),
     "several costs for one": (["zdt1", "--method", "cmaes"], "minimises one cost"),
     "costs for residuals": (["sphere", "--method", "least-squares"], "needs residuals"),

@@ -252,6 +252,21 @@ def test_a_fixed_exoskeleton_is_that_of_the_vector_to_start_from(capsys, tmp_pat
     assert code == 0 and walked["scalar"] == pytest.approx(answer["cost"], rel=1e-12)
 
 
+def test_what_a_run_held_is_part_of_what_another_one_starts_from(capsys, tmp_path):
+    vector = problem_of(ExoOn=True).parameters.start.copy()
+    vector[-4:] = (0.31, 0.41, 0.51, 0.21)
+    np.savetxt(tmp_path / "walk_Best.txt", vector)
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    words = ("--ExoOn", 1, "--param-path")
+    held = (*words, tmp_path / "walk_Best.txt", "--fixed-exo")
+    assert optimized(capsys, first, *held)[0] == 0
+    assert optimized(capsys, second, *words, first)[0] == 0
+    np.testing.assert_allclose(first_candidate(second)[-4:], vector[-4:], atol=1e-12)
+    assert optimized(capsys, third, *words, first, "--fixed-exo")[0] == 0
+    best = np.loadtxt(next(third.glob("*_Best.txt")))
+    np.testing.assert_allclose(best[-4:], vector[-4:], atol=1e-12)
+
+
 def test_a_fixed_exoskeleton_of_a_vector_without_one_has_its_defaults(capsys, tmp_path):
     np.savetxt(tmp_path / "walk.txt", np.ones(77))
     words = ("--ExoOn", 1, "--fixed-exo", "--param-path", tmp_path / "walk.txt")

@@ -30,7 +30,16 @@ from trueup.gait.configuration import make_configuration
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
 from trueup.reports import Page
-from trueup.studies import Budget, RunDirectory, Store, atomic, provenance, run, warm_start
+from trueup.studies import (
+    Budget,
+    RunDirectory,
+    Store,
+    WarmStart,
+    atomic,
+    provenance,
+    run,
+    warm_start,
+)
 from trueup.studies.run_directory import check_format_version
 from trueup.studies.yaml_file import read_mapping
 
@@ -150,10 +159,31 @@ def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Spac
     if configuration.param_path is None:
         return space, []
     source = best_vector_file(Path(configuration.param_path))
-    names = problem.parameters.names
-    without_exo = [e.name for e in problem.parameters.entries if e.group != "exoskeleton"]
-    warm = warm_start(source, space, [names, without_exo])
+    warm = _values_from(source, space, problem.parameters)
     return warm.space(space), warm.sentences
+
+
+def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
+    """Start values from an earlier result; what a run held counts as what it found."""
+    without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
+    warm = warm_start(source, space, [parameters.names, without_exo])
+    held = _held_by(source)
+    known = [name for name in warm.missing if name in held]
+    x = warm.x.copy()
+    for name in known:
+        x[space.names.index(name)] = held[name]
+    missing = tuple(name for name in warm.missing if name not in held)
+    return dataclasses.replace(warm, x=x, matched=(*warm.matched, *known), missing=missing)
+
+
+def _held_by(source: Path) -> dict[str, float]:
+    """Entries that the run of a gait optimisation held, which are not among what it found."""
+    if not (source / "run.json").is_file():
+        return {}
+    directory = RunDirectory.open(source)
+    if not directory.experiment.is_file() or read_mapping(directory.experiment).get("kind") != KIND:
+        return {}
+    return configuration_of_run(directory).held or {}
 
 
 def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
@@ -164,12 +194,11 @@ def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     parameters = make_problem(configuration).parameters
     exo = tuple(entry for entry in parameters.entries if entry.group == "exoskeleton")
     space = ParameterVector(tuple(dataclasses.replace(entry, free=True) for entry in exo)).space
-    without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
     try:
-        warm = warm_start(source, space, [parameters.names, without_exo])
+        warm = _values_from(source, space, parameters)
+        values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
     except ParameterError:  # no curve in it; what else is wrong is said as the start is read
-        return configuration
-    values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
+        values = {name: at for name, at in _held_by(source).items() if name in space.names}
     return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
 
 

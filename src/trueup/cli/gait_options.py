@@ -84,7 +84,7 @@ class GaitOverrides:
     max_torque: Annotated[float | None, arg(metavar="NM")] = None
     """Its largest torque [N m]."""
     fixed_exo: bool = False
-    """The search leaves it as it is."""
+    """The search leaves it as it is: as in --param-path, or at its defaults."""
     search: Literal["cma", "scatter"] | None = None
     """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
