@@ -1,7 +1,7 @@
 """The planar walker: its speed, its time step, walks from the nominal vector, and its exoskeleton.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py exo runs/gait/0 [--device ankle|hip] [--seeds 1 2]
+    python benchmarks/gait_planar22.py exo runs/gait/0 [--device hip|ankle] [--seeds 1 2]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
@@ -12,11 +12,11 @@ step, there within 0.05 m/s, and stays up in 16 of 20 perturbed repeats of a val
 Otherwise it starts again from the nominal vector, with other random numbers, until the time is
 spent. It then reports the walk that survived most of those repeats, and its survival in 20 repeats
 that neither the searches nor that rule have seen.
-``exo`` goes on from a walk that spares effort with the configuration ``walk_sparing``, twice with
-the same seed, generations and cost, with the device of four parameters at up to 50 N m and without
-it. Each ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s. With
-``--few`` it moves a third of the entries alone, in steps three times as large, which learns faster;
-``--start planar22_short_strides.txt`` begins with a walk of shorter and quicker strides.
+``exo`` goes on from a walk whose joint angles are those of people, but for 9 degrees on average,
+with the configuration ``walk_sparing``, twice with the same seed, generations and cost, with the
+device of four parameters at up to 50 N m and without it. It moves a third of the gains, which
+learns faster than all entries (``--all``). Each search ends with its cheapest walk that keeps the
+speed within 0.03 m/s of 1.25 for 20 s.
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called
 again: it goes on, and counts the CPU time of all calls.
@@ -71,9 +71,9 @@ AT_FINER_STEPS = 0.05
 PROMISING = 5
 """Validation repeats that a walk has to survive for the last search to be worth its time."""
 
-EXO_START = Path(__file__).with_name("planar22_walk.txt")
-"""A walk that spares effort, from which the searches with an exoskeleton and without begin. The
-last four entries are the torque curve to begin with."""
+EXO_START = Path(__file__).with_name("planar22_natural_walk.txt")
+"""A walk near to people's joint angles, from which the searches with an exoskeleton and without
+begin. The last four entries are the torque curve to begin with."""
 
 EXO_MOVED = (
     "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
@@ -81,7 +81,7 @@ EXO_MOVED = (
     "3_GLU_Th", "4_HFL_C_GLU_PG", "5_TA_PG", "5_TA_SOL_FG", "5_EDL_PG", "6_HFL_RF_PG",
     "6_HFL_RF_VG", "7_BFSH_RF_VG", "8_BFSH_PG", "10_HFL_PG",
 )  # fmt: skip
-"""Gains that the searches of exo move where few are asked for, with the device's curve."""
+"""Gains that the searches of exo move, with the device's curve."""
 
 NEIGHBOURS, NEIGHBOUR = 16, 1e-4
 """Walks beside the one whose time step is halved, and by how much their vectors differ."""
@@ -370,8 +370,6 @@ def spared(
     kind = f"with_{model}" if arm == "with" else "without"
     name = f"exo_{kind}_{seed}"
     changes: dict[str, object] = {"seed": seed}
-    if few:
-        changes["sigma_gain"] = 3.0
     if arm == "with":
         changes |= {"ExoOn": True, "model": model}
 
@@ -486,8 +484,8 @@ def main() -> None:
     parser.add_argument("--start", type=Path, default=EXO_START, help="vector that exo begins with")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
-    parser.add_argument("--device", choices=("ankle", "hip"), default="ankle", help="of exo")
-    parser.add_argument("--few", action="store_true", help="exo moves a third of the entries")
+    parser.add_argument("--device", choices=("hip", "ankle"), default="hip", help="of exo")
+    parser.add_argument("--all", action="store_true", help="exo moves all entries")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
     if options.what == "walk":
@@ -501,7 +499,7 @@ def main() -> None:
             arms,
             options.device,
             options.seeds,
-            options.few,
+            not options.all,
         )
     elif options.what == "step":
         step(options.directory, options.norm)

@@ -43,6 +43,7 @@ def test_the_shipped_configurations():
         *NAMES,
         "tutorial",
         "walk",
+        "walk_norm",
         "walk_scatter",
         "walk_sparing",
         "walk_steady",
@@ -55,6 +56,12 @@ def test_the_shipped_configurations():
         assert make_configuration(configuration.plain(), "again") == configuration
     assert load_configuration("tutorial").max_torque == 100.0
     assert not load_configuration("baseline").exo
+
+
+def test_a_norm_has_to_be_named_to_be_tracked():
+    configuration = load_configuration("walk_norm")
+    with pytest.raises(GaitError, match="name its file with --reference"):
+        make_problem(configuration, threads=1)
 
 
 @pytest.mark.parametrize(("ending", "going_on"), [("bat", "^"), ("sh", "\\")])

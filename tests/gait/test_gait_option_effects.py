@@ -72,6 +72,13 @@ def test_population_options_and_early_stop_reach_the_search():
         _search(configured(cma_options="tolfn:1"), space)
 
 
+def test_a_tolerance_of_the_speed_reaches_the_cost():
+    assert problem_of().scenarios[0].objective.speed_tolerance == 0.0
+    assert problem_of(tgt_vel_tol=0.05).scenarios[0].objective.speed_tolerance == 0.05
+    with pytest.raises(GaitError, match="leave tgt_vel_tol or compat"):
+        problem_of(compat="myoassist", cost="eff", tgt_vel_tol=0.05)
+
+
 def test_a_scatter_draws_around_the_start_with_the_gain_as_its_deviation():
     problem = problem_of(ExoOn=True, sigma_gain=40.0, exo_sigma_gain=10.0)
     search = _search(configured(search="scatter", maxiter=3, seed=2, popsize=None), problem.space)
@@ -189,6 +196,7 @@ UNDERSCORED = (
     ("--delayed", 0),
     ("--reflex_mode", "ind"),
     ("--tgt_vel", 1.0, 1.2),
+    ("--tgt_vel_tol", 0.05),
     ("--tgt_slope", 0),
     ("--optim_mode", "multispeed"),
     ("--trunk_err_type", "zero_diff"),

@@ -57,6 +57,24 @@ def test_no_hidden_regulariser_and_no_velocity_cliff():
     assert costs(walk(activation=0.0), weights=PRESETS["-eff"])[0] == 0.0
 
 
+def test_a_tolerance_makes_the_target_speed_smooth():
+    """Huber's function: its square up to the tolerance, in proportion beyond, no kink between."""
+    weights, target, tolerance = {"velocity": 200.0}, 1.25, 0.1
+
+    def charged(off, **options):
+        total, terms = costs(walk(speed=target + off), weights=weights, **options)
+        assert terms["velocity"] == pytest.approx(abs(off))  # what is told stays the distance
+        return total
+
+    for off in (-0.02, 0.05, 0.0999, 0.1001, 0.3):
+        near = abs(off) <= tolerance
+        huber = off**2 / (2 * tolerance) if near else abs(off) - tolerance / 2
+        assert charged(off, speed_tolerance=tolerance) == pytest.approx(200.0 * huber)
+        assert charged(off) == pytest.approx(200.0 * abs(off))
+    with pytest.raises(GaitError, match=r"tolerance of the speed is -0\.1 m/s"):
+        WalkObjective(weights=weights, speed_tolerance=-0.1)
+
+
 @given(
     lasted=st.floats(0.0, 9.9),
     longer=st.floats(0.01, 5.0),

@@ -150,6 +150,8 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
     if configuration.compat is not None:
         if flag not in FLAGS:
             raise GaitError(f"MyoAssist has no working cost {flag}; choose another or leave compat")
+        if configuration.tgt_vel_tol > 0.0:
+            raise GaitError("costs of MyoAssist have no tolerance: leave tgt_vel_tol or compat")
         path = configuration.reference
         return MyoAssistCost(
             FLAGS[flag],
@@ -169,6 +171,7 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
     return WalkObjective(
         weights=weights,
         speed=speed,
+        speed_tolerance=configuration.tgt_vel_tol,
         strides=configuration.num_strides,
         symmetry_threshold=configuration.tgt_sym_th,
         grf_threshold=configuration.tgt_grf_th,

@@ -59,6 +59,9 @@ class GaitConfiguration(BaseModel):
     """The same gains for both legs, or gains of each leg's own."""
     tgt_vel: tuple[float, ...] = (1.25,)
     """Target speed, or several of them [m/s]."""
+    tgt_vel_tol: float = Field(default=0.0, ge=0.0)
+    """Distance from the target speed up to which the velocity is charged by its square [m/s]; 0: in
+    proportion all along."""
     tgt_slope: tuple[float, ...] = (0.0,)
     """Slope of the ground, or several of them [deg]."""
     stairs: tuple[float, float] | None = None

@@ -148,6 +148,10 @@ class WalkObjective:
       speed: target speed [m/s].
       strides: strides of each leg that are judged, the last of a walk.
       symmetry_threshold: difference between the legs that costs nothing [m].
+      speed_tolerance: distance of the mean speed from the target [m/s] up to which the velocity is
+        charged by its square, and beyond it in proportion (Huber 1964, Ann. Math. Statist. 35:73).
+        A charge in proportion alone makes a sharp ridge of the target speed, along which a search
+        moves slowly.
       grf_threshold: ground reaction that costs nothing [body weights].
       clearance: height of the soles in swing that costs nothing [m].
       trunk: one of :data:`TRUNK_KINDS`.
@@ -161,6 +165,7 @@ class WalkObjective:
     speed: float = 1.25
     strides: int = 5
     symmetry_threshold: float = 0.1
+    speed_tolerance: float = 0.0
     grf_threshold: float = 1.5
     clearance: float = 0.01
     trunk: str = "ref_diff"
@@ -179,6 +184,10 @@ class WalkObjective:
             raise GaitError(
                 f"the trunk cannot be compared by {self.trunk!r}; there are {listing(TRUNK_KINDS)}."
                 f"{did_you_mean(self.trunk, TRUNK_KINDS)}"
+            )
+        if not (np.isfinite(self.speed_tolerance) and self.speed_tolerance >= 0.0):
+            raise GaitError(
+                f"the tolerance of the speed is {self.speed_tolerance} m/s; it has to be 0 or more"
             )
         if self.strides < 1:
             raise GaitError(f"at least 1 stride has to be judged, not {self.strides}")
@@ -240,9 +249,17 @@ class WalkObjective:
         terms["survived"], terms["missing"] = survived, missing
         total = stages + 50.0 * missing
         for name, weight in self.weights.items():
-            total = total + weight * _charged(terms[name], WORST[name], survived)
+            value = terms[name] if name != "velocity" else self._softened(terms[name])
+            total = total + weight * _charged(value, WORST[name], survived)
         total[list(records.invalid)] = self.cannot_start
         return WalkCosts(total, terms)
+
+    def _softened(self, distance: np.ndarray) -> np.ndarray:
+        tolerance = self.speed_tolerance
+        if tolerance == 0.0:
+            return distance
+        near = distance**2 / (2.0 * tolerance)
+        return np.where(distance <= tolerance, near, distance - 0.5 * tolerance)
 
     def _measured(
         self, records: WalkRecords, anatomy: Anatomy, threshold: float
