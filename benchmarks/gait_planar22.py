@@ -12,11 +12,12 @@ step, there within 0.05 m/s, and stays up in 16 of 20 perturbed repeats of a val
 Otherwise it starts again from the nominal vector, with other random numbers, until the time is
 spent. It then reports the walk that survived most of those repeats, and its survival in 20 repeats
 that neither the searches nor that rule have seen.
-``exo`` goes on from a walk whose joint angles are those of people, but for 9 degrees on average,
+``exo`` goes on from a walk whose joint angles are those of people, but for 10 degrees on average,
 with the configuration ``walk_sparing``, twice with the same seed, generations and cost, with the
 device of four parameters at up to 50 N m and without it. It moves a third of the gains, which
 learns faster than all entries (``--all``). Each search ends with its cheapest walk that keeps the
-speed within 0.03 m/s of 1.25 for 20 s.
+speed within 0.03 m/s of 1.25 for 20 s. A search that may turn the torque down does so before the
+gains fit it; with ``--peak 10`` its height is held, and its times are searched.
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called
 again: it goes on, and counts the CPU time of all calls.
@@ -26,7 +27,7 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,6 +75,9 @@ PROMISING = 5
 EXO_START = Path(__file__).with_name("planar22_natural_walk.txt")
 """A walk near to people's joint angles, from which the searches with an exoskeleton and without
 begin. The last four entries are the torque curve to begin with."""
+
+MAX_TORQUE = 50.0
+"""Largest torque of the configuration ``walk_sparing`` [N m]."""
 
 EXO_MOVED = (
     "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
@@ -131,7 +135,7 @@ def search_on(
     """
     problem = make_problem(configuration, threads=1)
     if start is not None:
-        problem = from_start(problem, start, moved)
+        problem = from_start(problem, start, moved, configuration.held or {})
     ended = folder / "ended_with.txt"
     if ended.is_file():
         with Store.open(RunDirectory.open(folder).study) as store:
@@ -174,15 +178,18 @@ def search_on(
 
 
 def from_start(
-    problem: GaitProblem, start: np.ndarray, moved: tuple[str, ...] | None
+    problem: GaitProblem,
+    start: np.ndarray,
+    moved: tuple[str, ...] | None,
+    held: Mapping[str, float],
 ) -> GaitProblem:
-    """The problem with another start, and with other entries held at it."""
+    """The problem with another start, and with other entries held at it; ``held`` stay as told."""
     parameters = problem.parameters
     own = problem.space.deviation
     assert own is not None
     deviations = dict(zip(problem.space.names, own.tolist(), strict=True))
     # a walker without a device has fewer entries than the start of one with it
-    given = dict(zip(parameters.names, start.tolist(), strict=False))
+    given = dict(zip(parameters.names, start.tolist(), strict=False)) | held
     free = {
         entry.name: entry.free
         and (moved is None or entry.name in moved or entry.group == "exoskeleton")
@@ -342,11 +349,14 @@ def exo(
     model: str,
     seeds: list[int],
     few: bool,
+    peak: float | None,
 ) -> None:
     """Search on from a walk with the exoskeleton and without it, and compare what both come to."""
     found: dict[str, dict[int, float]] = {arm: {} for arm in arms}
     for seed, arm in itertools.product(seeds, arms):
-        found[arm][seed] = spared(folder, np.loadtxt(start), generations, arm, model, seed, few)
+        found[arm][seed] = spared(
+            folder, np.loadtxt(start), generations, arm, model, seed, few, peak
+        )
     if len(arms) == 2:
         carried, body = (Walker.load("planar22", device=d).mass for d in (model, None))
         efforts = {
@@ -364,7 +374,14 @@ def exo(
 
 
 def spared(
-    folder: Path, start: np.ndarray, generations: int, arm: str, model: str, seed: int, few: bool
+    folder: Path,
+    start: np.ndarray,
+    generations: int,
+    arm: str,
+    model: str,
+    seed: int,
+    few: bool,
+    peak: float | None,
 ) -> float:
     """Effort of the cheapest walk of one search that keeps the speed for the whole time."""
     kind = f"with_{model}" if arm == "with" else "without"
@@ -372,6 +389,8 @@ def spared(
     changes: dict[str, object] = {"seed": seed}
     if arm == "with":
         changes |= {"ExoOn": True, "model": model}
+        if peak is not None:
+            changes["held"] = {"exo_peak": peak / MAX_TORQUE}
 
     def done(problem: GaitProblem, best: np.ndarray, now: int) -> np.ndarray | None:
         if now < generations:
@@ -485,6 +504,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--device", choices=("hip", "ankle"), default="hip", help="of exo")
+    parser.add_argument("--peak", type=float, help="hold the height of exo's torque [N m]")
     parser.add_argument("--all", action="store_true", help="exo moves all entries")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
@@ -500,6 +520,7 @@ def main() -> None:
             options.device,
             options.seeds,
             not options.all,
+            options.peak,
         )
     elif options.what == "step":
         step(options.directory, options.norm)
