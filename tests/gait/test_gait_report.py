@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up_walks import costs, cut, walk
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -181,9 +182,29 @@ def test_parts_of_the_cost_add_up(short):
     assert sum(row[3] for row in rows if row[3] is not None) == pytest.approx(float(cost[0]))
     whole = {**dict.fromkeys(bare, 0.0), "survived": 1.0, "effort": 0.04, "pain": 0.5}
     rows = {row[0]: row[1:] for row in cost_rows(scenario.objective, 9.0, whole)}
-    assert rows["effort"] == (0.04, 100.0, 4.0) and rows["pain"] == (0.5, 10.0, 5.0)
+    assert rows["effort"] == pytest.approx((0.04, 100.0, 4.0), rel=1e-14)
+    assert rows["pain"] == pytest.approx((0.5, 10.0, 5.0), rel=1e-14)
     assert rows["velocity"][1:] == (None, None)
     assert rows["falling, missing strides and pace"][2] == pytest.approx(0.0)
+
+
+def test_the_rest_of_the_cost_is_that_of_falling():
+    """Also with terms at their worst, of a fall, and with a tolerance of the speed."""
+    options = {"weights": {"velocity": 100.0, "pain": 5.0}, "speed_tolerance": 0.1}
+    for records in (walk(speed=1.3), walk(speed=2.2), cut(walk(speed=1.3), 4.0)):
+        total, terms = costs(records, **options)
+        objective = WalkObjective(**options)
+        rows = {row[0]: row[1:] for row in cost_rows(objective, total, terms)}
+        lasted = np.array([10.0 * terms["survived"]])
+        (stage,), _ = objective.stage_costs(lasted, np.array([terms["distance"]]), 10.0)
+        rest = stage + 50.0 * terms["missing"]
+        assert rows["falling, missing strides and pace"][2] == pytest.approx(rest, abs=1e-9)
+        assert (rest > 1.0) == (terms["survived"] < 1.0)
+    total, terms = costs(walk(speed=1.3), **options)
+    rows = {row[0]: row[1:] for row in cost_rows(WalkObjective(**options), total, terms)}
+    value, weight, part = rows["velocity"]
+    assert (value, weight) == (pytest.approx(0.05), 100.0)
+    assert part == pytest.approx(100.0 * 0.05**2 / 0.2)
 
 
 def polylines(html, colour):

@@ -248,11 +248,23 @@ class WalkObjective:
         missing = np.clip(1.0 - terms["strides"] / self.strides, 0.0, 1.0)
         terms["survived"], terms["missing"] = survived, missing
         total = stages + 50.0 * missing
-        for name, weight in self.weights.items():
-            value = terms[name] if name != "velocity" else self._softened(terms[name])
-            total = total + weight * _charged(value, WORST[name], survived)
+        for charge in self.charges(terms).values():
+            total = total + charge
         total[list(records.invalid)] = self.cannot_start
         return WalkCosts(total, terms)
+
+    def charges(self, terms: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the weighed terms add to the costs of walks, by name ``(n,)``.
+
+        Args:
+          terms: as :meth:`costs` tells them, each ``(n,)``; the part of the time that the walkers
+            stayed up is one of them, ``survived``.
+        """
+        found = {}
+        for name, weight in self.weights.items():
+            value = terms[name] if name != "velocity" else self._softened(terms[name])
+            found[name] = weight * _charged(value, WORST[name], terms["survived"])
+        return found
 
     def _softened(self, distance: np.ndarray) -> np.ndarray:
         tolerance = self.speed_tolerance

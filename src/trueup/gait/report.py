@@ -12,7 +12,7 @@ from trueup.gait._dose_response import DoseResponse, dose_response
 from trueup.gait._survival import Survival
 from trueup.gait._survival_section import survival_finding, survival_section
 from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
-from trueup.gait.costs import TERMS, WORST, WalkObjective
+from trueup.gait.costs import TERMS, WalkObjective
 from trueup.gait.norms import GaitNorm
 from trueup.gait.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.walk_series import WalkSeries, observe_walks
@@ -227,19 +227,14 @@ def cost_rows(
 
     What is not a weighed term is the cost of falling, of lacking strides or pace.
     """
-    whole = terms["survived"] >= 1.0 - 1e-9 and terms["missing"] == 0.0
+    charges = objective.charges({name: np.array([value]) for name, value in terms.items()})
+    parts = {name: float(charge[0]) for name, charge in charges.items()}
     rows: list[tuple[str, float, float | None, float | None]] = []
-    total = 0.0
     for name in TERMS:
-        value, weight = terms.get(name, np.nan), objective.weights.get(name, 0.0)
-        part = None
-        if weight > 0.0:
-            worst = WORST[name]
-            bounded = worst if np.isnan(value) else worst * np.tanh(value / worst)
-            part = weight * (value if whole and not np.isnan(value) else bounded)
-            total += part
-        rows.append((name, value, weight or None, part))
-    rows.append(("falling, missing strides and pace", np.nan, None, cost - total))
+        weight = objective.weights.get(name, 0.0) or None
+        rows.append((name, terms[name], weight, None if weight is None else parts[name]))
+    rest = cost - sum(parts.values())
+    rows.append(("falling, missing strides and pace", np.nan, None, rest))
     return rows
 
 
@@ -262,8 +257,9 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
         content.append(reports.Table(columns, rows, title="Terms of the cost"))
         content.append(
             reports.Note(
-                "Terms without a weight are measured all the same. Those of a walk that fell or "
-                "lacks strides are bounded in the cost."
+                "Terms without a weight are measured all the same. A term is bounded in the cost; "
+                "a walk that fell is charged more than its terms, and one near the target speed "
+                "less if there is a tolerance."
             )
         )
         if look.problem.perturbations is not None:
