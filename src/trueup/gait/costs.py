@@ -150,15 +150,15 @@ class WalkObjective:
       symmetry_threshold: difference between the legs that costs nothing [m].
       speed_tolerance: distance of the mean speed from the target [m/s] up to which the velocity is
         charged by its square, and beyond it in proportion (Huber 1964, Ann. Math. Statist. 35:73).
-        A charge in proportion alone makes a sharp ridge of the target speed, along which a search
-        moves slowly.
+        A charge in proportion alone has a kink at the target speed.
       grf_threshold: ground reaction that costs nothing [body weights].
       clearance: height of the soles in swing that costs nothing [m].
       trunk: one of :data:`TRUNK_KINDS`.
       reference: joint angles, and perhaps activations, to track.
 
     Raises:
-      GaitError: a term does not exist, or needs a reference that is not given.
+      GaitError: a term does not exist, or needs a reference that is not given; a weight or the
+        tolerance is negative.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
