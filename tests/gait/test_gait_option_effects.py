@@ -130,7 +130,10 @@ def test_perturbed_repeats_reach_the_problem():
     repeats = problem_of(**changes, perturbation_sizes={"push": 10.0}).perturbations
     assert (repeats.repeats, repeats.judged_by, repeats.seed) == (3, "worst", 5)
     assert repeats.sizes.push == 10.0 and repeats.sizes.angle > 0.0
-    assert problem_of().perturbations is None
+    assert problem_of().perturbations is None and not repeats.first_unperturbed
+    assert problem_of(**changes, unperturbed_repeat=True).perturbations.first_unperturbed
+    with pytest.raises(GaitError, match="there are none: give perturbed_repeats too"):
+        problem_of(unperturbed_repeat=True)
     with pytest.raises(GaitError, match=r"no perturbations 'pussh'.*Did you mean 'push'"):
         problem_of(perturbation_sizes={"pussh": 1.0})
 
@@ -215,6 +218,7 @@ UNDERSCORED = (
     ("--cma_options", "tolfun:1e-9"),
     ("--save_path", "runs/all"),
     ("--perturbed_repeats", 2),
+    ("--unperturbed_repeat", 1),
     ("--perturbed_cost", "worst"),
     ("--early_stop", 1),
 )

@@ -66,6 +66,17 @@ def test_no_perturbation_is_the_walk_itself(simulation, candidates):
     np.testing.assert_array_equal(frames(simulation, candidates[:2]), plain)
 
 
+def test_the_first_of_the_repeats_can_be_the_walk_itself(simulation, candidates):
+    """The others stay as they would be without it."""
+    plain = frames(simulation, candidates[:2])
+    drawn = frames(simulation, candidates[:2], 3, PerturbationSizes())
+    repeats = Perturbations(3, first_unperturbed=True)
+    found = simulation.run(candidates[:2], perturbations=repeats).frames
+    np.testing.assert_array_equal(found[[0, 3]], plain)
+    np.testing.assert_array_equal(found[[1, 2, 4, 5]], drawn[[1, 2, 4, 5]])
+    assert not np.array_equal(drawn[0], plain[0])
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [("angle", 1.0), ("speed", 0.1), ("friction", 0.5), ("push", 100.0), ("noise", 0.01)],
@@ -179,6 +190,8 @@ def test_wrong_perturbations():
         Perturbations(0)
     with pytest.raises(GaitError, match="mean or worst, not by 'median'"):
         Perturbations(2, judged_by="median")
+    with pytest.raises(GaitError, match="only repeat would walk without perturbations: give 2"):
+        Perturbations(1, first_unperturbed=True)
     with pytest.raises(GaitError, match="push is -1"):
         PerturbationSizes(push=-1.0)
     with pytest.raises(GaitError, match="less than 1"):

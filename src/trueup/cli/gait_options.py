@@ -103,6 +103,8 @@ class GaitOverrides:
     """Seed of the search."""
     perturbed_repeats: Annotated[int | None, arg(metavar="INT")] = None
     """Perturbed repeats that every candidate is scored over; 0: none."""
+    unperturbed_repeat: Number | None = None
+    """The first of the repeats is walked without perturbations, 1 or 0."""
     perturbed_cost: Literal["mean", "worst"] | None = None
     """A candidate costs the mean of its repeats, or the worst of them."""
     perturbation_seed: Annotated[int | None, arg(metavar="INT")] = None
@@ -140,7 +142,7 @@ class GaitOverrides:
             raise GaitError(f"the costs {listing(flags)} exclude each other: give one of them")
         if flags:
             given["cost"] = flags[0]
-        for name in ("delayed", "exo", "early_stop"):
+        for name in ("delayed", "exo", "unperturbed_repeat", "early_stop"):
             if name in given:
                 given[name] = bool(given[name])
         if self.n_points is not None and not self.use_4param_spline:

@@ -89,12 +89,18 @@ def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
             f"{did_you_mean(unknown[0], known)}"
         )
     if not configuration.perturbed_repeats:
+        if configuration.unperturbed_repeat:
+            raise GaitError(
+                "unperturbed_repeat is about perturbed repeats, and there are none: give "
+                "perturbed_repeats too, or leave it out"
+            )
         return None
     return Perturbations(
         configuration.perturbed_repeats,
         configuration.perturbation_seed,
         configuration.perturbed_cost,
         PerturbationSizes(**sizes),
+        first_unperturbed=configuration.unperturbed_repeat,
     )
 
 

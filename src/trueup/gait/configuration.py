@@ -108,6 +108,8 @@ class GaitConfiguration(BaseModel):
     """Seed of the search."""
     perturbed_repeats: int = Field(default=0, ge=0)
     """Perturbed repeats that every candidate is scored over; 0: one walk without perturbations."""
+    unperturbed_repeat: bool = False
+    """The first of the repeats is walked without perturbations."""
     perturbed_cost: Literal["mean", "worst"] = "mean"
     """A candidate costs the mean of its repeats, or the worst of them."""
     perturbation_seed: int = Field(default=0, ge=0)

@@ -65,9 +65,11 @@ class Perturbations:
       judged_by: a candidate costs the mean of its repeats, or the worst of them.
       sizes: how large they are.
       stream: which random numbers, see :data:`SEARCH`.
+      first_unperturbed: the first of them walks without perturbations. What is scored over
+        perturbed repeats alone may fall from the very start that it is told with.
 
     Raises:
-      GaitError: no repeat, or another way to judge.
+      GaitError: no perturbed repeat, or another way to judge.
     """
 
     repeats: int
@@ -75,10 +77,15 @@ class Perturbations:
     judged_by: str = "mean"
     sizes: PerturbationSizes = PerturbationSizes()
     stream: int = SEARCH
+    first_unperturbed: bool = False
 
     def __post_init__(self):
         if self.repeats < 1:
             raise GaitError(f"at least 1 perturbed repeat is needed, not {self.repeats}")
+        if self.first_unperturbed and self.repeats < 2:
+            raise GaitError(
+                "the only repeat would walk without perturbations: give 2 repeats or more"
+            )
         if self.judged_by not in JUDGED_BY:
             raise GaitError(
                 f"perturbed repeats are judged by their {' or '.join(JUDGED_BY)}, "
@@ -102,7 +109,7 @@ class Perturbations:
         start = pushes.uniform(0.0, max(duration - PUSH_DURATION, 0.0), n)
         heading = pushes.uniform(0.0, 2.0 * np.pi, n)
         force = pushes.uniform(-1.0, 1.0, n) * sizes.push
-        return Draws(
+        drawn = Draws(
             pose=pose.standard_normal((n, len(entries))) * deviation,
             friction=1.0 + ground.uniform(-1.0, 1.0, n) * sizes.friction,
             push=force,
@@ -111,6 +118,7 @@ class Perturbations:
             noise=np.full(n, sizes.noise),
             key=noise.integers(0, 2**63, n, dtype=np.uint64),
         )
+        return drawn.without_the_first() if self.first_unperturbed else drawn
 
 
 class Draws(NamedTuple):
@@ -137,6 +145,16 @@ class Draws(NamedTuple):
     def repeats(self) -> int:
         """How many there are."""
         return len(self.push)
+
+    def without_the_first(self) -> "Draws":
+        """The same, but for the first repeat, in which nothing happens; others stay as drawn."""
+        others = np.arange(self.repeats) > 0
+        return self._replace(
+            pose=self.pose * others[:, None],
+            friction=np.where(others, self.friction, 1.0),
+            push=self.push * others,
+            noise=self.noise * others,
+        )
 
     def tiled(self, candidates: int) -> "Draws":
         """The same for each of some candidates, whose repeats follow each other."""
