@@ -118,7 +118,7 @@ class Perturbations:
             noise=np.full(n, sizes.noise),
             key=noise.integers(0, 2**63, n, dtype=np.uint64),
         )
-        return drawn.without_the_first() if self.first_unperturbed else drawn
+        return drawn.sparing_the_first() if self.first_unperturbed else drawn
 
 
 class Draws(NamedTuple):
@@ -146,7 +146,7 @@ class Draws(NamedTuple):
         """How many there are."""
         return len(self.push)
 
-    def without_the_first(self) -> "Draws":
+    def sparing_the_first(self) -> "Draws":
         """The same, but for the first repeat, in which nothing happens; others stay as drawn."""
         others = np.arange(self.repeats) > 0
         return self._replace(
