@@ -210,6 +210,7 @@ UNDERSCORED = (
     ("--n_points", 3),
     ("--max_torque", 20),
     ("--fixed_exo",),
+    ("--held", "Tr_Sw", 0.7),
     ("--popsize", 4),
     ("--maxiter", 1),
     ("--threads", 1),
@@ -303,3 +304,18 @@ def test_entries_can_be_held():
 def test_entries_that_cannot_be_held_are_refused(held, words):
     with pytest.raises(GaitError, match=words):
         problem_of(held=held)
+
+
+def test_entries_are_held_by_an_option(capsys, tmp_path):
+    held = ("--held", "Tr_Sw", 0.7, "1_SOL_FG", 1.4)
+    assert optimized(capsys, tmp_path / "run", *held)[0] == 0
+    names = problem_of().parameters.names
+    best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
+    assert (best[names.index("Tr_Sw")], best[names.index("1_SOL_FG")]) == (0.7, 1.4)
+    for wrong, words in (
+        (("Tr_Sw", 0.7, "Tr_Sw", 0.8), "'Tr_Sw' twice"),
+        (("Tr_S", 0.7), "no entry 'Tr_S'"),
+    ):
+        code, answer = optimized(capsys, tmp_path / "other", "--held", *wrong)
+        assert code == 2 and words in answer["message"]
+    assert not (tmp_path / "other").exists()

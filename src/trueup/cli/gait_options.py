@@ -87,6 +87,8 @@ class GaitOverrides:
     """Its largest torque [N m]."""
     fixed_exo: bool = False
     """The search leaves it as it is: as in --param-path, or at its defaults."""
+    held: Annotated[tuple[tuple[str, float], ...], arg(metavar="NAME VALUE [NAME VALUE ...]")] = ()
+    """Entries of the vector that the search leaves at these values, such as exo_peak 0.2."""
     search: Literal["cma", "scatter"] | None = None
     """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
@@ -121,12 +123,12 @@ class GaitOverrides:
         """Values that are given, by key of a configuration.
 
         Raises:
-          GaitError: several costs are given.
+          GaitError: several costs are given, or an entry is held twice.
         """
         given: dict[str, Any] = {}
         for field in dataclasses.fields(GaitOverrides):
             value = getattr(self, field.name)
-            if value is None or value is False or field.name.startswith("cost_"):
+            if value is None or value is False or value == () or field.name.startswith("cost_"):
                 continue
             if isinstance(value, Path):
                 value = str(value if str(value) in OWN_MODELS else value.resolve())
@@ -142,6 +144,11 @@ class GaitOverrides:
             raise GaitError(f"the costs {listing(flags)} exclude each other: give one of them")
         if flags:
             given["cost"] = flags[0]
+        if self.held:
+            names = [name for name, _ in self.held]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise GaitError(f"--held gives {listing(twice)} twice")
+            given["held"] = dict(self.held)
         for name in ("delayed", "exo", "unperturbed_repeat", "early_stop"):
             if name in given:
                 given[name] = bool(given[name])
