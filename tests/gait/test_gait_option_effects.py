@@ -210,7 +210,7 @@ UNDERSCORED = (
     ("--n_points", 3),
     ("--max_torque", 20),
     ("--fixed_exo",),
-    ("--held", "Tr_Sw", 0.7),
+    ("--held", "vel_pelvis_tx", 0.9),
     ("--popsize", 4),
     ("--maxiter", 1),
     ("--threads", 1),
