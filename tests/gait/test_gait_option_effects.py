@@ -1,5 +1,6 @@
 """Options of ``trueup gait optimize``: each one does what it says, with either spelling."""
 
+import dataclasses
 import json
 import pickle
 import sqlite3
@@ -8,10 +9,13 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.gait_optimize import SCATTERED, _search, best_vector_file
+from trueup.cli.gait_optimize import SCATTERED, _search, best_vector_file, configuration_of_run
+from trueup.cli.gait_options import GaitOverrides
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
-from trueup.gait import EarlyStoppingCmaEs, load_configuration, make_problem
+from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
+from trueup.gait.costs import PRESETS
+from trueup.studies import RunDirectory
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}
 
@@ -211,6 +215,7 @@ UNDERSCORED = (
     ("--max_torque", 20),
     ("--fixed_exo",),
     ("--held", "vel_pelvis_tx", 0.9),
+    ("--perturbation_sizes", "push", 10),
     ("--popsize", 4),
     ("--maxiter", 1),
     ("--threads", 1),
@@ -312,10 +317,54 @@ def test_entries_are_held_by_an_option(capsys, tmp_path):
     names = problem_of().parameters.names
     best = np.loadtxt(next((tmp_path / "run").glob("*_Best.txt")))
     assert (best[names.index("Tr_Sw")], best[names.index("1_SOL_FG")]) == (0.7, 1.4)
-    for wrong, words in (
-        (("Tr_Sw", 0.7, "Tr_Sw", 0.8), "'Tr_Sw' twice"),
-        (("Tr_S", 0.7), "no entry 'Tr_S'"),
-    ):
-        code, answer = optimized(capsys, tmp_path / "other", "--held", *wrong)
-        assert code == 2 and words in answer["message"]
-    assert not (tmp_path / "other").exists()
+
+
+def searched(capsys, tmp_path, *words):
+    """Exit code and configuration of a run of ``walk``, or what was wrong."""
+    short = ("--sim-time", 0.05, "--popsize", 4, "--maxiter", 1, "--quiet", "--save-path")
+    code, answer = called(capsys, "optimize", "walk", *short, tmp_path / "run", *words)
+    if code:
+        return code, answer["message"]
+    return code, configuration_of_run(RunDirectory.open(tmp_path / "run"))
+
+
+def test_a_kind_of_cost_replaces_the_weights_of_a_configuration(capsys, tmp_path):
+    """``walk`` has weights; asked for -eff, it was searched with them all the same."""
+    assert load_configuration("walk").weights is not None
+    code, found = searched(capsys, tmp_path, "-eff")
+    assert code == 0 and found.weights is None
+    scenario = make_problem(found, threads=1).scenarios[0]
+    assert scenario.objective.weights == PRESETS["-eff"]
+    code, message = searched(capsys, tmp_path, "--compat", "myoassist", "--overwrite")
+    assert code == 2 and "in place of the weights" in message
+
+
+def test_weights_and_sizes_by_options(capsys, tmp_path):
+    words = ("--weights", "effort", 300, "velocity", 50, "--perturbed-repeats", 2)
+    code, found = searched(capsys, tmp_path, *words, "--perturbation-sizes", "push", 0, "angle", 0.5)
+    assert code == 0 and found.weights == {"effort": 300.0, "velocity": 50.0}
+    assert found.perturbation_sizes == {"push": 0.0, "angle": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--held", "Tr_Sw", 0.7, "Tr_Sw", 0.8), "--held gives 'Tr_Sw' twice"),
+        (("--held", "Tr_S", 0.7), "no entry 'Tr_S'"),
+        (("--weights", "efort", 1), "no cost term 'efort'"),
+        (("--weights", "effort", -1), "has to be 0 or more"),
+        (("--weights", "effort", 1, "-eff"), "weights of its own"),
+        (("--perturbation-sizes", "pus", 1), "no perturbations 'pus'"),
+        (("--perturbation-sizes", "push", 1, "push", 2), "--perturbation-sizes gives 'push' twice"),
+        (("--unperturbed-repeat", 1), "there are none: give perturbed_repeats"),
+    ],
+)
+def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):
+    code, said = searched(capsys, tmp_path, *words)
+    assert code == 2 and message in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_key_of_a_configuration_is_an_option():
+    options = {entry.name for entry in dataclasses.fields(GaitOverrides)}
+    assert set(GaitConfiguration.model_fields) - options == {"says"}

@@ -11,6 +11,8 @@ from trueup.errors import GaitError, listing
 from trueup.gait._own_models import OWN_MODELS
 
 Number = Literal[0, 1]
+Pairs = tuple[tuple[str, float], ...]
+PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,8 @@ class GaitOverrides:
     """Cost: speed and activations."""
     cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
     """Cost: speed, activations and ground reaction."""
+    weights: Annotated[Pairs, PAIRS] = ()
+    """Weights of the cost's terms instead of those of a kind, such as effort 300 velocity 100."""
     reference: Annotated[Path | None, arg(metavar="FILE")] = None
     """Reference gait to track, or a norm whose means are."""
     exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
@@ -111,6 +115,9 @@ class GaitOverrides:
     """A candidate costs the mean of its repeats, or the worst of them."""
     perturbation_seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of the repeats."""
+    perturbation_sizes: Annotated[Pairs, PAIRS] = ()
+    """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise; what
+    is not named has its default."""
     early_stop: Number | None = None
     """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
@@ -123,7 +130,7 @@ class GaitOverrides:
         """Values that are given, by key of a configuration.
 
         Raises:
-          GaitError: several costs are given, or an entry is held twice.
+          GaitError: several costs are given, or a name twice.
         """
         given: dict[str, Any] = {}
         for field in dataclasses.fields(GaitOverrides):
@@ -142,13 +149,13 @@ class GaitOverrides:
             flags.append(self.cost.lstrip("-"))
         if len(set(flags)) > 1:
             raise GaitError(f"the costs {listing(flags)} exclude each other: give one of them")
+        if flags and self.weights:
+            raise GaitError(f"the cost {flags[0]!r} has weights of its own: leave it or --weights")
         if flags:
             given["cost"] = flags[0]
-        if self.held:
-            names = [name for name, _ in self.held]
-            if twice := sorted({name for name in names if names.count(name) > 1}):
-                raise GaitError(f"--held gives {listing(twice)} twice")
-            given["held"] = dict(self.held)
+        for option in ("weights", "held", "perturbation_sizes"):
+            if option in given:
+                given[option] = _by_name(option, given[option])
         for name in ("delayed", "exo", "unperturbed_repeat", "early_stop"):
             if name in given:
                 given[name] = bool(given[name])
@@ -157,3 +164,10 @@ class GaitOverrides:
         if "exo" in given:
             given["ExoOn"] = given.pop("exo")
         return given
+
+
+def _by_name(option: str, pairs: Pairs) -> dict[str, float]:
+    names = [name for name, _ in pairs]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise GaitError(f"--{option.replace('_', '-')} gives {listing(twice)} twice")
+    return dict(pairs)

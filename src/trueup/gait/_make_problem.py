@@ -156,6 +156,11 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
     if configuration.compat is not None:
         if flag not in FLAGS:
             raise GaitError(f"MyoAssist has no working cost {flag}; choose another or leave compat")
+        if configuration.weights is not None:
+            raise GaitError(
+                "costs of MyoAssist have weights of their own: choose one, such as -eff, in place "
+                "of the weights, or leave compat"
+            )
         if configuration.tgt_vel_tol > 0.0:
             raise GaitError("costs of MyoAssist have no tolerance: leave tgt_vel_tol or compat")
         path = configuration.reference

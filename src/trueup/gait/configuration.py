@@ -140,12 +140,15 @@ class GaitConfiguration(BaseModel):
         return value
 
     def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
-        """The configuration with other values.
+        """The configuration with other values; another kind of cost comes with its own weights.
 
         Raises:
           GaitError: a value does not fit.
         """
-        return make_configuration({**self.plain(), **changes}, "the configuration")
+        content = self.plain()
+        if "cost" in changes:
+            content["weights"] = None
+        return make_configuration({**content, **changes}, "the configuration")
 
     def plain(self) -> dict[str, Any]:
         """The configuration as plain data, defaults included."""
