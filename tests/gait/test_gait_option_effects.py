@@ -341,7 +341,9 @@ def test_a_kind_of_cost_replaces_the_weights_of_a_configuration(capsys, tmp_path
 
 def test_weights_and_sizes_by_options(capsys, tmp_path):
     words = ("--weights", "effort", 300, "velocity", 50, "--perturbed-repeats", 2)
-    code, found = searched(capsys, tmp_path, *words, "--perturbation-sizes", "push", 0, "angle", 0.5)
+    code, found = searched(
+        capsys, tmp_path, *words, "--perturbation-sizes", "push", 0, "angle", 0.5
+    )
     assert code == 0 and found.weights == {"effort": 300.0, "velocity": 50.0}
     assert found.perturbation_sizes == {"push": 0.0, "angle": 0.5}
 
