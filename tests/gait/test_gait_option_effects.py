@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pickle
+import re
 import sqlite3
 
 import numpy as np
@@ -14,7 +15,7 @@ from trueup.cli.gait_options import GaitOverrides
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
-from trueup.gait.costs import PRESETS
+from trueup.gait.costs import PRESETS, TERMS
 from trueup.studies import RunDirectory
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}
@@ -370,3 +371,9 @@ def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):
 def test_every_key_of_a_configuration_is_an_option():
     options = {entry.name for entry in dataclasses.fields(GaitOverrides)}
     assert set(GaitConfiguration.model_fields) - options == {"says"}
+
+
+def test_help_names_every_term(capsys):
+    assert main(["gait", "optimize", "--help"]) == 0
+    told = capsys.readouterr().out.split("Terms: ")[1].split(";")[0]
+    assert tuple(re.findall(r"\w+", told)) == TERMS

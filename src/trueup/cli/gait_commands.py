@@ -39,10 +39,13 @@ class OptimizeGait(GaitOverrides):
       trueup gait optimize tutorial --model-file walker.xml
       trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
+      trueup gait optimize walk --weights effort 300 velocity 100 trunk 20 --maxiter 120
       trueup gait optimize tutorial --save-path runs/tutorial --resume
 
-    The run directory holds the resolved configuration, every evaluation with its terms, and the
-    vectors *_Best.txt and *_BestLast.txt. Ctrl-C saves and says how to resume.
+    Options replace values of the configuration; what is not given is as it says, also where the
+    default below is None. The run directory holds the resolved configuration, every evaluation
+    with its terms, and the vectors *_Best.txt and *_BestLast.txt. Ctrl-C saves and says how to
+    resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
     """
 
@@ -59,8 +62,8 @@ class OptimizeGait(GaitOverrides):
     resume: bool = False
     """Continue the run in the run directory."""
     pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
-    """Continue the run in this directory; the former name of --save-path DIRECTORY --resume. No
-    pickle is read: for another program's result give its vector to --param-path."""
+    """Continue the run in this directory: former name of --save-path DIRECTORY --resume. No pickle
+    is read: for another program's result give its vector to --param-path."""
     overwrite: bool = False
     """Replace the run that the directory holds."""
     quiet: bool = False

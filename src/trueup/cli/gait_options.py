@@ -78,7 +78,8 @@ class GaitOverrides:
     cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
     """Cost: speed, activations and ground reaction."""
     weights: Annotated[Pairs, PAIRS] = ()
-    """Weights of the cost's terms instead of those of a kind, such as effort 300 velocity 100."""
+    """Weights of terms instead of those of a kind, such as effort 300 velocity 100. Terms: effort,
+    metabolic, velocity, symmetry, grf, pain, scuff, trunk, kinematic, emg; others weigh nothing."""
     reference: Annotated[Path | None, arg(metavar="FILE")] = None
     """Reference gait to track, or a norm whose means are."""
     exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
@@ -116,8 +117,7 @@ class GaitOverrides:
     perturbation_seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of the repeats."""
     perturbation_sizes: Annotated[Pairs, PAIRS] = ()
-    """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise; what
-    is not named has its default."""
+    """Sizes of angle [deg], speed [m/s], friction [part], push [N], noise; else their defaults."""
     early_stop: Number | None = None
     """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
