@@ -30,6 +30,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -189,7 +190,7 @@ def from_start(
     assert own is not None
     deviations = dict(zip(problem.space.names, own.tolist(), strict=True))
     # a walker without a device has fewer entries than the start of one with it
-    given = dict(zip(parameters.names, start.tolist(), strict=False)) | held
+    given = dict(zip(parameters.names, start.tolist(), strict=False)) | dict(held)
     free = {
         entry.name: entry.free
         and (moved is None or entry.name in moved or entry.group == "exoskeleton")
@@ -352,25 +353,35 @@ def exo(
     peak: float | None,
 ) -> None:
     """Search on from a walk with the exoskeleton and without it, and compare what both come to."""
-    found: dict[str, dict[int, float]] = {arm: {} for arm in arms}
+    found: dict[str, dict[int, Spared]] = {arm: {} for arm in arms}
     for seed, arm in itertools.product(seeds, arms):
         found[arm][seed] = spared(
             folder, np.loadtxt(start), generations, arm, model, seed, few, peak
         )
     if len(arms) == 2:
         carried, body = (Walker.load("planar22", device=d).mass for d in (model, None))
-        efforts = {
-            f"seed {seed}": tuple(found[arm][seed] for arm in ("with", "without")) for seed in seeds
-        }
-        efforts["mean"] = tuple(np.mean(list(efforts.values()), axis=0))
-        for name, (effort, alone) in efforts.items():
+        pairs = {f"seed {seed}": [found[arm][seed].effort for arm in arms] for seed in seeds}
+        if len(seeds) > 1:
+            pairs["mean"] = np.mean(list(pairs.values()), axis=0).tolist()
+            # each arm has had the same searches, and whoever runs several takes the cheapest
+            pairs["cheapest walk of all seeds"] = [
+                min(found[arm].values(), key=lambda one: one.cost).effort for arm in arms
+            ]
+        for name, (effort, alone) in pairs.items():
             ratio = effort / alone
             print(
-                f"{name}: effort with the device against without "
+                f"{name}: effort {effort:.5f} with the device against {alone:.5f} without, "
                 f"{100.0 * (ratio - 1.0):+.1f} %; effort is told for each kg that is carried, the "
                 f"device's among them, and for each kg of the body it is "
                 f"{100.0 * (ratio * carried / body - 1.0):+.1f} %"
             )
+
+
+class Spared(NamedTuple):
+    """What a search came to: the cost that it searched, and the effort of the walk for 20 s."""
+
+    cost: float
+    effort: float
 
 
 def spared(
@@ -382,8 +393,8 @@ def spared(
     seed: int,
     few: bool,
     peak: float | None,
-) -> float:
-    """Effort of the cheapest walk of one search that keeps the speed for the whole time."""
+) -> Spared:
+    """The cheapest walk of one search that keeps the speed for the whole time."""
     kind = f"with_{model}" if arm == "with" else "without"
     name = f"exo_{kind}_{seed}"
     changes: dict[str, object] = {"seed": seed}
@@ -406,6 +417,7 @@ def spared(
         folder / name, configuration, start, clock, done, 5 * LOOKED_AT, EXO_MOVED if few else None
     )
     np.savetxt(folder / f"{name}_Best.txt", best)
+    cost = float(problem.whole_costs(best[None])[0])
     scenario = problem.scenarios[0]
     simulation = scenario.simulation.with_settings(duration=DURATION)
     objective = replace(scenario.objective, strides=10)
@@ -413,9 +425,9 @@ def spared(
     _, terms = evaluate(longer, best[None])
     effort = float(terms["effort"][0])
     print(
-        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: effort {effort:.5f}, "
-        f"speed {terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, survives "
-        f"{survival(simulation, best).survived} of 20 repeats"
+        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: cost {cost:.2f}, "
+        f"effort {effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
+        f"{terms['lasted'][0]:.2f} s, survives {survival(simulation, best).survived} of 20 repeats"
     )
     finer = with_finer_step(2, DURATION, simulation, model if arm == "with" else None)
     _, terms = evaluate(replace(longer, simulation=finer), best[None])
@@ -435,7 +447,7 @@ def spared(
             f"{terms['effort'][0]:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
             f"{terms['lasted'][0]:.2f} s"
         )
-    return effort
+    return Spared(cost, effort)
 
 
 def step(folder: Path, norm: Path | None) -> None:
