@@ -17,7 +17,15 @@ with the configuration ``walk_sparing``, twice with the same seed, generations a
 device of four parameters at up to 50 N m and without it. It moves a third of the gains, which
 learns faster than all entries (``--all``). Each search ends with its cheapest walk that keeps the
 speed within 0.03 m/s of 1.25 for 20 s. A search that may turn the torque down does so before the
-gains fit it; with ``--peak 10`` its height is held, and its times are searched.
+gains fit it; with ``--peak 10`` its height is held, and its times are searched. More torque is best
+come to in stages: each arm goes on from its own walk, as many generations as the other one:
+
+    python benchmarks/gait_planar22.py exo A --seeds 1 --peak 10
+    python benchmarks/gait_planar22.py exo B --seeds 1 --peak 15 --generations 300 --arm with
+        --start A/exo_with_hip_1_Best.txt
+    python benchmarks/gait_planar22.py exo B --seeds 1 --generations 300 --arm without
+        --start A/exo_without_1_Best.txt
+
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called
 again: it goes on, and counts the CPU time of all calls.
