@@ -21,9 +21,9 @@ gains fit it; with ``--peak 10`` its height is held, and its times are searched.
 come to in stages: each arm goes on from its own walk, as many generations as the other one:
 
     python benchmarks/gait_planar22.py exo A --seeds 1 --peak 10
-    python benchmarks/gait_planar22.py exo B --seeds 1 --peak 15 --generations 300 --arm with
+    python benchmarks/gait_planar22.py exo B --seeds 1 --peak 15 --generations 300 --arm with \\
         --start A/exo_with_hip_1_Best.txt
-    python benchmarks/gait_planar22.py exo B --seeds 1 --generations 300 --arm without
+    python benchmarks/gait_planar22.py exo B --seeds 1 --generations 300 --arm without \\
         --start A/exo_without_1_Best.txt
 
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU

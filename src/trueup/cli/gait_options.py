@@ -12,6 +12,7 @@ from trueup.gait._own_models import OWN_MODELS
 
 Number = Literal[0, 1]
 Pairs = tuple[tuple[str, float], ...]
+"""Numbers by name, as an option takes them."""
 PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]")
 
 
@@ -92,7 +93,7 @@ class GaitOverrides:
     """Its largest torque [N m]."""
     fixed_exo: bool = False
     """The search leaves it as it is: as in --param-path, or at its defaults."""
-    held: Annotated[tuple[tuple[str, float], ...], arg(metavar="NAME VALUE [NAME VALUE ...]")] = ()
+    held: Annotated[Pairs, PAIRS] = ()
     """Entries of the vector that the search leaves at these values, such as exo_peak 0.2."""
     search: Literal["cma", "scatter"] | None = None
     """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
