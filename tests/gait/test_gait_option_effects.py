@@ -137,8 +137,10 @@ def test_perturbed_repeats_reach_the_problem():
     assert repeats.sizes.push == 10.0 and repeats.sizes.angle > 0.0
     assert problem_of().perturbations is None and not repeats.first_unperturbed
     assert problem_of(**changes, unperturbed_repeat=True).perturbations.first_unperturbed
-    with pytest.raises(GaitError, match="there are none: give perturbed_repeats too"):
-        problem_of(unperturbed_repeat=True)
+    aimless = {"perturbed_cost": "worst", "perturbation_seed": 5, "unperturbed_repeat": True}
+    for name, value in aimless.items():
+        with pytest.raises(GaitError, match=f"^'?{name}.*there are none: give perturbed_repeats"):
+            problem_of(**{name: value})
     with pytest.raises(GaitError, match=r"no perturbations 'pussh'.*Did you mean 'push'"):
         problem_of(perturbation_sizes={"pussh": 1.0})
 

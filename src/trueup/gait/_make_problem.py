@@ -28,6 +28,9 @@ from trueup.gait.walker import Walker
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
 """Devices of MyoAssist -> the like of them."""
 
+OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed")
+"""What a configuration says of perturbed repeats, and nothing where there are none."""
+
 
 def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
     """The problem that a configuration describes.
@@ -89,10 +92,14 @@ def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
             f"{did_you_mean(unknown[0], known)}"
         )
     if not configuration.perturbed_repeats:
-        if configuration.unperturbed_repeat:
+        defaults = type(configuration).model_fields
+        aimless = [
+            name for name in OF_REPEATS if getattr(configuration, name) != defaults[name].default
+        ]
+        if aimless:
             raise GaitError(
-                "unperturbed_repeat is about perturbed repeats, and there are none: give "
-                "perturbed_repeats too, or leave it out"
+                f"{listing(aimless)} of perturbed repeats, and there are none: give "
+                "perturbed_repeats too, or leave that out"
             )
         return None
     return Perturbations(
