@@ -160,6 +160,20 @@ def test_a_vector_is_a_start_from_a_file_or_a_folder(capsys, tmp_path):
         np.testing.assert_allclose(first_candidate(target)[-4:], best[-4:], atol=1e-12)
 
 
+def test_a_walk_with_a_device_starts_one_without(capsys, tmp_path):
+    """Its gains are taken, and what is left of it is told."""
+    bare = problem_of(ExoOn=False)
+    vector = problem_of(ExoOn=True).parameters.start
+    vector[0] = 1.07
+    np.savetxt(tmp_path / "walk.txt", vector)
+    words = ("--ExoOn", 0, "--param-path", tmp_path / "walk.txt")
+    code, answer = optimized(capsys, tmp_path / "run", *words)
+    assert code == 0
+    start = vector[:-4][bare.parameters.free]
+    np.testing.assert_allclose(first_candidate(tmp_path / "run"), start, atol=1e-12)
+    assert any("exo_peak" in sentence for sentence in answer["notes"])
+
+
 def test_a_pickle_is_never_read(capsys, tmp_path):
     class Harmful:
         def __reduce__(self):

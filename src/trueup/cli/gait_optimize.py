@@ -18,6 +18,7 @@ from trueup.errors import GaitError, ModelError, ParameterError, RunDirectoryErr
 from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Solution, Status, parse_cma_options
 from trueup.gait import (
     EarlyStoppingCmaEs,
+    FourParameterProfile,
     GaitConfiguration,
     GaitProblem,
     ParameterVector,
@@ -166,7 +167,10 @@ def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Spac
 def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
     """Start values from an earlier result; what a run held counts as what it found."""
     without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
-    warm = warm_start(source, space, [parameters.names, without_exo])
+    # a walk with a device may start one without
+    with_exo = [*without_exo, *(entry.name for entry in FourParameterProfile().entries)]
+    layouts = {len(names): names for names in (with_exo, parameters.names, without_exo)}
+    warm = warm_start(source, space, list(layouts.values()))
     held = _held_by(source)
     known = [name for name in warm.missing if name in held]
     x = warm.x.copy()
