@@ -359,12 +359,13 @@ def exo(
     seeds: list[int],
     few: bool,
     peak: float | None,
+    weights: Mapping[str, float],
 ) -> None:
     """Search on from a walk with the exoskeleton and without it, and compare what both come to."""
     found: dict[str, dict[int, Spared]] = {arm: {} for arm in arms}
     for seed, arm in itertools.product(seeds, arms):
         found[arm][seed] = spared(
-            folder, np.loadtxt(start), generations, arm, model, seed, few, peak
+            folder, np.loadtxt(start), generations, arm, model, seed, few, peak, weights
         )
     if len(arms) == 2:
         carried, body = (Walker.load("planar22", device=d).mass for d in (model, None))
@@ -401,11 +402,16 @@ def spared(
     seed: int,
     few: bool,
     peak: float | None,
+    weights: Mapping[str, float],
 ) -> Spared:
     """The cheapest walk of one search that keeps the speed for the whole time."""
     kind = f"with_{model}" if arm == "with" else "without"
     name = f"exo_{kind}_{seed}"
-    changes: dict[str, object] = {"seed": seed}
+    configuration = load_configuration("walk_sparing")
+    changes: dict[str, object] = {
+        "seed": seed,
+        "weights": {**(configuration.weights or {}), **weights},
+    }
     if arm == "with":
         changes |= {"ExoOn": True, "model": model}
         if peak is not None:
@@ -419,7 +425,7 @@ def spared(
         return best[0] if one is None else one
 
     folder.mkdir(parents=True, exist_ok=True)
-    configuration = load_configuration("walk_sparing").with_changes(changes)
+    configuration = configuration.with_changes(changes)
     clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
     problem, best, count = search_on(
         folder / name, configuration, start, clock, done, 5 * LOOKED_AT, EXO_MOVED if few else None
@@ -525,6 +531,9 @@ def main() -> None:
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--device", choices=("hip", "ankle"), default="hip", help="of exo")
     parser.add_argument("--peak", type=float, help="hold the height of exo's torque [N m]")
+    parser.add_argument(
+        "--weights", nargs="+", default=[], metavar="NAME VALUE", help="other weights of exo's cost"
+    )
     parser.add_argument("--all", action="store_true", help="exo moves all entries")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
@@ -541,6 +550,7 @@ def main() -> None:
             options.seeds,
             not options.all,
             options.peak,
+            dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True)),
         )
     elif options.what == "step":
         step(options.directory, options.norm)
