@@ -356,6 +356,13 @@ def test_a_candidate_that_ends_every_process_stops_the_run(tmp_path, url):
     assert int(re.search(r"with (\d+) processes", str(caught.value))[1]) >= 3
     assert "--resume" in caught.value.__notes__[0]
     thread.join()
+    # one more that claims what was lost and dies before the run goes on: losses count from nothing
+    database = Database.open(url, create=False)
+    trials = SharedTrials(database, database.find_study("toy"), SlowSphere().space, 5.0)
+    trials.release("weak", trials.posting(), lost=True)
+    assert trials.claim(trials.posting(), "late:1", 9)
+    trials.set_worker("late", 0)
+    database.close()
     _share(tmp_path / "run", url)
     _assert_equal(_history(tmp_path / "run"), _local(tmp_path / "local", 4))
 

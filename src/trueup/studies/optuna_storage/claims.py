@@ -295,12 +295,18 @@ class SharedTrials:
         return self._do(work)
 
     def forget_losses(self, posting: Posting) -> None:
-        """Count the claims on the waiting candidates of a batch from nothing again."""
+        """Count the claims on the candidates of a batch from nothing again.
+
+        Those that are claimed too: by a process that died since, its claim would be one too many.
+        """
 
         def work(connection: "Connection") -> None:
             self.database.lock(connection, self.study)
             waiting = connection.execute(self._in_batch(posting, "WAITING")).all()
-            self._set_claims(connection, {row.trial_id: ("", 0) for row in waiting})
+            running = connection.execute(self._in_batch(posting, "RUNNING")).all()
+            claims = self._claims(connection, [row.trial_id for row in running])
+            counted = {trial: (name, 0) for trial, (name, _) in claims.items()}
+            self._set_claims(connection, {row.trial_id: ("", 0) for row in waiting} | counted)
 
         self._do(work)
 
