@@ -26,7 +26,7 @@ come to in stages: each arm goes on from its own walk, as many generations as th
     python benchmarks/gait_planar22.py exo B --seeds 1 --generations 300 --arm without \\
         --start A/exo_without_1_Best.txt
 
-``--weights effort 6000`` weighs a term of the cost otherwise, for both of them.
+``--weights effort 6000`` weighs a term of the cost otherwise; give it to both arms.
 
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called

@@ -98,7 +98,7 @@ def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
         ]
         if aimless:
             raise GaitError(
-                f"{listing(aimless)} of perturbed repeats, and there are none: give "
+                f"{listing(aimless)} needs perturbed repeats, and there are none: give "
                 "perturbed_repeats too, or leave that out"
             )
         return None
