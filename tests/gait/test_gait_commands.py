@@ -137,6 +137,7 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     ("change", "message"),
     [
         (lambda v: v[:50], "take 81 entries"),
+        (lambda v: v[:77], "without an exoskeleton it takes as many as were given: --ExoOn 0"),
         (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
@@ -147,6 +148,13 @@ def test_wrong_vectors(capsys, tmp_path, model, vector, change, message):
     words = ["gait", "evaluate", path, "--model-file", model, "--sim-time", "0.1", "--exo", "1"]
     code, answer = called(capsys, *words)
     assert code == 2 and message in answer["message"]
+
+
+def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, model, vector):
+    words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "0.1", "--exo", "0"]
+    code, answer = called(capsys, *words)
+    assert code == 2
+    assert "the other 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
 
 
 def test_import(capsys, tmp_path, monkeypatch, recorded_data):

@@ -122,11 +122,25 @@ class ParameterVector:
             raise GaitError(
                 f"{where}a parameter vector of shape {values.shape} was given; this walker and "
                 f"controller take {self.size} entries ({groups})"
+                f"{self._hint(values.shape[-1] if values.ndim else 0)}"
             )
         wrong = [self.names[i] for i in np.unique(np.argwhere(~np.isfinite(values))[:, -1])]
         if wrong:
             raise GaitError(f"{where}the entries {listing(wrong)} are not finite")
         return values
+
+    def _hint(self, length: int) -> str:
+        """What a vector of a wrong length probably is; a curve of n points has 2 n entries."""
+        exo = self.group("exoskeleton")
+        curve = exo.stop - exo.start
+        if curve and length == self.size - curve:
+            return "; without an exoskeleton it takes as many as were given: --ExoOn 0"
+        if not curve and length > self.size and (length - self.size) % 2 == 0:
+            return (
+                f"; the other {length - self.size} may be the torque curve of an exoskeleton: "
+                "--ExoOn 1, with its --model"
+            )
+        return ""
 
     def check_given(self, vector: Sequence[float] | np.ndarray, source: str) -> np.ndarray:
         """A vector ``(size,)`` that somebody gives, checked as in :meth:`check`, and its torques.
