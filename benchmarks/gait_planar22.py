@@ -12,21 +12,19 @@ step, there within 0.05 m/s, and stays up in 16 of 20 perturbed repeats of a val
 Otherwise it starts again from the nominal vector, with other random numbers, until the time is
 spent. It then reports the walk that survived most of those repeats, and its survival in 20 repeats
 that neither the searches nor that rule have seen.
-``exo`` goes on from a walk whose joint angles are those of people, but for 10 degrees on average,
-with the configuration ``walk_sparing``, twice with the same seed, generations and cost, with the
-device of four parameters at up to 50 N m and without it. It moves a third of the gains, which
-learns faster than all entries (``--all``). Each search ends with its cheapest walk that keeps the
-speed within 0.03 m/s of 1.25 for 20 s. A search that may turn the torque down does so before the
-gains fit it; with ``--peak 10`` its height is held, and its times are searched. More torque is best
-come to in stages: each arm goes on from its own walk, as many generations as the other one:
+``exo`` goes on from a walk up a slope of 5 degrees that already spares effort, with the
+configuration ``walk_sparing``, twice with the same seed, generations and cost, with a device of
+four parameters at up to 50 N m and without it. It moves a third of the gains, which learns faster
+than all entries (``--all``). A search that may turn the torque down does so before the gains fit
+it, so its height is held, and its times are searched, from the best of twenty curves, which count
+as a generation. More torque is best come to in stages (``--peaks``): each search goes on from the
+cheapest walk of the one before, and so does the arm without. Each arm ends with its cheapest walk
+that keeps the speed within 0.03 m/s of 1.25 for 20 s. On level ground, from a walk near to people's
+joint angles:
 
-    python benchmarks/gait_planar22.py exo A --seeds 1 --peak 10
-    python benchmarks/gait_planar22.py exo B --seeds 1 --peak 15 --generations 300 --arm with \\
-        --start A/exo_with_hip_1_Best.txt
-    python benchmarks/gait_planar22.py exo B --seeds 1 --generations 300 --arm without \\
-        --start A/exo_without_1_Best.txt
+    python benchmarks/gait_planar22.py exo A --slope 0 --start benchmarks/planar22_natural_walk.txt
 
-``--weights effort 6000`` weighs a term of the cost otherwise; give it to both arms.
+``--weights effort 6000`` weighs a term of the cost otherwise, for both arms.
 
 ``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
 second on one thread, controller and cost included. All of it can be stopped, killed and called
@@ -83,9 +81,14 @@ AT_FINER_STEPS = 0.05
 PROMISING = 5
 """Validation repeats that a walk has to survive for the last search to be worth its time."""
 
-EXO_START = Path(__file__).with_name("planar22_natural_walk.txt")
-"""A walk near to people's joint angles, from which the searches with an exoskeleton and without
-begin. The last four entries are the torque curve to begin with."""
+EXO_START = Path(__file__).with_name("planar22_uphill_walk.txt")
+"""A walk that spares effort, from which the searches with an exoskeleton and without begin."""
+
+CURVES = np.array(
+    [(rise, at, 1.0 - at) for rise in (0.1, 0.2, 0.3, 0.4, 0.5) for at in (0.6, 0.75, 0.85, 0.95)]
+)
+"""Rise, time of the peak and fall, parts of stance, of torque curves that a search may begin with.
+They are as many as the candidates of a generation, and count as one."""
 
 MAX_TORQUE = 50.0
 """Largest torque of the configuration ``walk_sparing`` [N m]."""
@@ -134,12 +137,14 @@ def search_on(
     done: Done,
     looked_at: int = LOOKED_AT,
     moved: tuple[str, ...] | None = None,
+    most: int | None = None,
 ) -> tuple[GaitProblem, np.ndarray, int]:
     """Search, or search on, until it is done or the time is spent.
 
     ``done`` is told the problem, the best whole vectors in order, and the number of generations;
     it returns the vector to end with, or None. That is kept, and taken when called again. Only the
-    entries ``moved`` and those of the exoskeleton are searched, all of them where absent.
+    entries ``moved`` and those of the exoskeleton are searched, all of them where absent. There are
+    no more than ``most`` generations.
 
     Returns:
       The problem, the vector that it ended with, and how many evaluations there were.
@@ -156,6 +161,7 @@ def search_on(
     generations = 0
     with directory.lock():
         while True:
+            until = generations + AT_ONCE if most is None else min(generations + AT_ONCE, most)
             settings = CmaEsSettings(population=configuration.popsize)
             solution = run(
                 problem,
@@ -163,7 +169,7 @@ def search_on(
                 directory,
                 settings=configuration.plain(),
                 resume=begun,
-                budget=Budget(max_generations=generations + AT_ONCE),
+                budget=Budget(max_generations=until),
                 verbose=False,
             )
             if solution.status is Status.INTERRUPTED:
@@ -181,7 +187,8 @@ def search_on(
                 flush=True,
             )
             chosen = done(problem, best, generations)
-            if chosen is not None or not time_left:
+            # a search may also end by itself
+            if chosen is not None or not time_left or solution.status is not Status.ITERATION_LIMIT:
                 if chosen is not None:
                     np.savetxt(ended, chosen)
                 chosen = best[0] if chosen is None else chosen
@@ -310,7 +317,8 @@ def with_finer_step(
     if device is not None:
         attach_exoskeleton(spec, device, planar22_anatomy())
     spec.option.timestep /= parts
-    walker = Walker(spec.compile(), planar22_anatomy())
+    slope = 0.0 if like is None else like.walker.slope
+    walker = Walker(spec.compile(), planar22_anatomy(), slope=slope)
     if like is None:
         return WalkSimulation(walker, WalkSettings(duration=duration, threads=1))
     settings = replace(like.settings, duration=duration)
@@ -352,25 +360,30 @@ def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> N
         print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
 
 
-def exo(
-    folder: Path,
-    start: Path,
-    generations: int,
-    arms: tuple[str, ...],
-    model: str,
-    seeds: list[int],
-    few: bool,
-    peak: float | None,
-    weights: Mapping[str, float],
-) -> None:
+class Searches(NamedTuple):
+    """What the searches with a device and without have in common."""
+
+    start: Path
+    generations: int
+    """Of each stage."""
+    device: str
+    peaks: tuple[float, ...]
+    """Heights at which the device's torque is held, one after the other [N m]."""
+    slope: float
+    """[deg]"""
+    few: bool
+    """Whether only the gains :data:`EXO_MOVED` are moved."""
+    weights: dict[str, float]
+    """Weights of the cost that are not those of the configuration."""
+
+
+def exo(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list[int]) -> None:
     """Search on from a walk with the exoskeleton and without it, and compare what both come to."""
     found: dict[str, dict[int, Spared]] = {arm: {} for arm in arms}
     for seed, arm in itertools.product(seeds, arms):
-        found[arm][seed] = spared(
-            folder, np.loadtxt(start), generations, arm, model, seed, few, peak, weights
-        )
+        found[arm][seed] = spared(folder, searches, arm, seed)
     if len(arms) == 2:
-        carried, body = (Walker.load("planar22", device=d).mass for d in (model, None))
+        carried, body = (Walker.load("planar22", device=d).mass for d in (searches.device, None))
         pairs = {f"seed {seed}": [found[arm][seed].effort for arm in arms] for seed in seeds}
         if len(seeds) > 1:
             pairs["mean"] = np.mean(list(pairs.values()), axis=0).tolist()
@@ -395,43 +408,51 @@ class Spared(NamedTuple):
     effort: float
 
 
-def spared(
-    folder: Path,
-    start: np.ndarray,
-    generations: int,
-    arm: str,
-    model: str,
-    seed: int,
-    few: bool,
-    peak: float | None,
-    weights: Mapping[str, float],
-) -> Spared:
-    """The cheapest walk of one search that keeps the speed for the whole time."""
-    kind = f"with_{model}" if arm == "with" else "without"
+def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
+    """The cheapest walk of one arm that keeps the speed for the whole time."""
+    kind = f"with_{searches.device}" if arm == "with" else "without"
     name = f"exo_{kind}_{seed}"
     configuration = load_configuration("walk_sparing")
-    changes: dict[str, object] = {
-        "seed": seed,
-        "weights": {**(configuration.weights or {}), **weights},
-    }
-    if arm == "with":
-        changes |= {"ExoOn": True, "model": model}
-        if peak is not None:
-            changes["held"] = {"exo_peak": peak / MAX_TORQUE}
-
-    def done(problem: GaitProblem, best: np.ndarray, now: int) -> np.ndarray | None:
-        if now < generations:
-            return None
-        simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-        one = first_that_fits(simulation, best)
-        return best[0] if one is None else one
-
-    folder.mkdir(parents=True, exist_ok=True)
-    configuration = configuration.with_changes(changes)
-    clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
-    problem, best, count = search_on(
-        folder / name, configuration, start, clock, done, 5 * LOOKED_AT, EXO_MOVED if few else None
+    configuration = configuration.with_changes(
+        {
+            "seed": seed,
+            "weights": {**(configuration.weights or {}), **searches.weights},
+            "tgt_slope": searches.slope,
+        }
     )
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
+    moved = EXO_MOVED if searches.few else None
+    best, count = np.loadtxt(searches.start), 0
+    for stage, peak in enumerate(searches.peaks):
+        generations = searches.generations
+        if arm == "with":
+            held = {"exo_peak": peak / MAX_TORQUE}
+            changes = {"ExoOn": True, "model": searches.device, "held": held}
+            configuration = configuration.with_changes(changes)
+            if len(best) == make_problem(configuration, threads=1).parameters.size - 4:
+                best, tried = with_best_curve(configuration, best, held["exo_peak"])
+                count += tried
+                generations -= 1
+
+        def done(
+            problem: GaitProblem,
+            best: np.ndarray,
+            now: int,
+            enough: int = generations,
+            last: bool = stage == len(searches.peaks) - 1,
+        ) -> np.ndarray | None:
+            if now < enough:
+                return None
+            simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
+            one = first_that_fits(simulation, best) if last else None
+            return best[0] if one is None else one
+
+        at = folder / f"{name}_{stage}"
+        problem, best, evaluations = search_on(
+            at, configuration, best, clock, done, 5 * LOOKED_AT, moved, generations
+        )
+        count += evaluations
     np.savetxt(folder / f"{name}_Best.txt", best)
     cost = float(problem.whole_costs(best[None])[0])
     scenario = problem.scenarios[0]
@@ -441,11 +462,12 @@ def spared(
     _, terms = evaluate(longer, best[None])
     effort = float(terms["effort"][0])
     print(
-        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: cost {cost:.2f}, "
-        f"effort {effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
+        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: cost "
+        f"{cost:.2f}, effort {effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
         f"{terms['lasted'][0]:.2f} s, survives {survival(simulation, best).survived} of 20 repeats"
     )
-    finer = with_finer_step(2, DURATION, simulation, model if arm == "with" else None)
+    device = searches.device if arm == "with" else None
+    finer = with_finer_step(2, DURATION, simulation, device)
     _, terms = evaluate(replace(longer, simulation=finer), best[None])
     print(
         f"  at half the time step: effort {terms['effort'][0]:.5f}, speed "
@@ -464,6 +486,23 @@ def spared(
             f"{terms['lasted'][0]:.2f} s"
         )
     return Spared(cost, effort)
+
+
+def with_best_curve(
+    configuration: GaitConfiguration, start: np.ndarray, peak: float
+) -> tuple[np.ndarray, int]:
+    """A walk found without a device, and the cheapest of the :data:`CURVES` with its gains.
+
+    Returns:
+      The vector with the curve, and how many evaluations that took.
+    """
+    problem = make_problem(configuration, threads=1)
+    curves = np.insert(CURVES, 0, peak, axis=1)
+    vectors = np.hstack([np.tile(start, (len(curves), 1)), curves])
+    best = vectors[np.argmin(problem.whole_costs(vectors))]
+    rise, at = 100.0 * best[-3:-1]
+    print(f"  the torque begins to rise at {at - rise:.0f} %, and its peak is at {at:.0f} %")
+    return best, len(vectors)
 
 
 def step(folder: Path, norm: Path | None) -> None:
@@ -527,12 +566,19 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu-minutes", type=float, default=90.0)
-    parser.add_argument("--generations", type=int, default=400, help="of each search of exo")
+    parser.add_argument("--generations", type=int, default=80, help="of each search of exo")
     parser.add_argument("--start", type=Path, default=EXO_START, help="vector that exo begins with")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2], help="of exo")
     parser.add_argument("--arm", choices=("with", "without"), help="one search of exo alone")
     parser.add_argument("--device", choices=("hip", "ankle"), default="hip", help="of exo")
-    parser.add_argument("--peak", type=float, help="hold the height of exo's torque [N m]")
+    parser.add_argument(
+        "--peaks",
+        type=float,
+        nargs="+",
+        default=[10.0, 25.0],
+        help="heights of exo's torque, one after the other [N m]",
+    )
+    parser.add_argument("--slope", type=float, default=5.0, help="of exo's ground [deg]")
     parser.add_argument(
         "--weights", nargs="+", default=[], metavar="NAME VALUE", help="other weights of exo's cost"
     )
@@ -543,17 +589,19 @@ def main() -> None:
         walk(options.directory, options.seed, options.cpu_minutes, options.norm)
     elif options.what == "exo":
         arms = ("with", "without") if options.arm is None else (options.arm,)
-        exo(
-            options.directory,
+        if len(options.weights) % 2:
+            parser.error(f"--weights takes names and values in turns, not {options.weights}")
+        weights = dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True))
+        searches = Searches(
             options.start,
             options.generations,
-            arms,
             options.device,
-            options.seeds,
+            tuple(options.peaks),
+            options.slope,
             not options.all,
-            options.peak,
-            dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True)),
+            weights,
         )
+        exo(options.directory, searches, arms, options.seeds)
     elif options.what == "step":
         step(options.directory, options.norm)
     else:
