@@ -16,11 +16,11 @@ that neither the searches nor that rule have seen.
 configuration ``walk_sparing``, twice with the same seed, generations and cost, with a device of
 four parameters at up to 50 N m and without it. It moves a third of the gains, which learns faster
 than all entries (``--all``). A search that may turn the torque down does so before the gains fit
-it, so its height is held, and its times are searched, from the best of twenty curves, which count
-as a generation. More torque is best come to in stages (``--peaks``): each search goes on from the
-cheapest walk of the one before, and so does the arm without. Each arm ends with its cheapest walk
-that keeps the speed within 0.03 m/s of 1.25 for 20 s. On level ground, from a walk near to people's
-joint angles:
+it, so its height is held, and its times are searched from those that the profile starts with, or
+those of the start. More torque is best come to in stages (``--peaks``): each search goes on from
+the cheapest walk of the one before, and so does the arm without. Each arm ends with its cheapest
+walk that keeps the speed within 0.03 m/s of 1.25 for 20 s. On level ground, from a walk near to
+people's joint angles:
 
     python benchmarks/gait_planar22.py exo A --slope 0 --start benchmarks/planar22_natural_walk.txt
 
@@ -83,12 +83,6 @@ PROMISING = 5
 
 EXO_START = Path(__file__).with_name("planar22_uphill_walk.txt")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
-
-CURVES = np.array(
-    [(rise, at, 1.0 - at) for rise in (0.1, 0.2, 0.3, 0.4, 0.5) for at in (0.6, 0.75, 0.85, 0.95)]
-)
-"""Rise, time of the peak and fall, parts of stance, of torque curves that a search may begin with.
-They are as many as the candidates of a generation, and count as one."""
 
 MAX_TORQUE = 50.0
 """Largest torque of the configuration ``walk_sparing`` [N m]."""
@@ -424,25 +418,20 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
     moved = EXO_MOVED if searches.few else None
     best, count = np.loadtxt(searches.start), 0
+    generations = searches.generations
     for stage, peak in enumerate(searches.peaks):
-        generations = searches.generations
         if arm == "with":
             held = {"exo_peak": peak / MAX_TORQUE}
             changes = {"ExoOn": True, "model": searches.device, "held": held}
             configuration = configuration.with_changes(changes)
-            if len(best) == make_problem(configuration, threads=1).parameters.size - 4:
-                best, tried = with_best_curve(configuration, best, held["exo_peak"])
-                count += tried
-                generations -= 1
 
         def done(
             problem: GaitProblem,
             best: np.ndarray,
             now: int,
-            enough: int = generations,
             last: bool = stage == len(searches.peaks) - 1,
         ) -> np.ndarray | None:
-            if now < enough:
+            if now < generations:
                 return None
             simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
             one = first_that_fits(simulation, best) if last else None
@@ -486,23 +475,6 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             f"{terms['lasted'][0]:.2f} s"
         )
     return Spared(cost, effort)
-
-
-def with_best_curve(
-    configuration: GaitConfiguration, start: np.ndarray, peak: float
-) -> tuple[np.ndarray, int]:
-    """A walk found without a device, and the cheapest of the :data:`CURVES` with its gains.
-
-    Returns:
-      The vector with the curve, and how many evaluations that took.
-    """
-    problem = make_problem(configuration, threads=1)
-    curves = np.insert(CURVES, 0, peak, axis=1)
-    vectors = np.hstack([np.tile(start, (len(curves), 1)), curves])
-    best = vectors[np.argmin(problem.whole_costs(vectors))]
-    rise, at = 100.0 * best[-3:-1]
-    print(f"  the torque begins to rise at {at - rise:.0f} %, and its peak is at {at:.0f} %")
-    return best, len(vectors)
 
 
 def step(folder: Path, norm: Path | None) -> None:
