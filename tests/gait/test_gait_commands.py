@@ -137,7 +137,7 @@ def test_mistakes(capsys, tmp_path, monkeypatch, model, words, message):
     ("change", "message"),
     [
         (lambda v: v[:50], "take 81 entries"),
-        (lambda v: v[:77], "without an exoskeleton it takes as many as were given: --ExoOn 0"),
+        (lambda v: v[:77], "without an exoskeleton it takes as many as that: --ExoOn 0"),
         (lambda v: np.where(np.arange(81) == 52, 60.0, v), "cannot start: the pose has hip"),
         (lambda v: np.where(np.arange(81) == 80, -1.0, v), "out of order"),
     ],
@@ -150,11 +150,16 @@ def test_wrong_vectors(capsys, tmp_path, model, vector, change, message):
     assert code == 2 and message in answer["message"]
 
 
-def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, model, vector):
+def test_a_vector_with_a_torque_curve_needs_an_exoskeleton(capsys, tmp_path, model, vector):
     words = ["gait", "evaluate", vector, "--model-file", model, "--sim-time", "0.1", "--exo", "0"]
     code, answer = called(capsys, *words)
     assert code == 2
     assert "the other 4 may be the torque curve of an exoskeleton: --ExoOn 1" in answer["message"]
+    # as long as that of a walker in space, which has no curve
+    words[2] = tmp_path / "space.txt"
+    np.savetxt(words[2], np.ones(97))
+    code, answer = called(capsys, *words)
+    assert code == 2 and answer["message"].endswith("18 activation)")
 
 
 def test_import(capsys, tmp_path, monkeypatch, recorded_data):

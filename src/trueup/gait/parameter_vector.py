@@ -134,8 +134,9 @@ class ParameterVector:
         exo = self.group("exoskeleton")
         curve = exo.stop - exo.start
         if curve and length == self.size - curve:
-            return "; without an exoskeleton it takes as many as were given: --ExoOn 0"
-        if not curve and length > self.size and (length - self.size) % 2 == 0:
+            return "; without an exoskeleton it takes as many as that: --ExoOn 0"
+        # many more entries are those of another model
+        if not curve and length - self.size in range(2, 13, 2):
             return (
                 f"; the other {length - self.size} may be the torque curve of an exoskeleton: "
                 "--ExoOn 1, with its --model"
