@@ -1,0 +1,268 @@
+"""What an exoskeleton of four parameters gives the planar walker, beside a search without one.
+
+    python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device hip|ankle] [--seeds 1 2]
+
+It goes on from a walk up a slope of 5 degrees that already spares effort, with the configuration
+``walk_sparing``, twice with the same seed, generations and cost, with a device at up to 50 N m and
+without it. It moves a third of the gains, which learns faster than all entries (``--all``). A
+search that may turn the torque down does so before the gains fit it, so its height is held, and its
+times are searched from those that the profile starts with, or those of the start. More torque is
+best come to in stages (``--peaks``): each search goes on from the cheapest walk of the one before,
+and so does the arm without. Each arm ends with its cheapest walk that keeps the speed within
+0.03 m/s of 1.25 for 20 s.
+
+A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
+mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
+that last 20 s, with its standard error.
+
+On level ground, from a walk near to people's joint angles:
+
+    python benchmarks/gait_exoskeleton.py A --slope 0 --start benchmarks/planar22_natural_walk.txt
+
+``--weights effort 6000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
+killed and called again: it goes on.
+"""
+
+import argparse
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from gait_searches import (
+    DURATION,
+    LOOKED_AT,
+    SPEED,
+    Clock,
+    first_that_fits,
+    search_on,
+    with_finer_step,
+)
+from trueup.gait import GaitProblem, Walker, load_configuration, survival
+from trueup.gait.problem import Scenario, evaluate
+
+START = Path(__file__).with_name("planar22_uphill_walk.txt")
+"""A walk that spares effort, from which the searches with an exoskeleton and without begin."""
+
+MAX_TORQUE = 50.0
+"""Largest torque of the configuration ``walk_sparing`` [N m]."""
+
+MOVED = (
+    "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
+    "1_GLU_FG", "1_SOL_FG", "1_FDL_FG", "2_BFSH_PG", "2_GAS_FG", "3_HFL_Th", "3_HFL_d_Th",
+    "3_GLU_Th", "4_HFL_C_GLU_PG", "5_TA_PG", "5_TA_SOL_FG", "5_EDL_PG", "6_HFL_RF_PG",
+    "6_HFL_RF_VG", "7_BFSH_RF_VG", "8_BFSH_PG", "10_HFL_PG",
+)  # fmt: skip
+"""Gains that the searches of exo move, with the device's curve."""
+
+BESIDE, BESIDE_BY = 64, 1e-3
+"""Walks beside the one that a search came to, and by how much their vectors differ."""
+
+
+class Searches(NamedTuple):
+    """What the searches with a device and without have in common."""
+
+    start: Path
+    generations: int
+    """Of each stage."""
+    device: str
+    peaks: tuple[float, ...]
+    """Heights at which the device's torque is held, one after the other [N m]."""
+    slope: float
+    """[deg]"""
+    few: bool
+    """Whether only the gains :data:`MOVED` are moved."""
+    weights: dict[str, float]
+    """Weights of the cost that are not those of the configuration."""
+
+
+class AtSpeed(NamedTuple):
+    """Effort at the speed that is asked for, from the walks beside one."""
+
+    effort: float
+    error: float
+    """Standard error of the effort."""
+    lasted: int
+    """How many of the walks beside lasted."""
+
+
+class Spared(NamedTuple):
+    """What a search came to."""
+
+    cost: float
+    """The cost that it searched."""
+    effort: float
+    """Of the walk for 20 s."""
+    at_speed: AtSpeed
+
+
+def compare(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list[int]) -> None:
+    """Search on from a walk with the exoskeleton and without it, and compare what both come to."""
+    found: dict[str, dict[int, Spared]] = {arm: {} for arm in arms}
+    for seed, arm in itertools.product(seeds, arms):
+        found[arm][seed] = spared(folder, searches, arm, seed)
+    if len(arms) < 2:
+        return
+    carried, body = (Walker.load("planar22", device=d).mass for d in (searches.device, None))
+    pairs = {f"seed {seed}": [found[arm][seed].effort for arm in arms] for seed in seeds}
+    if len(seeds) > 1:
+        pairs["mean"] = np.mean(list(pairs.values()), axis=0).tolist()
+        # each arm has had the same searches, and whoever runs several takes the cheapest
+        pairs["cheapest walk of all seeds"] = [
+            min(found[arm].values(), key=lambda one: one.cost).effort for arm in arms
+        ]
+    for name, (effort, alone) in pairs.items():
+        ratio = effort / alone
+        print(
+            f"{name}: effort {effort:.5f} with the device against {alone:.5f} without, "
+            f"{100.0 * (ratio - 1.0):+.1f} %; effort is told for each kg that is carried, the "
+            f"device's among them, and for each kg of the body it is "
+            f"{100.0 * (ratio * carried / body - 1.0):+.1f} %"
+        )
+    for seed in seeds:
+        one, alone = (found[arm][seed].at_speed for arm in arms)
+        ratio = one.effort / alone.effort
+        error = ratio * np.hypot(one.error / one.effort, alone.error / alone.effort)
+        print(
+            f"seed {seed}, from the walks beside, at {SPEED:g} m/s: {one.effort:.5f} with the "
+            f"device against {alone.effort:.5f} without, "
+            f"{100.0 * (ratio - 1.0):+.1f} ± {100.0 * error:.1f} %"
+        )
+
+
+def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
+    """The cheapest walk of one arm that keeps the speed for the whole time."""
+    kind = f"with_{searches.device}" if arm == "with" else "without"
+    name = f"exo_{kind}_{seed}"
+    configuration = load_configuration("walk_sparing")
+    configuration = configuration.with_changes(
+        {
+            "seed": seed,
+            "weights": {**(configuration.weights or {}), **searches.weights},
+            "tgt_slope": searches.slope,
+        }
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
+    moved = MOVED if searches.few else None
+    best, count = np.loadtxt(searches.start), 0
+    generations = searches.generations
+    for stage, peak in enumerate(searches.peaks):
+        if arm == "with":
+            held = {"exo_peak": peak / MAX_TORQUE}
+            changes = {"ExoOn": True, "model": searches.device, "held": held}
+            configuration = configuration.with_changes(changes)
+
+        def done(
+            problem: GaitProblem,
+            best: np.ndarray,
+            _: int,
+            ends: bool,
+            last: bool = stage == len(searches.peaks) - 1,
+        ) -> np.ndarray | None:
+            if not ends:
+                return None
+            simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
+            one = first_that_fits(simulation, best) if last else None
+            return best[0] if one is None else one
+
+        at = folder / f"{name}_{stage}"
+        problem, best, evaluations = search_on(
+            at, configuration, best, clock, done, 5 * LOOKED_AT, moved, generations
+        )
+        count += evaluations
+    np.savetxt(folder / f"{name}_Best.txt", best)
+    cost = float(problem.whole_costs(best[None])[0])
+    scenario = problem.scenarios[0]
+    simulation = scenario.simulation.with_settings(duration=DURATION)
+    objective = replace(scenario.objective, strides=10)
+    longer = replace(scenario, simulation=simulation, objective=objective)
+    _, terms = evaluate(longer, best[None])
+    effort = float(terms["effort"][0])
+    print(
+        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: cost "
+        f"{cost:.2f}, effort {effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
+        f"{terms['lasted'][0]:.2f} s, survives {survival(simulation, best).survived} of 20 repeats"
+    )
+    at_speed = effort_at_speed(longer, best)
+    print(
+        f"  {at_speed.lasted} of {BESIDE} walks beside last; their effort at {SPEED:g} m/s: "
+        f"{at_speed.effort:.5f} ± {at_speed.error:.5f}"
+    )
+    device = searches.device if arm == "with" else None
+    finer = with_finer_step(2, DURATION, simulation, device)
+    _, terms = evaluate(replace(longer, simulation=finer), best[None])
+    print(
+        f"  at half the time step: effort {terms['effort'][0]:.5f}, speed "
+        f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s"
+    )
+    if arm == "with":
+        percent, torque, _ = simulation.curves(best[None])[0]
+        knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
+        print(f"  torque over stance [N m]: {knots}")
+        none = best.copy()
+        none[[n == "exo_peak" for n in problem.parameters.names]] = 0.0
+        _, terms = evaluate(longer, none[None])
+        print(
+            f"  the same gains, the device carried without its torque: effort "
+            f"{terms['effort'][0]:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
+            f"{terms['lasted'][0]:.2f} s"
+        )
+    return Spared(cost, effort, at_speed)
+
+
+def effort_at_speed(scenario: Scenario, vector: np.ndarray) -> AtSpeed:
+    """The effort at the speed asked for: a line through the walks beside that last."""
+    nudges = 1.0 + BESIDE_BY * np.random.default_rng(0).standard_normal((BESIDE, len(vector)))
+    _, terms = evaluate(scenario, vector * nudges)
+    lasts = terms["lasted"] >= scenario.simulation.settings.duration
+    lasted = int(lasts.sum())
+    if lasted < 3:
+        return AtSpeed(np.nan, np.nan, lasted)
+    line = stats.linregress(terms["speed"][lasts] - SPEED, terms["effort"][lasts])
+    return AtSpeed(float(line.intercept), float(line.intercept_stderr), lasted)
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--generations", type=int, default=80, help="of each search")
+    parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
+    parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
+    parser.add_argument("--device", choices=("hip", "ankle"), default="hip")
+    parser.add_argument(
+        "--peaks",
+        type=float,
+        nargs="+",
+        default=[10.0, 25.0],
+        help="heights of the torque, one after the other [N m]",
+    )
+    parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
+    parser.add_argument(
+        "--weights", nargs="+", default=[], metavar="NAME VALUE", help="other weights of the cost"
+    )
+    parser.add_argument("--all", action="store_true", help="moves all entries")
+    options = parser.parse_args()
+    if len(options.weights) % 2:
+        parser.error(f"--weights takes names and values in turns, not {options.weights}")
+    weights = dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True))
+    searches = Searches(
+        options.start,
+        options.generations,
+        options.device,
+        tuple(options.peaks),
+        options.slope,
+        not options.all,
+        weights,
+    )
+    arms = ("with", "without") if options.arm is None else (options.arm,)
+    compare(options.directory, searches, arms, options.seeds)
+
+
+if __name__ == "__main__":
+    main()
