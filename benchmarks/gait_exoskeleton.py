@@ -56,7 +56,11 @@ MOVED = (
     "3_GLU_Th", "4_HFL_C_GLU_PG", "5_TA_PG", "5_TA_SOL_FG", "5_EDL_PG", "6_HFL_RF_PG",
     "6_HFL_RF_VG", "7_BFSH_RF_VG", "8_BFSH_PG", "10_HFL_PG",
 )  # fmt: skip
-"""Gains that the searches of exo move, with the device's curve."""
+"""Gains that the searches move, with the device's curve."""
+
+ASKED = 1.2
+"""Speed that the searches ask for [m/s], to come to :data:`SPEED`: a faster walk takes less for
+each metre, so walks that spare effort go faster than asked."""
 
 BESIDE, BESIDE_BY = 64, 1e-3
 """Walks beside the one that a search came to, and by how much their vectors differ."""
@@ -143,6 +147,7 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             "seed": seed,
             "weights": {**(configuration.weights or {}), **searches.weights},
             "tgt_slope": searches.slope,
+            "tgt_vel": ASKED,
         }
     )
     folder.mkdir(parents=True, exist_ok=True)
