@@ -41,14 +41,12 @@ from gait_searches import (
     search_on,
     with_finer_step,
 )
+from trueup.errors import GaitError
 from trueup.gait import GaitProblem, Walker, load_configuration, survival
 from trueup.gait.problem import Scenario, evaluate
 
 START = Path(__file__).with_name("planar22_uphill_walk.txt")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
-
-MAX_TORQUE = 50.0
-"""Largest torque of the configuration ``walk_sparing`` [N m]."""
 
 MOVED = (
     "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
@@ -84,7 +82,7 @@ class Searches(NamedTuple):
 
 
 class AtSpeed(NamedTuple):
-    """Effort at the speed that is asked for, from the walks beside one."""
+    """Effort at :data:`SPEED`, from the walks beside one."""
 
     effort: float
     error: float
@@ -150,14 +148,14 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             "tgt_vel": ASKED,
         }
     )
+    best, count = np.loadtxt(searches.start), 0
     folder.mkdir(parents=True, exist_ok=True)
     clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
     moved = MOVED if searches.few else None
-    best, count = np.loadtxt(searches.start), 0
     generations = searches.generations
     for stage, peak in enumerate(searches.peaks):
         if arm == "with":
-            held = {"exo_peak": peak / MAX_TORQUE}
+            held = {"exo_peak": peak / configuration.max_torque}
             changes = {"ExoOn": True, "model": searches.device, "held": held}
             configuration = configuration.with_changes(changes)
 
@@ -220,7 +218,7 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
 
 
 def effort_at_speed(scenario: Scenario, vector: np.ndarray) -> AtSpeed:
-    """The effort at the speed asked for: a line through the walks beside that last."""
+    """The effort at :data:`SPEED`: a line through the walks beside that last."""
     nudges = 1.0 + BESIDE_BY * np.random.default_rng(0).standard_normal((BESIDE, len(vector)))
     _, terms = evaluate(scenario, vector * nudges)
     lasts = terms["lasted"] >= scenario.simulation.settings.duration
@@ -266,7 +264,10 @@ def main() -> None:
         weights,
     )
     arms = ("with", "without") if options.arm is None else (options.arm,)
-    compare(options.directory, searches, arms, options.seeds)
+    try:
+        compare(options.directory, searches, arms, options.seeds)
+    except (GaitError, FileNotFoundError) as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

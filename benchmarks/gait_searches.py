@@ -25,7 +25,7 @@ from trueup.gait.early_stop import EarlyStoppingCmaEs
 from trueup.studies import Budget, RunDirectory, Store, atomic, run
 
 DURATION, SPEED = 20.0, 1.25
-"""How long a walk is judged [s], and the speed that is asked for [m/s]."""
+"""How long a walk is judged [s], and the speed that it has to keep [m/s]."""
 
 AT_ONCE = 5
 """Generations between two looks at the clock."""
