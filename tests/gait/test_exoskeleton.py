@@ -103,3 +103,19 @@ def test_the_clock_learns_from_the_last_three_stances(torques):
     # touches of less than 35 ms are no stances
     torque = torques(stances(80, 80, 3, 80, 80), False)[:, 0]
     assert np.argmax(torque[-110:-30]) == 47
+
+
+def test_a_bounce_at_touch_down_does_not_end_a_stance(torques):
+    """In the reference a foot that bounces has had a stance, and the next curves come early."""
+    steps = [stances(60), stances(60), stances(60)]
+    bounced = [np.concatenate([stances(6, swing=2), stances(52)]) for _ in steps]
+    whole, bounces = np.concatenate([*steps, *steps]), np.concatenate([*bounced, *steps])
+    ours, expected = torques(bounces, False)[:, 0], torques(whole, False)[:, 0]
+    np.testing.assert_allclose(ours, np.where(bounces > 0.0, expected, 0.0), atol=1e-9)
+    theirs = torques(bounces, True)[:, 0]
+    # after stances of 0.52, 0.06 and 0.52 s it expects 0.37 s: the peak comes at 0.22 s
+    assert np.argmax(expected[270:330]) == 35
+    assert np.argmax(theirs[270:330]) == 21
+    # a lift of a tenth of a second is a swing
+    apart = np.concatenate([stances(20, swing=10), stances(60), np.zeros(1)])
+    assert torques(apart, False)[30, 0] == torques(apart, False)[0, 0]

@@ -8,10 +8,10 @@ import numpy as np
 
 from trueup.gait._compiled import compiled
 
-CLOCK = ("in_stance", "time", "duration_0", "duration_1", "duration_2", "count", "mean")
+CLOCK = ("in_stance", "time", "duration_0", "duration_1", "duration_2", "count", "mean", "lifted")
 """Values of a leg's stance clock."""
 
-IN_STANCE, TIME, DURATIONS, COUNT, MEAN = 0, 1, 2, 5, 6
+IN_STANCE, TIME, DURATIONS, COUNT, MEAN, LIFTED = 0, 1, 2, 5, 6, 7
 
 FIRST_DURATION = 0.6
 SHORTEST_STANCE = 0.035
@@ -25,26 +25,32 @@ def start_clock(clock):
 
 
 @compiled
-def tick_clock(clock, load, threshold, dt):
+def tick_clock(clock, load, threshold, dt, shortest_swing):
     """Advance a stance clock; returns the percent of stance, 0 to 100.
 
-    Stances shorter than 35 ms count as none; the last three give the expected duration.
+    Load that lets up for less than ``shortest_swing`` [s], as where a foot bounces when it touches
+    down, does not end a stance; in MyoAssist, with 0, it does. Stances of up to 35 ms count as
+    none; the last three give the expected duration.
     """
     if load > threshold:
         if clock[IN_STANCE] == 0.0:
             clock[TIME] = 0.0
-        clock[TIME] += dt
+        clock[TIME] += clock[LIFTED] + dt
+        clock[LIFTED] = 0.0
         clock[IN_STANCE] = 1.0
-    else:
-        if clock[IN_STANCE] == 1.0 and clock[TIME] > SHORTEST_STANCE:
-            clock[DURATIONS] = clock[DURATIONS + 1]
-            clock[DURATIONS + 1] = clock[DURATIONS + 2]
-            clock[DURATIONS + 2] = clock[TIME]
-            clock[COUNT] = min(clock[COUNT] + 1.0, 3.0)
-            if clock[COUNT] == 3.0:
-                total = clock[DURATIONS] + clock[DURATIONS + 1] + clock[DURATIONS + 2]
-                clock[MEAN] = total / 3.0
-        clock[IN_STANCE] = 0.0
+    elif clock[IN_STANCE] == 1.0:
+        clock[LIFTED] += dt
+        if clock[LIFTED] >= shortest_swing:
+            if clock[TIME] > SHORTEST_STANCE:
+                clock[DURATIONS] = clock[DURATIONS + 1]
+                clock[DURATIONS + 1] = clock[DURATIONS + 2]
+                clock[DURATIONS + 2] = clock[TIME]
+                clock[COUNT] = min(clock[COUNT] + 1.0, 3.0)
+                if clock[COUNT] == 3.0:
+                    total = clock[DURATIONS] + clock[DURATIONS + 1] + clock[DURATIONS + 2]
+                    clock[MEAN] = total / 3.0
+            clock[IN_STANCE] = 0.0
+            clock[LIFTED] = 0.0
     return min(max(clock[TIME] / clock[MEAN] * 100.0, 0.0), 100.0)
 
 

@@ -92,6 +92,7 @@ RULES = np.dtype(
         ("max_torque", np.float64),
         ("has_exo", np.bool_),
         ("exo_in_swing", np.bool_),
+        ("shortest_swing", np.float64),
         ("lowest", np.float64),
         ("steepest", np.float64),
     ]
@@ -102,7 +103,7 @@ RULES = np.dtype(
 @compiled
 def _torque(rule, load, clock, curve):
     """Torque of the exoskeleton of a leg; advances its clock."""
-    percent = tick_clock(clock, load, rule.threshold, rule.period)
+    percent = tick_clock(clock, load, rule.threshold, rule.period, rule.shortest_swing)
     if load <= rule.threshold and not rule.exo_in_swing:
         return 0.0
     torque = pchip_value(curve[0], curve[1], curve[2], percent)

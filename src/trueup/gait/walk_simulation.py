@@ -18,6 +18,7 @@ from trueup.gait._registers import LEGS
 from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
+from trueup.gait.gait_cycle import SHORTEST_SWING
 from trueup.gait.initial_state import set_initial_state
 from trueup.gait.metabolic import muscle_fibers
 from trueup.gait.perturbations import (
@@ -174,6 +175,8 @@ class WalkSimulation:
         rules["max_torque"] = settings.max_torque
         rules["has_exo"] = self.profile is not None
         rules["exo_in_swing"] = settings.compat
+        # a millionth of a millisecond for times that are sums of periods
+        rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
         rules["lowest"] = settings.lowest
         rules["steepest"] = np.deg2rad(settings.steepest)
         return rules
