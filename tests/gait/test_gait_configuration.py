@@ -58,6 +58,14 @@ def test_the_shipped_configurations():
     assert not load_configuration("baseline").exo
 
 
+def test_as_many_strides_are_judged_as_people_take_in_the_time():
+    """Strides that are missing cost: more of them would drive searches to quicker steps."""
+    for name in configuration_names():
+        configuration = load_configuration(name)
+        if name.startswith("walk"):
+            assert 1.15 * configuration.num_strides + 0.5 <= configuration.sim_time
+
+
 def test_a_norm_has_to_be_named_to_be_tracked():
     configuration = load_configuration("walk_norm")
     with pytest.raises(GaitError, match="name its file with --reference"):
