@@ -18,6 +18,9 @@ that last 20 s, with its standard error.
 On level ground, from a walk near to people's joint angles:
 
     python benchmarks/gait_exoskeleton.py A --slope 0 --start benchmarks/planar22_natural_walk.txt
+        --device hip --peaks 10 --curve 0.467 0.9 0.075
+
+(it falls at once with 20 N m at the ankle).
 
 ``--weights effort 6000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
 killed and called again: it goes on.
@@ -42,7 +45,14 @@ from gait_searches import (
     with_finer_step,
 )
 from trueup.errors import GaitError
-from trueup.gait import GaitProblem, Walker, load_configuration, make_problem, survival
+from trueup.gait import (
+    FourParameterProfile,
+    GaitProblem,
+    Walker,
+    load_configuration,
+    make_problem,
+    survival,
+)
 from trueup.gait.problem import Scenario, evaluate
 
 START = Path(__file__).with_name("planar22_uphill_walk.txt")
@@ -159,7 +169,7 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
         }
     )
     body = len(make_problem(configuration, threads=1).parameters.entries)
-    best, count = np.loadtxt(searches.start), 0
+    best, count = started_from(searches.start, body), 0
     if arm == "with":
         best = np.append(
             best[:body], [searches.peaks[0] / configuration.max_torque, *searches.curve]
@@ -232,6 +242,20 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     return Spared(cost, effort, at_speed)
 
 
+def started_from(path: Path, body: int) -> np.ndarray:
+    """The vector of a file, with the curve of a device or without."""
+    try:
+        vector = np.loadtxt(path)
+    except ValueError as error:
+        raise GaitError(f"{path} holds no vector, a number in each line: {error}") from error
+    if vector.shape not in ((body,), (body + 4,)) or not np.isfinite(vector).all():
+        raise GaitError(
+            f"{path} has the shape {vector.shape}; a vector of planar22 has {body} numbers, or "
+            f"{body + 4} with the curve of a device, and all of them are finite"
+        )
+    return vector
+
+
 def effort_at_speed(scenario: Scenario, vector: np.ndarray) -> AtSpeed:
     """The effort at :data:`SPEED`: a line through the walks beside that last."""
     nudges = 1.0 + BESIDE_BY * np.random.default_rng(0).standard_normal((BESIDE, len(vector)))
@@ -276,6 +300,11 @@ def main() -> None:
     options = parser.parse_args()
     if len(options.weights) % 2:
         parser.error(f"--weights takes names and values in turns, not {options.weights}")
+    if options.generations < 1:
+        parser.error(f"--generations has to be 1 or more, not {options.generations}")
+    curve = FourParameterProfile(strict=True).knots(np.array([[1.0, *options.curve]]), 1.0)
+    if curve.invalid:
+        parser.error(f"--curve {curve.invalid[0]}")
     weights = dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True))
     searches = Searches(
         options.start,
