@@ -20,7 +20,7 @@ On level ground, from a walk near to people's joint angles:
     python benchmarks/gait_exoskeleton.py A --slope 0 --start benchmarks/planar22_natural_walk.txt
         --device hip --peaks 10 --curve 0.467 0.9 0.075
 
-(it falls at once with 20 N m at the ankle).
+(with 20 N m at the ankle it falls after 5 s).
 
 ``--weights effort 6000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
 killed and called again: it goes on.
