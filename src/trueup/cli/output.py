@@ -1,6 +1,7 @@
 """What a command prints: text for people, or one JSON object for programs."""
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -23,16 +24,20 @@ class Output:
             print(*lines, sep="\n", flush=True)
 
     def table(self, columns: list[str], rows: list[list[str]], title: str = "") -> None:
-        """Print a table for people; silent with ``--json``."""
+        """Print a table for people; silent with ``--json``.
+
+        Columns of numbers end at one place, columns of words begin at one.
+        """
         if self.json:
             return
         widths = [max(len(str(r[i])) for r in [columns, *rows]) for i in range(len(columns))]
+        numeric = [i > 0 and _of_numbers([row[i] for row in rows]) for i in range(len(columns))]
         if title:
             print(title)
         for row in [columns, ["-" * w for w in widths], *rows]:
             cells = [
-                str(c).ljust(w) if i == 0 else str(c).rjust(w)
-                for i, (c, w) in enumerate(zip(row, widths, strict=True))
+                str(cell).rjust(width) if right else str(cell).ljust(width)
+                for cell, width, right in zip(row, widths, numeric, strict=True)
             ]
             print("  " + "  ".join(cells).rstrip())
         print(flush=True)
@@ -48,6 +53,11 @@ class Output:
             print(json.dumps({"error": kind, "message": message}, indent=2), flush=True)
         else:
             print(f"trueup: {message}", file=sys.stderr, flush=True)
+
+
+def _of_numbers(cells: list[str]) -> bool:
+    """Whether cells hold numbers: with a unit, a deviation or a dash for none among them."""
+    return all(re.match(r"[-+±]?(\d|\.\d|inf|nan|$)", str(cell)) for cell in cells)
 
 
 def _plain(value: Any) -> Any:
