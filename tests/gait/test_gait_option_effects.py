@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.gait_optimize import SCATTERED, _search, best_vector_file, configuration_of_run
+from trueup.cli.gait_optimize import SCATTERED, _search
 from trueup.cli.gait_options import GaitOverrides
+from trueup.cli.gait_start import best_vector_file, configuration_of_run
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem

@@ -12,22 +12,27 @@ from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
 from trueup.cli.gait_show import run_gait_evaluate, survival_lines, terms_of
+from trueup.cli.gait_start import (
+    FORMAT_VERSION,
+    KIND,
+    best_vector_file,
+    configuration_of_run,
+    resolved_start,
+    start_of,
+)
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
-from trueup.errors import GaitError, ModelError, ParameterError, RunDirectoryError, listing
+from trueup.errors import GaitError, ModelError, RunDirectoryError, listing
 from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Solution, Status, parse_cma_options
 from trueup.gait import (
     EarlyStoppingCmaEs,
-    FourParameterProfile,
     GaitConfiguration,
     GaitProblem,
-    ParameterVector,
     Survival,
     load_configuration,
     make_problem,
 )
 from trueup.gait._own_models import OWN_MODELS
-from trueup.gait.configuration import make_configuration
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
 from trueup.reports import Page
@@ -35,20 +40,14 @@ from trueup.studies import (
     Budget,
     RunDirectory,
     Store,
-    WarmStart,
     atomic,
     provenance,
     run,
-    warm_start,
 )
-from trueup.studies.run_directory import check_format_version
-from trueup.studies.yaml_file import read_mapping
 
 DONE, NOT_CONVERGED = 0, 3
 SCATTERED = 128
 """Candidates of a batch of a scatter, unless given: most fall at once, so large ones are quick."""
-KIND = "gait"
-FORMAT_VERSION = 1
 
 
 def run_optimize(command: OptimizeGait, output: Output) -> int:
@@ -85,9 +84,9 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
         return _go(former, directory, budget, command.threads, verbose, output, resume=True)
     if not command.overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
-    configuration = _with_fixed_exo(configuration)
+    configuration = resolved_start(configuration)
     problem = make_problem(configuration, command.threads)  # whatever is wrong, before a folder
-    _search(configuration, _start(configuration, problem)[0])
+    _search(configuration, start_of(configuration, problem)[0])
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(configuration, directory, budget, command.threads, verbose, output, resume=False)
 
@@ -135,75 +134,10 @@ def report_of_gait(directory: RunDirectory) -> Page:
         problem = make_problem(configuration)
         source = configuration.param_path
         known = source is None or Path(source).exists()
-        start = _start(configuration, problem)[0].start if known else None
+        start = start_of(configuration, problem)[0].start if known else None
         return page_of_run(directory, configuration, problem, start)
     except (GaitError, ModelError) as error:
         return page_without_walk(directory, error)
-
-
-def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
-    """The resolved configuration of a run.
-
-    Raises:
-      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
-    """
-    content = read_mapping(directory.experiment)
-    if content.get("kind") != KIND:
-        raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
-    check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    return make_configuration(content.get("configuration"), str(directory.experiment))
-
-
-def _start(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
-    """The space with its start values, and what was done about them."""
-    space = problem.space
-    if configuration.param_path is None:
-        return space, []
-    source = best_vector_file(Path(configuration.param_path))
-    warm = _values_from(source, space, problem.parameters)
-    return warm.space(space), warm.sentences
-
-
-def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
-    """Start values from an earlier result; what a run held counts as what it found."""
-    without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
-    # a walk with a device may start one without
-    with_exo = [*without_exo, *(entry.name for entry in FourParameterProfile().entries)]
-    layouts = {len(names): names for names in (with_exo, parameters.names, without_exo)}
-    warm = warm_start(source, space, list(layouts.values()))
-    held = _held_by(source)
-    known = [name for name in warm.missing if name in held]
-    x = warm.x.copy()
-    for name in known:
-        x[space.names.index(name)] = held[name]
-    missing = tuple(name for name in warm.missing if name not in held)
-    return dataclasses.replace(warm, x=x, matched=(*warm.matched, *known), missing=missing)
-
-
-def _held_by(source: Path) -> dict[str, float]:
-    """Entries that the run of a gait optimisation held, which are not among what it found."""
-    if not (source / "run.json").is_file():
-        return {}
-    directory = RunDirectory.open(source)
-    if not directory.experiment.is_file() or read_mapping(directory.experiment).get("kind") != KIND:
-        return {}
-    return configuration_of_run(directory).held or {}
-
-
-def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration with a fixed exoskeleton held at what the vector to start from says."""
-    if not (configuration.exo and configuration.fixed_exo and configuration.param_path):
-        return configuration
-    source = best_vector_file(Path(configuration.param_path))
-    parameters = make_problem(configuration).parameters
-    exo = tuple(entry for entry in parameters.entries if entry.group == "exoskeleton")
-    space = ParameterVector(tuple(dataclasses.replace(entry, free=True) for entry in exo)).space
-    try:
-        warm = _values_from(source, space, parameters)
-        values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
-    except ParameterError:  # no curve in it; what else is wrong is said as the start is read
-        values = {name: at for name, at in _held_by(source).items() if name in space.names}
-    return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
 
 
 def models_of(problem: GaitProblem) -> list[dict[str, Any]]:
@@ -215,16 +149,6 @@ def models_of(problem: GaitProblem) -> list[dict[str, Any]]:
             model = {"name": Path(walker.source).name, "sha256": walker.xml_sha256}
             found += [] if model in found else [model]
     return found
-
-
-def best_vector_file(path: Path) -> Path:
-    """The file that a folder's best vector is in, or the path itself."""
-    if path.is_dir() and not (path / "run.json").is_file():
-        for ending in ("_Best.txt", "_BestLast.txt"):
-            found = sorted(path.glob(f"*{ending}"))
-            if found:
-                return found[0]
-    return path
 
 
 def _search(configuration: GaitConfiguration, space: Space) -> CmaEs | ScatterSearch:
@@ -260,7 +184,7 @@ def _go(
     if budget.max_generations is None:
         budget = dataclasses.replace(budget, max_generations=configuration.maxiter)
     problem = make_problem(configuration, threads)
-    problem.space, notes = _start(configuration, problem)
+    problem.space, notes = start_of(configuration, problem)
     inputs = [
         Path(value)
         for value in (configuration.model_file, configuration.reference)

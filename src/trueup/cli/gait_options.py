@@ -30,6 +30,10 @@ class GaitOverrides:
     """Simulated time [s]."""
     pose_key: Annotated[str | None, arg(metavar="NAME")] = None
     """Keyframe to start from."""
+    start_in_cycle: bool = False
+    """Start in the middle of the walk of --param-path, its joints in motion, not from standing."""
+    joint_speeds: Annotated[Pairs, PAIRS] = ()
+    """Speeds of joints at the start [rad/s, m/s], such as knee_angle_r -6; else the keyframe's."""
     num_strides: Annotated[int | None, arg(metavar="INT")] = None
     """Strides that are judged."""
     delayed: Number | None = None
@@ -154,7 +158,7 @@ class GaitOverrides:
             raise GaitError(f"the cost {flags[0]!r} has weights of its own: leave it or --weights")
         if flags:
             given["cost"] = flags[0]
-        for option in ("weights", "held", "perturbation_sizes"):
+        for option in ("weights", "held", "perturbation_sizes", "joint_speeds"):
             if option in given:
                 given[option] = _by_name(option, given[option])
         for name in ("delayed", "exo", "unperturbed_repeat", "early_stop"):

@@ -176,7 +176,7 @@ def _configuration(command: WalkOfTarget) -> tuple[GaitConfiguration, bool]:
     if not command.target.exists():
         raise GaitError(f"there is no run and no file {command.target}")
     if (command.target / "run.json").is_file():
-        from trueup.cli.gait_optimize import configuration_of_run
+        from trueup.cli.gait_start import configuration_of_run
 
         return configuration_of_run(RunDirectory.open(command.target)), True
     if command.config is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.gait._cycle_start import CycleStart, cycle_start
     from trueup.gait._dose_response import DoseResponse, dose_response
     from trueup.gait._make_problem import make_problem
     from trueup.gait._myolegs import myolegs, myolegs26, myolegs_anatomy
@@ -49,6 +50,7 @@ _EXPORTS = {
     "Anatomy": "trueup.gait.anatomy",
     "Commands": "trueup.gait._replay",
     "Curve": "trueup.gait.reference",
+    "CycleStart": "trueup.gait._cycle_start",
     "Device": "trueup.gait.attachments",
     "DoseResponse": "trueup.gait._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.early_stop",
@@ -79,6 +81,7 @@ _EXPORTS = {
     "WalkSimulation": "trueup.gait.walk_simulation",
     "Walker": "trueup.gait.walker",
     "attach_exoskeleton": "trueup.gait.attachments",
+    "cycle_start": "trueup.gait._cycle_start",
     "default_controller": "trueup.gait.reflex_controller",
     "dose_response": "trueup.gait._dose_response",
     "import_configuration": "trueup.gait.myoassist_import",
@@ -112,6 +115,7 @@ __all__ = [
     "Anatomy",
     "Commands",
     "Curve",
+    "CycleStart",
     "Device",
     "DoseResponse",
     "EarlyStoppingCmaEs",
@@ -142,6 +146,7 @@ __all__ = [
     "WalkSimulation",
     "Walker",
     "attach_exoskeleton",
+    "cycle_start",
     "default_controller",
     "dose_response",
     "import_configuration",

@@ -141,6 +141,7 @@ def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:
     return WalkSettings(
         duration=configuration.sim_time,
         pose=configuration.pose_key,
+        joint_speeds=configuration.joint_speeds or {},
         delayed=configuration.delayed,
         max_torque=configuration.max_torque,
         compat=configuration.compat is not None,

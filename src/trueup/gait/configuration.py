@@ -49,6 +49,11 @@ class GaitConfiguration(BaseModel):
     """Simulated time [s]."""
     pose_key: str = "walk_left"
     """Keyframe to start from."""
+    start_in_cycle: bool = False
+    """Walks start in the middle of the walk that param_path leads to: its pose, activations and
+    joint_speeds instead of those of a walker that stands still."""
+    joint_speeds: dict[str, float] | None = None
+    """Speeds of joints at the start [rad/s, m/s], by name; those of the keyframe where absent."""
     num_strides: int = Field(default=5, ge=1)
     """Strides that are judged, the last of a walk."""
     delayed: bool = True

@@ -1,6 +1,6 @@
 """Where a walk starts: the pose, speed and activations that a parameter vector asks for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import mujoco
@@ -41,6 +41,7 @@ def set_initial_state(
     groups: tuple[str, ...],
     X: np.ndarray,
     pose: str,
+    joint_speeds: Mapping[str, float],
     compat: bool = False,
 ) -> InitialState:
     """Put each simulation of a batch into the state that its parameter vector asks for.
@@ -56,6 +57,7 @@ def set_initial_state(
       groups: muscle groups of the controller, in order.
       X: vectors ``(n, size)``.
       pose: name of the keyframe.
+      joint_speeds: speeds of joints instead of those of the keyframe [rad/s, m/s], by name.
       compat: refuse poses as MyoAssist does: those with a body below the ground, or with no weight
         on either foot.
     """
@@ -66,6 +68,8 @@ def set_initial_state(
     qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
     qpos[:] = model.key_qpos[key]
     qvel[:] = model.key_qvel[key]
+    for name, speed in joint_speeds.items():
+        qvel[:, model.joint(name).dofadr[0]] = speed
     values = parameters.values(X, "pose")
     entries = parameters.entries[parameters.group("pose")]
     for entry, value in zip(entries, values.T, strict=True):
@@ -94,6 +98,13 @@ def set_initial_state(
     qpos[:, upward] -= down
     batch.forward()
     return InitialState(activation, _impossible(batch, walker, body, asked, compat))
+
+
+def free_joints(model: mujoco.MjModel, parameters: ParameterVector) -> list[str]:
+    """Joints of one degree of freedom whose speed at the start a vector does not hold."""
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    names = [model.joint(j).name for j in range(model.njnt) if int(model.jnt_type[j]) in kinds]
+    return [name for name in names if f"vel_{name}" not in parameters.names]
 
 
 def _moving_bodies(model: mujoco.MjModel) -> list[int]:

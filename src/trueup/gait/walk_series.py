@@ -104,7 +104,7 @@ def observe_walks(
       GaitError: the vectors have another length, or hold values that are not finite.
     """
     X = np.atleast_2d(np.asarray(X, dtype=float))
-    records, states = _walk_with_states(simulation, X)
+    records, states = walk_with_states(simulation, X)
     series = [
         _series(simulation, records, states[i], i) if records.length[i] else None
         for i in range(len(X))
@@ -112,7 +112,7 @@ def observe_walks(
     return records, series
 
 
-def _walk_with_states(
+def walk_with_states(
     simulation: WalkSimulation, X: np.ndarray
 ) -> tuple[WalkRecords, list[np.ndarray]]:
     """Records, and the states ``(frames, size)`` of each walk."""

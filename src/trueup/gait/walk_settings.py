@@ -1,9 +1,10 @@
 """How walks are simulated."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from trueup.errors import GaitError
+from trueup.errors import GaitError, listing
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,9 @@ class WalkSettings:
     """Simulated time [s]."""
     pose: str = "walk_left"
     """Keyframe and pose that a walk starts from."""
+    joint_speeds: Mapping[str, float] = field(default_factory=dict)
+    """Speeds at the start of joints that a vector says nothing of [rad/s, m/s], by name; those of
+    the keyframe where nothing is said. See :func:`trueup.gait.cycle_start`."""
     delayed: bool = True
     """Neural delays at their physiological values; the controller then runs at each step."""
     period: float = 0.01
@@ -38,6 +42,9 @@ class WalkSettings:
                 raise GaitError(f"{name} is {getattr(self, name)}, it has to be above 0 s")
         if not 0.0 <= self.max_torque < math.inf:
             raise GaitError(f"max_torque is {self.max_torque} N m, it has to be 0 or more")
+        wrong = [name for name, speed in self.joint_speeds.items() if not math.isfinite(speed)]
+        if wrong:
+            raise GaitError(f"the speeds of {listing(wrong)} at the start are not finite")
         if self.threads < 0:
             raise GaitError(f"threads is {self.threads}: give their number, or 0 for all cores")
 

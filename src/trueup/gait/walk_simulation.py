@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from trueup.errors import GaitError
+from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait import _walk_kernel as k
 from trueup.gait._compiled import entry_point
 from trueup.gait._disturbance_kernel import DISTURBANCE
@@ -19,7 +19,7 @@ from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
 from trueup.gait.gait_cycle import SHORTEST_SWING
-from trueup.gait.initial_state import set_initial_state
+from trueup.gait.initial_state import free_joints, set_initial_state
 from trueup.gait.metabolic import muscle_fibers
 from trueup.gait.perturbations import (
     Perturbations,
@@ -93,6 +93,13 @@ class WalkSimulation:
         )
         self.swing_leg = LEGS.index(find_pose(walker.anatomy, settings.pose).swing)
         walker.keyframe(settings.pose)
+        known = free_joints(walker.model, self.parameters)
+        for name in settings.joint_speeds:
+            if name not in known:
+                raise GaitError(
+                    f"there is no joint {name!r} to give a speed at the start; there are "
+                    f"{listing(known, 60)}.{did_you_mean(name, known)}"
+                )
         self._batch: Batch | None = None
         self._walks: k.Walks | None = None
         self._slippery = False  # the batch has friction of each walk's own
@@ -144,6 +151,7 @@ class WalkSimulation:
             state = set_initial_state(
                 batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
                 self.settings.pose,
+                self.settings.joint_speeds,
                 self.settings.compat,
             )  # fmt: skip
             gains = self.parameters.values(X, "gain")

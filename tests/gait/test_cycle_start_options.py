@@ -1,0 +1,99 @@
+"""``--start-in-cycle`` and ``--joint-speeds`` of ``trueup gait optimize``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trueup.cli import main
+from trueup.cli.gait_start import configuration_of_run, start_of
+from trueup.gait import make_problem
+from trueup.studies import RunDirectory
+
+UPHILL = Path(__file__).parents[2] / "benchmarks/planar22_sparing_walk.txt"
+
+
+SHORT = [
+    "walk_sparing", "--tgt-slope", "5", "--sim-time", "5", "--num-strides", "3",
+    "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
+]  # fmt: skip
+
+
+def called(capsys, *words):
+    code = main(["gait", *map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def optimized(capsys, target, *words):
+    return called(capsys, "optimize", *SHORT, "--quiet", "--save-path", target, *words)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A run that starts in the cycle of a walk."""
+    target = tmp_path_factory.mktemp("cycle") / "run"
+    words = ["--param-path", str(UPHILL), "--start-in-cycle", "--save-path", str(target)]
+    assert main(["gait", "optimize", *SHORT, *words, "--quiet", "--json"]) == 0
+    return target
+
+
+def test_a_run_starts_in_the_cycle(begun):
+    configuration = configuration_of_run(RunDirectory.open(begun))
+    assert configuration.start_in_cycle
+    speeds = configuration.joint_speeds
+    assert speeds is not None and set(speeds) >= {"knee_angle_r", "hip_flexion_l", "pelvis_ty"}
+    assert max(map(abs, speeds.values())) > 2.0
+    problem = make_problem(configuration, threads=1)
+    assert problem.scenarios[0].simulation.settings.joint_speeds == speeds
+    space, notes = start_of(configuration, problem)
+    assert any("in the middle of that walk" in note for note in notes)
+    given = np.loadtxt(UPHILL)
+    names = list(problem.parameters.names)
+    start = problem.parameters.complete(space.start[None])[0]
+    assert start[names.index("1_SOL_FG")] == given[names.index("1_SOL_FG")]
+    assert start[names.index("knee_angle_r")] != given[names.index("knee_angle_r")]
+
+
+def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
+    code, walked = called(capsys, "evaluate", begun)
+    assert code == 0 and not walked["fell"]
+    (best,) = begun.glob("*_Best.txt")
+    speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
+    pairs = [word for pair in speeds.items() for word in pair]
+    as_searched = ("--config", "walk_sparing", "--tgt-slope", 5, "--sim-time", 5)
+    code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 3,
+                        "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
+    assert code == 0 and same["effort"] == walked["effort"]
+    code, _ = called(capsys, "optimize", "walk_sparing", "--save-path", begun, "--resume",
+                     "--maxiter", 2, "--quiet")  # fmt: skip
+    assert code == 0
+
+
+def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_path):
+    assert optimized(capsys, tmp_path / "next", "--param-path", begun)[0] == 0
+    found = configuration_of_run(RunDirectory.open(tmp_path / "next"))
+    former = configuration_of_run(RunDirectory.open(begun))
+    assert found.joint_speeds == former.joint_speeds and not found.start_in_cycle
+    given = ("--joint-speeds", "knee_angle_r", -5)
+    assert optimized(capsys, tmp_path / "own", "--param-path", begun, *given)[0] == 0
+    own = configuration_of_run(RunDirectory.open(tmp_path / "own"))
+    assert own.joint_speeds == {"knee_angle_r": -5.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--start-in-cycle",), "name it with --param-path"),
+        (("--joint-speeds", "knee", 1), "no joint 'knee'"),
+        (
+            ("--start-in-cycle", "--param-path", UPHILL, "--joint-speeds", "knee_angle_r", 1),
+            "leave it, or joint_speeds",
+        ),
+        (("--start-in-cycle", "--param-path", UPHILL, "--tgt-slope", -8), "one that lasts"),
+    ],
+)
+def test_starts_that_cannot_be(words, message, capsys, tmp_path):
+    code, answer = optimized(capsys, tmp_path / "run", *words)
+    assert code == 2 and message in answer["message"]
+    assert not (tmp_path / "run").exists()
