@@ -131,3 +131,8 @@ def test_it_is_found_again_from_its_own_walk(uphill, begun):
 def test_a_walk_that_falls_has_no_cycle(uphill):
     with pytest.raises(GaitError, match=r"one that lasts, and this one ends after \d"):
         cycle_start(uphill, uphill.parameters.start)
+
+
+def test_a_walk_without_a_stride_has_no_cycle(uphill, vector):
+    with pytest.raises(GaitError, match=r"in 0\.4 s there is none.*longer"):
+        cycle_start(uphill.with_settings(duration=0.4), vector)

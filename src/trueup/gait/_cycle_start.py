@@ -1,13 +1,13 @@
 """A start for walks that is a moment of another walk, with the speeds of its joints."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from trueup.errors import GaitError
 from trueup.gait._walk_kernel import RUNNING
-from trueup.gait.gait_cycle import strides_of
+from trueup.gait.gait_cycle import Stride, strides_of
 from trueup.gait.initial_state import free_joints
 from trueup.gait.walk_records import WalkRecords
 from trueup.gait.walk_series import walk_with_states
@@ -57,6 +57,8 @@ def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
     """
     vector = simulation.parameters.check(vector)
     records, (states,) = walk_with_states(simulation, vector[None])
+    # the next walks overwrite them
+    records = replace(records, frames=records.frames.copy(), length=records.length.copy())
     period, duration = records.period, simulation.settings.duration
     if records.ended[0] != RUNNING:
         raise GaitError(
@@ -64,28 +66,41 @@ def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
             f"{records.invalid.get(0) or f'ends after {records.length[0] * period:.2f} s'} of "
             f"{duration:g} s: begin with a steadier one, or walk for a shorter time"
         )
-    records = WalkRecords(**{**vars(records), "frames": records.frames.copy()})
     load = records.column(f"load_{'rl'[simulation.swing_leg]}")[0]
     threshold = simulation.controller.load_threshold
     strides = strides_of(load, simulation.swing_leg, period, threshold, STRIDES)
-    after = round(AFTER_LIFT_OFF / period)
-    lasting: list[list[CycleStart]] = [[]]
-    for stride in strides:
-        for frame in range(stride.lift_off, min(stride.lift_off + after, stride.end) + 1):
-            start = _start_at(simulation, vector, records, states[frame], frame)
-            begun = simulation.with_settings(joint_speeds=start.joint_speeds)
-            if begun.run(start.vector[None]).ended[0] == RUNNING:
-                lasting[-1].append(start)
-            else:
-                lasting.append([])
-        lasting.append([])
-    longest = max(lasting, key=len)
+    if not strides:
+        raise GaitError(
+            f"a start in the cycle of a walk needs a whole stride, and in {duration:g} s there is "
+            "none of the leg that swings first: walk for a longer time"
+        )
+    longest = max((_lasting(simulation, vector, records, states, s) for s in strides), key=len)
     if not longest:
         raise GaitError(
             f"the walk lasts, but none does that starts within its last {len(strides)} strides, up "
             f"to {AFTER_LIFT_OFF:g} s after a lift-off: begin with a steadier one"
         )
     return longest[len(longest) // 2]
+
+
+def _lasting(
+    simulation: WalkSimulation,
+    vector: np.ndarray,
+    records: WalkRecords,
+    states: np.ndarray,
+    stride: Stride,
+) -> list[CycleStart]:
+    """The longest sequence of frames after the lift-off of a stride from which walks last."""
+    last = min(stride.lift_off + round(AFTER_LIFT_OFF / records.period), stride.end)
+    sequences: list[list[CycleStart]] = [[]]
+    for frame in range(stride.lift_off, last + 1):
+        start = _start_at(simulation, vector, records, states[frame], frame)
+        begun = simulation.with_settings(joint_speeds=start.joint_speeds)
+        if begun.run(start.vector[None]).ended[0] == RUNNING:
+            sequences[-1].append(start)
+        else:
+            sequences.append([])
+    return max(sequences, key=len)
 
 
 def _start_at(
