@@ -37,8 +37,21 @@ def test_knots_of_four_parameters():
     np.testing.assert_allclose(lenient.percent[0], [0.0, 43.3, 90.0, 97.5, 100.0])
     np.testing.assert_allclose(lenient.torque[0], [0.0, 0.0, 25.0, 0.0, 0.0])
     assert (np.diff(lenient.percent, axis=1) > 0.0).all()
+    np.testing.assert_allclose(lenient.percent[1], [0.0, 10.0, 30.0, 80.0, 100.0])
     strict = FourParameterProfile(strict=True).knots(values, 50.0)
     assert "peaks at 30 %" in strict.invalid[1] and "falls 100 %" in strict.invalid[2]
+
+
+@pytest.mark.parametrize("time", [0.0, 0.001, 0.2, 0.5, 0.999, 1.0])
+@pytest.mark.parametrize("side", [0.0, 0.3, 1.0])
+def test_a_peak_may_be_anywhere_in_stance(time, side):
+    """Only MyoAssist wants it in the second half, where a hip that is extended needs no help."""
+    knots = FourParameterProfile().knots(np.array([[1.0, side, time, side]]), 50.0)
+    assert not knots.invalid
+    assert (np.diff(knots.percent[0]) > 0.0).all()
+    assert knots.percent[0, [0, -1]].tolist() == [0.0, 100.0]
+    assert knots.percent[0, 2] == pytest.approx(100.0 * time, abs=0.01)
+    np.testing.assert_array_equal(knots.torque[0], [0.0, 0.0, 50.0, 0.0, 0.0])
 
 
 def test_knots_of_points():

@@ -52,11 +52,11 @@ def _entry(name: str, start: float, free: bool = True) -> Entry:
 class FourParameterProfile:
     """One peak: its height, its time, and how long it takes to rise and to fall.
 
-    A peak before mid-stance is one at mid-stance, and sides that reach out of stance end with it.
+    Sides that reach out of stance end with it.
 
     Args:
       fixed: a search does not move the parameters.
-      strict: refuse such parameters instead, as MyoAssist does.
+      strict: refuse such parameters instead, and peaks before mid-stance, as MyoAssist does.
     """
 
     fixed: bool = False
@@ -75,7 +75,7 @@ class FourParameterProfile:
         rise, time, fall = (100.0 * values[:, k] for k in (1, 2, 3))
         invalid: dict[int, str] = {}
         if not self.strict:
-            time = np.clip(time, 50.0, 100.0 - 2.0 * _APART)
+            time = np.clip(time, 2.0 * _APART, 100.0 - 2.0 * _APART)
             rise = np.clip(rise, _APART, time - _APART)
             fall = np.clip(fall, _APART, 100.0 - time - _APART)
         for i in range(len(values) if self.strict else 0):
