@@ -41,8 +41,8 @@ def set_initial_state(
     groups: tuple[str, ...],
     X: np.ndarray,
     pose: str,
-    joint_speeds: Mapping[str, float],
     compat: bool = False,
+    joint_speeds: Mapping[str, float] | None = None,
 ) -> InitialState:
     """Put each simulation of a batch into the state that its parameter vector asks for.
 
@@ -57,9 +57,9 @@ def set_initial_state(
       groups: muscle groups of the controller, in order.
       X: vectors ``(n, size)``.
       pose: name of the keyframe.
-      joint_speeds: speeds of joints instead of those of the keyframe [rad/s, m/s], by name.
       compat: refuse poses as MyoAssist does: those with a body below the ground, or with no weight
         on either foot.
+      joint_speeds: speeds of joints instead of those of the keyframe [rad/s, m/s], by name.
     """
     key = walker.keyframe(pose)
     model = walker.model
@@ -68,7 +68,7 @@ def set_initial_state(
     qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
     qpos[:] = model.key_qpos[key]
     qvel[:] = model.key_qvel[key]
-    for name, speed in joint_speeds.items():
+    for name, speed in (joint_speeds or {}).items():
         qvel[:, model.joint(name).dofadr[0]] = speed
     values = parameters.values(X, "pose")
     entries = parameters.entries[parameters.group("pose")]

@@ -151,8 +151,8 @@ class WalkSimulation:
             state = set_initial_state(
                 batch, self.walker, self.body, self.parameters, self.layout.muscles, X,
                 self.settings.pose,
-                self.settings.joint_speeds,
                 self.settings.compat,
+                self.settings.joint_speeds,
             )  # fmt: skip
             gains = self.parameters.values(X, "gain")
             legs = gains.reshape(len(X), -1, len(self.layout.gains))
