@@ -207,10 +207,13 @@ def test_export_refuses_what_it_cannot_write(command, tmp_path):
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_costs_one_error_and_no_checkpoint(command, own, tmp_path):
-    """The limit on the size of a file stands for the full disk: writing fails in the same way."""
+    """The limit on the size of a file stands for the full disk: writing fails in the same way.
+
+    Half a second passes before the first checkpoint, and the whole search takes three.
+    """
     whole, run = tmp_path / "whole", tmp_path / "run"
-    search = ["run", f"{own}:slow", "--method", "cmaes", "--max-generations", "60"]
-    search += ["--population", "30"]
+    search = ["run", f"{own}:slower", "--method", "cmaes", "--max-generations", "30"]
+    search += ["--population", "60"]
     command("study", *search, "--output", whole)
     size = (whole / "study.sqlite").stat().st_size
 
