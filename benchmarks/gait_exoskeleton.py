@@ -46,7 +46,6 @@ from gait_searches import (
 )
 from trueup.errors import GaitError
 from trueup.gait import (
-    FourParameterProfile,
     GaitProblem,
     Walker,
     cycle_start,
@@ -297,9 +296,9 @@ def main() -> None:
         parser.error(f"--weights takes names and values in turns, not {options.weights}")
     if options.generations < 1:
         parser.error(f"--generations has to be 1 or more, not {options.generations}")
-    curve = FourParameterProfile(strict=True).knots(np.array([[1.0, *options.curve]]), 1.0)
-    if curve.invalid:
-        parser.error(f"--curve {curve.invalid[0]}")
+    rise, time, fall = options.curve
+    if not (0.0 < rise <= time and 0.0 < fall <= 1.0 - time):
+        parser.error(f"--curve {rise:g} {time:g} {fall:g} reaches out of stance, 0 to 1")
     weights = dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True))
     searches = Searches(
         options.start,

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from trueup.cli import main
 from trueup.cli.gait_start import configuration_of_run, start_of
 from trueup.gait import make_problem
 from trueup.studies import RunDirectory
 
-UPHILL = Path(__file__).parents[2] / "benchmarks/planar22_sparing_walk.txt"
+UPHILL = Path(__file__).with_name("planar22_sparing_walk.txt")
 
 
 SHORT = [
@@ -68,6 +69,14 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     code, _ = called(capsys, "optimize", "walk_sparing", "--save-path", begun, "--resume",
                      "--maxiter", 2, "--quiet")  # fmt: skip
     assert code == 0
+
+
+def test_the_resolved_configuration_alone_starts_the_same(begun, capsys, tmp_path):
+    resolved = configuration_of_run(RunDirectory.open(begun))
+    (tmp_path / "again.yaml").write_text(yaml.safe_dump(resolved.plain()))
+    words = ("optimize", tmp_path / "again.yaml", "--save-path", tmp_path / "run", "--quiet")
+    assert called(capsys, *words)[0] == 0
+    assert configuration_of_run(RunDirectory.open(tmp_path / "run")) == resolved
 
 
 def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_path):

@@ -49,15 +49,17 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
             raise GaitError(
                 "start_in_cycle starts in the middle of an earlier walk: name it with --param-path"
             )
-        if configuration.joint_speeds is not None:
+        # a resolved configuration holds what was found before
+        speeds = _cycle(configuration).joint_speeds
+        if configuration.joint_speeds not in (None, speeds):
             raise GaitError(
-                "start_in_cycle finds the speeds of the joints: leave it, or joint_speeds"
+                "start_in_cycle finds the speeds of the joints, and others are given: leave it, or "
+                "joint_speeds"
             )
+        configuration = configuration.with_changes({"joint_speeds": speeds})
     configuration = _with_fixed_exo(configuration)
     if configuration.param_path is None or configuration.joint_speeds is not None:
         return configuration
-    if configuration.start_in_cycle:
-        return configuration.with_changes({"joint_speeds": _cycle(configuration).joint_speeds})
     former = _former(Path(configuration.param_path))
     if former is None or former.joint_speeds is None or former.pose_key != configuration.pose_key:
         return configuration
