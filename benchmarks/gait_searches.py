@@ -150,7 +150,8 @@ def first_that_fits(simulation: WalkSimulation, best: np.ndarray) -> np.ndarray 
     speeds, lasted = judged(simulation, best)
     fit = np.flatnonzero((lasted >= DURATION) & (np.abs(speeds - SPEED) <= 0.03))
     at = fit[0] if len(fit) else 0
-    print(f"    number {at + 1} of the best: {lasted[at]:.2f} s at {speeds[at]:.3f} m/s")
+    told = f"number {at + 1} of the best" if len(fit) else "none of the best keeps it, the cheapest"
+    print(f"    {told}: {lasted[at]:.2f} s at {speeds[at]:.3f} m/s")
     return best[at] if len(fit) else None
 
 

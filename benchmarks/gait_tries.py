@@ -1,0 +1,106 @@
+"""Walks tried at random before a search: the gains of some muscles lower, and curves of a device.
+
+A device that is put on a walk makes most candidates of a search fall, as the gains belong to the
+walk without it, and the search spends its first generations on lasting. Curves drawn at random
+together with gains of the muscles that the device helps find some that last at once. A walk
+without a device gets the same number of tries with the same gains.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from trueup.gait import GaitConfiguration, make_problem
+from trueup.studies import atomic
+
+HELPED = {
+    "ankle": ("1_SOL_FG", "2_GAS_FG"),
+    "hip": ("4_HFL_C_GLU_PG", "10_HFL_PG"),
+    "hip_extension": ("1_GLU_FG", "2_HAM_FG"),
+}
+"""Gains in stance of the muscles that work with each device."""
+
+LOWEST, HIGHEST = 0.3, 1.05
+"""Range of the factor of the gains of helped muscles."""
+
+NUDGE, CURVE_NUDGE = 0.01, 0.08
+"""Standard deviations of the other gains that are moved, and of a curve that is known already."""
+
+UNPERTURBED = {
+    "perturbed_repeats": 0,
+    "unperturbed_repeat": False,
+    "perturbation_sizes": None,
+}
+
+
+class Tries(NamedTuple):
+    """What is tried."""
+
+    count: int
+    """Walks without perturbations."""
+    again: int
+    """Of those the cheapest, judged with the perturbations of the search."""
+    helped: tuple[str, ...]
+    """Gains that are lowered."""
+    moved: tuple[str, ...] | None
+    """Gains that are moved a little, all where absent."""
+
+
+def tried(
+    path: Path,
+    configuration: GaitConfiguration,
+    vector: np.ndarray,
+    tries: Tries,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, int]:
+    """The cheapest walk of those tried, kept in a file and taken from it when called again.
+
+    Args:
+      path: the file.
+      configuration: of the search, with or without a device; with one it holds ``exo_peak``.
+      vector: gains and start of the walker, ``(n,)``, or with a curve that was found before,
+        ``(n + 4,)``, near which rise, peak and fall are drawn. Without it they are drawn anywhere
+        in stance.
+      tries: how many, and of what.
+      generator: draws them.
+
+    Returns:
+      The whole vector, and the number of evaluations.
+    """
+    evaluations = tries.count + tries.again
+    if path.is_file():
+        return np.loadtxt(path), evaluations
+    problem = make_problem(configuration, threads=1)
+    nominal = make_problem(configuration.with_changes(UNPERTURBED), threads=1)
+    names = [entry.name for entry in problem.parameters.entries if entry.group != "exoskeleton"]
+    body, times = vector[: len(names)], vector[len(names) + 1 :]
+    moved = np.array([tries.moved is None or name in tries.moved for name in names])
+    candidates = body + moved * generator.normal(0.0, NUDGE, (tries.count, len(body)))
+    factors = generator.uniform(LOWEST, HIGHEST, (tries.count, len(tries.helped)))
+    candidates[:, [names.index(name) for name in tries.helped]] *= factors
+    candidates[0] = body
+    if configuration.exo:
+        height = (configuration.held or {})["exo_peak"]
+        curves = drawn_curves(height, times if len(times) else None, tries.count, generator)
+        candidates = np.concatenate([candidates, curves], axis=1)
+    costs = nominal.whole_costs(candidates)
+    costs[0] = -np.inf  # the walk as it is, judged again in any case
+    cheapest = candidates[np.argsort(costs)[: tries.again]]
+    best = cheapest[np.argmin(problem.whole_costs(cheapest))]
+    atomic.write_text(path, "".join(f"{value!r}\n" for value in best.tolist()))
+    return best, evaluations
+
+
+def drawn_curves(
+    height: float, near: np.ndarray | None, count: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Curves within stance: height, rise, time of the peak and fall, ``(count, 4)``."""
+    if near is not None:
+        rise, peak, fall = near[:, None] + generator.normal(0.0, CURVE_NUDGE, (3, count))
+    else:
+        peak = generator.uniform(0.2, 0.9, count)
+        rise, fall = generator.uniform(0.1, peak), generator.uniform(0.05, 1.0 - peak)
+    peak = np.clip(peak, 0.15, 0.9)
+    rise, fall = np.clip(rise, 0.08, peak), np.clip(fall, 0.05, 1.0 - peak)
+    return np.stack([np.full(count, height), rise, peak, fall], axis=1)
