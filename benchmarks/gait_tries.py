@@ -3,7 +3,8 @@
 A device that is put on a walk makes most candidates of a search fall, as the gains belong to the
 walk without it, and the search spends its first generations on lasting. Curves drawn at random
 together with gains of the muscles that the device helps find some that last at once. A walk
-without a device gets the same number of tries with the same gains.
+without a device gets the same number of tries with the same gains. Each counts as an evaluation,
+though it is one walk where a candidate of a search walks once more for each perturbed repeat.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ HELPED = {
     "hip": ("4_HFL_C_GLU_PG", "10_HFL_PG"),
     "hip_extension": ("1_GLU_FG", "2_HAM_FG"),
 }
-"""Gains in stance of the muscles that work with each device."""
+"""Gains of the muscles that work with each device."""
 
 LOWEST, HIGHEST = 0.3, 1.05
 """Range of the factor of the gains of helped muscles."""
@@ -85,7 +86,7 @@ def tried(
         curves = drawn_curves(height, times if len(times) else None, tries.count, generator)
         candidates = np.concatenate([candidates, curves], axis=1)
     costs = nominal.whole_costs(candidates)
-    costs[0] = -np.inf  # the walk as it is, judged again in any case
+    costs[0] = -np.inf  # the gains as they are, judged again in any case
     cheapest = candidates[np.argsort(costs)[: tries.again]]
     best = cheapest[np.argmin(problem.whole_costs(cheapest))]
     atomic.write_text(path, "".join(f"{value!r}\n" for value in best.tolist()))
