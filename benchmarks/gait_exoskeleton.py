@@ -3,14 +3,17 @@
     python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device hip_extension] [--seeds 1 2]
 
 It goes on from a steady walk up a slope of 5 degrees, in the middle of it, with the configuration
-``walk_sparing``, twice with the same seed, generations and cost, with a device at up to 50 N m and
-without it. It moves a third of the gains, which learns faster than all entries (``--all``). A
-search that may turn the torque down does so before the gains fit it, so its height is held, and its
-times are searched. Most walks fall with a device that their gains do not fit: before each search
-curves are tried at random, with lower gains of the muscles that the device helps (``--tries``), and
-the arm without tries the same gains as often. More torque is come to in stages (``--peaks 20 35``):
-each search goes on from the cheapest walk of the one before, and so does the arm without. Each arm
-ends with its cheapest walk that keeps the speed within 0.03 m/s of 1.25 for 20 s.
+``walk_sparing`` and effort weighed twice as much, twice with the same seed, evaluations and cost,
+with a device at up to 50 N m and without it. Both arms move the gains of the muscles that work at
+the device's joint, which earlier searches have fitted to this walk: without a device little of it
+is left to gain, and both arms stand still in the end, so that what is between them is the
+device's. Where all joints are moved (``--gains third``, ``--gains all``) both go on falling for
+hours, and differ by how far each has come, more than by what a device gives.
+
+Most walks fall with a device that their gains do not fit: before the search curves are tried at
+random, with lower gains of the muscles that the device helps (``--tries``), and the arm without
+tries the same gains as often. Each arm ends with its cheapest walk that keeps the speed within
+0.03 m/s of 1.25 for 20 s.
 
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
 mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
@@ -19,14 +22,16 @@ that last 20 s, with its standard error.
 On level ground, from a walk near to people's joint angles:
 
     python benchmarks/gait_exoskeleton.py A --slope 0 --start benchmarks/planar22_natural_walk.txt
-        --device hip --peaks 10
+        --device hip --peak 10
 
-``--weights effort 6000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
+``--weights effort 3000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
 killed and called again: it goes on.
 """
 
 import argparse
+import hashlib
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -34,16 +39,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from gait_searches import (
-    DURATION,
-    LOOKED_AT,
-    SPEED,
-    Clock,
-    first_that_fits,
-    search_on,
-    with_finer_step,
-)
-from gait_tries import HELPED, Tries, tried
+from gait_mutants import JUDGED, MUTANTS, mutated
+from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
+from gait_tries import AGAIN, HELPED, Tries, tried
 from trueup.errors import GaitError
 from trueup.gait import (
     GaitProblem,
@@ -54,21 +52,35 @@ from trueup.gait import (
     survival,
 )
 from trueup.gait.problem import Scenario, evaluate
+from trueup.studies import atomic
 
 START = Path(__file__).with_name("planar22_uphill_walk.txt")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
 
-MOVED = (
+HIP = (
+    "theta_tgt", "1_GLU_FG", "2_HAM_FG", "3_HFL_Th", "3_HFL_d_Th", "3_GLU_Th", "3_GLU_d_Th",
+    "3_HAM_GLU_SG", "4_HFL_C_GLU_PG", "4_HFL_C_HAM_PG", "4_GLU_C_HFL_PG", "4_GLU_C_RF_PG",
+    "4_HAM_GLU_PG",
+)  # fmt: skip
+"""Gains of the muscles of the hip in stance."""
+
+NEAR = {
+    "ankle": (
+        "theta_tgt", "ankle_tgt", "1_SOL_FG", "1_FDL_FG", "2_GAS_FG", "5_TA_PG", "5_TA_SOL_FG",
+        "5_EDL_PG", "5_EDL_FDL_FG",
+    ),
+    "hip": (*HIP, "10_HFL_PG"),
+    "hip_extension": HIP,
+}  # fmt: skip
+"""Gains of the muscles that work at the joint of a device while it does."""
+
+THIRD = (
     "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
     "1_GLU_FG", "1_SOL_FG", "1_FDL_FG", "2_HAM_FG", "2_BFSH_PG", "2_GAS_FG", "3_HFL_Th",
     "3_HFL_d_Th", "3_GLU_Th", "4_HFL_C_GLU_PG", "5_TA_PG", "5_TA_SOL_FG", "5_EDL_PG",
     "6_HFL_RF_PG", "6_HFL_RF_VG", "7_BFSH_RF_VG", "8_BFSH_PG", "10_HFL_PG",
 )  # fmt: skip
-"""Gains that the searches move, with the device's curve."""
-
-ASKED = 1.2
-"""Speed that the searches ask for [m/s], to come to :data:`SPEED`: a faster walk takes less for
-each metre, so walks that spare effort go faster than asked."""
+"""A third of the entries, those of all joints that matter most."""
 
 BESIDE, BESIDE_BY = 64, 1e-3
 """Walks beside the one that a search came to, and by how much their vectors differ."""
@@ -78,17 +90,16 @@ class Searches(NamedTuple):
     """What the searches with a device and without have in common."""
 
     start: Path
-    generations: int
-    """Of each stage."""
+    rounds: int
     device: str
-    peaks: tuple[float, ...]
-    """Heights at which the device's torque is held, one after the other [N m]."""
+    peak: float
+    """Height of the curves that are tried [N m]."""
     tries: int
-    """Walks tried before each search."""
+    """Walks tried before the search."""
     slope: float
     """[deg]"""
-    few: bool
-    """Whether only the gains :data:`MOVED` are moved."""
+    gains: str
+    """Which gains are moved: near, third or all."""
     weights: dict[str, float]
     """Weights of the cost that are not those of the configuration."""
 
@@ -147,6 +158,23 @@ def compare(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list
         )
 
 
+def keep_settings(folder: Path, searches: Searches) -> None:
+    """Keep what is searched in the folder; one that was begun otherwise is not gone on with."""
+    settings = searches._asdict() | {
+        "start": hashlib.sha256(searches.start.read_bytes()).hexdigest(),
+    }
+    path = folder / "settings.json"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic.write_json(path, settings)
+        return
+    begun = json.loads(path.read_text())
+    other = [name for name, value in settings.items() if begun.get(name) != value]
+    if other:
+        told = "; ".join(f"{name} {begun.get(name)}, not {settings[name]}" for name in other)
+        raise GaitError(f"{folder} was begun with {told}: take another folder")
+
+
 def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     """The cheapest walk of one arm that keeps the speed for the whole time."""
     kind = f"with_{searches.device}" if arm == "with" else "without"
@@ -157,54 +185,29 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             "seed": seed,
             "weights": {**(configuration.weights or {}), **searches.weights},
             "tgt_slope": searches.slope,
-            "tgt_vel": ASKED,
+            "tgt_vel": SPEED,
         }
     )
     bare = make_problem(configuration, threads=1)
     # both arms start in the same moment of the same walk, which no device was worn in
     start = cycle_start(bare.scenarios[0].simulation, started_from(searches.start, bare))
     configuration = configuration.with_changes({"joint_speeds": start.joint_speeds})
-    best, count = start.vector, 0
-    folder.mkdir(parents=True, exist_ok=True)
-    clock = Clock(folder / f"{name}_cpu_seconds.json", np.inf)
-    moved = MOVED if searches.few else None
-    generations = searches.generations
-    for stage, peak in enumerate(searches.peaks):
-        if arm == "with":
-            held = {"exo_peak": peak / configuration.max_torque}
-            changes = {"ExoOn": True, "model": searches.device, "held": held}
-            configuration = configuration.with_changes(changes)
-
-        def done(
-            problem: GaitProblem,
-            best: np.ndarray,
-            _: int,
-            ends: bool,
-            last: bool = stage == len(searches.peaks) - 1,
-        ) -> np.ndarray | None:
-            if not ends:
-                return None
-            simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-            one = first_that_fits(simulation, best) if last else None
-            return best[0] if one is None else one
-
-        at = folder / f"{name}_{stage}"
-        tries = Tries(searches.tries, LOOKED_AT, HELPED[searches.device], moved)
-        first, tried_count = tried(
-            folder / f"{name}_{stage}_tried.txt",
-            configuration,
-            best,
-            tries,
-            np.random.default_rng((seed, stage)),
-        )
-        problem, best, evaluations = search_on(
-            at, configuration, first, clock, done, 5 * LOOKED_AT, moved, generations
-        )
-        count += tried_count + evaluations
+    keep_settings(folder, searches)
+    moved = {"near": NEAR[searches.device], "third": THIRD, "all": None}[searches.gains]
+    if arm == "with":
+        configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
+    height = searches.peak / configuration.max_torque
+    tries = Tries(searches.tries, HELPED[searches.device], moved, height)
+    first, count = tried(folder / f"{name}_tried.txt", configuration, start.vector, tries, seed)
+    at = folder / f"{name}_pool.json"
+    problem, pool = mutated(at, configuration, first, searches.rounds, moved, seed)
+    count += searches.rounds * (MUTANTS + JUDGED)
+    simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
+    fits = first_that_fits(simulation, pool.vectors)
+    best = pool.vectors[0] if fits is None else fits
     np.savetxt(folder / f"{name}_Best.txt", best)
     cost = float(problem.whole_costs(best[None])[0])
     scenario = problem.scenarios[0]
-    simulation = scenario.simulation.with_settings(duration=DURATION)
     objective = replace(scenario.objective, strides=10)
     longer = replace(scenario, simulation=simulation, objective=objective)
     _, terms = evaluate(longer, best[None])
@@ -273,39 +276,49 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--generations", type=int, default=30, help="of each search")
+    parser.add_argument("--rounds", type=int, default=12, help="of mutants")
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
     parser.add_argument("--device", choices=tuple(HELPED), default="hip_extension")
-    parser.add_argument(
-        "--peaks",
-        type=float,
-        nargs="+",
-        default=[20.0, 35.0],
-        help="heights of the torque, one after the other [N m]",
-    )
-    parser.add_argument("--tries", type=int, default=800, help="walks tried before each search")
+    parser.add_argument("--peak", type=float, default=35.0, help="of the curves tried [N m]")
+    parser.add_argument("--tries", type=int, default=3200, help="walks tried before the search")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
     parser.add_argument(
-        "--weights", nargs="+", default=[], metavar="NAME VALUE", help="other weights of the cost"
+        "--weights",
+        nargs="+",
+        default=["effort", "6000"],
+        metavar="NAME VALUE",
+        help="weights of the cost that are not those of walk_sparing, for both arms",
     )
-    parser.add_argument("--all", action="store_true", help="moves all entries")
+    parser.add_argument(
+        "--gains",
+        choices=("near", "third", "all"),
+        default="near",
+        help="gains that both arms move: those of the device's joint, a third of all, all entries",
+    )
     options = parser.parse_args()
     if len(options.weights) % 2:
         parser.error(f"--weights takes names and values in turns, not {options.weights}")
-    if options.generations < 1:
-        parser.error(f"--generations has to be 1 or more, not {options.generations}")
-    if options.tries < LOOKED_AT:
-        parser.error(f"--tries has to be {LOOKED_AT} or more, not {options.tries}")
-    weights = dict(zip(options.weights[::2], map(float, options.weights[1::2]), strict=True))
+    if options.rounds < 1:
+        parser.error(f"--rounds has to be 1 or more, not {options.rounds}")
+    if options.tries < AGAIN:
+        parser.error(f"--tries has to be {AGAIN} or more, not {options.tries}")
+    most = load_configuration("walk_sparing").max_torque
+    if not 0.0 < options.peak <= most:
+        parser.error(f"--peak is above 0 and up to {most:g} N m, not {options.peak:g}")
+    try:
+        values = [float(value) for value in options.weights[1::2]]
+    except ValueError:
+        parser.error(f"--weights takes names and values in turns, not {options.weights}")
+    weights = dict(zip(options.weights[::2], values, strict=True))
     searches = Searches(
         options.start,
-        options.generations,
+        options.rounds,
         options.device,
-        tuple(options.peaks),
+        options.peak,
         options.tries,
         options.slope,
-        not options.all,
+        options.gains,
         weights,
     )
     arms = ("with", "without") if options.arm is None else (options.arm,)

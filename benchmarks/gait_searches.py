@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,23 +57,19 @@ def search_on(
     start: np.ndarray | None,
     clock: Clock,
     done: Done,
-    looked_at: int = LOOKED_AT,
-    moved: tuple[str, ...] | None = None,
-    most: int | None = None,
 ) -> tuple[GaitProblem, np.ndarray, int]:
     """Search, or search on, until it is done or the time is spent.
 
     ``done`` is told the problem, the best whole vectors in order, the number of generations, and
     whether they are the last ones; it returns the vector to end with, or None. That is kept, and
-    taken when called again. Only the entries ``moved`` and those of the exoskeleton are searched,
-    all of them where absent. There are no more than ``most`` generations.
+    taken when called again.
 
     Returns:
       The problem, the vector that it ended with, and how many evaluations there were.
     """
     problem = make_problem(configuration, threads=1)
     if start is not None:
-        problem = from_start(problem, start, moved, configuration.held or {})
+        problem = from_start(problem, start)
     ended = folder / "ended_with.txt"
     if ended.is_file():
         with Store.open(RunDirectory.open(folder).study) as store:
@@ -83,7 +79,6 @@ def search_on(
     generations = 0
     with directory.lock():
         while True:
-            until = generations + AT_ONCE if most is None else min(generations + AT_ONCE, most)
             settings = CmaEsSettings(population=configuration.popsize)
             solution = run(
                 problem,
@@ -91,7 +86,7 @@ def search_on(
                 directory,
                 settings=configuration.plain(),
                 resume=begun,
-                budget=Budget(max_generations=until),
+                budget=Budget(max_generations=generations + AT_ONCE),
                 verbose=False,
             )
             if solution.status is Status.INTERRUPTED:
@@ -100,7 +95,7 @@ def search_on(
             generations = int(solution.stats["generations"])
             with Store.open(directory.study) as store:
                 history = store.history()
-            order = np.argsort(history.costs[:, 0], kind="stable")[:looked_at]
+            order = np.argsort(history.costs[:, 0], kind="stable")[:LOOKED_AT]
             best = problem.parameters.complete(history.X[order])
             time_left = clock.tick()
             print(
@@ -109,7 +104,7 @@ def search_on(
                 flush=True,
             )
             # a search may also end by itself
-            ends = solution.status is not Status.ITERATION_LIMIT or generations == most
+            ends = solution.status is not Status.ITERATION_LIMIT
             chosen = done(problem, best, generations, ends)
             if chosen is not None:
                 np.savetxt(ended, chosen)
@@ -118,30 +113,20 @@ def search_on(
                 return problem, chosen, int(solution.stats["evaluations"])
 
 
-def from_start(
-    problem: GaitProblem,
-    start: np.ndarray,
-    moved: tuple[str, ...] | None,
-    held: Mapping[str, float],
-) -> GaitProblem:
-    """The problem with another start, and with other entries held at it; ``held`` stay as told."""
+def from_start(problem: GaitProblem, start: np.ndarray) -> GaitProblem:
+    """The problem with another start."""
     parameters = problem.parameters
-    own = problem.space.deviation
-    assert own is not None
-    deviations = dict(zip(problem.space.names, own.tolist(), strict=True))
-    # a walker without a device has fewer entries than the start of one with it
-    given = dict(zip(parameters.names, start.tolist(), strict=False)) | dict(held)
-    free = {
-        entry.name: entry.free
-        and (moved is None or entry.name in moved or entry.group == "exoskeleton")
-        for entry in parameters.entries
-    }
     parameters = parameters.with_entries(
-        {name: {"start": value, "free": free[name]} for name, value in given.items()}
+        {
+            name: {"start": value}
+            for name, value in zip(parameters.names, start.tolist(), strict=True)
+        }
     )
-    deviation = np.array([deviations[name] for name in parameters.space.names])
     return GaitProblem(
-        problem.scenarios, parameters, deviation=deviation, perturbations=problem.perturbations
+        problem.scenarios,
+        parameters,
+        deviation=problem.space.deviation,
+        perturbations=problem.perturbations,
     )
 
 

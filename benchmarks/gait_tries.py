@@ -25,8 +25,12 @@ HELPED = {
 LOWEST, HIGHEST = 0.3, 1.05
 """Range of the factor of the gains of helped muscles."""
 
-NUDGE, CURVE_NUDGE = 0.01, 0.08
-"""Standard deviations of the other gains that are moved, and of a curve that is known already."""
+SMALLEST, LARGEST = 0.003, 0.03
+"""Range of the standard deviation of the factors of the other gains that are moved, less 1. It is
+drawn for each try, log-uniform."""
+
+AGAIN = 96
+"""Cheapest tries, which are judged with the perturbations of the search."""
 
 UNPERTURBED = {
     "perturbed_repeats": 0,
@@ -40,68 +44,56 @@ class Tries(NamedTuple):
 
     count: int
     """Walks without perturbations."""
-    again: int
-    """Of those the cheapest, judged with the perturbations of the search."""
     helped: tuple[str, ...]
     """Gains that are lowered."""
     moved: tuple[str, ...] | None
-    """Gains that are moved a little, all where absent."""
+    """Gains that are moved, all where absent."""
+    height: float
+    """Of the curves, in parts of the largest torque: small ones last more often, and a search that
+    begins with one stays with it."""
 
 
 def tried(
-    path: Path,
-    configuration: GaitConfiguration,
-    vector: np.ndarray,
-    tries: Tries,
-    generator: np.random.Generator,
+    path: Path, configuration: GaitConfiguration, body: np.ndarray, tries: Tries, seed: int
 ) -> tuple[np.ndarray, int]:
     """The cheapest walk of those tried, kept in a file and taken from it when called again.
 
     Args:
       path: the file.
-      configuration: of the search, with or without a device; with one it holds ``exo_peak``.
-      vector: gains and start of the walker, ``(n,)``, or with a curve that was found before,
-        ``(n + 4,)``, near which rise, peak and fall are drawn. Without it they are drawn anywhere
-        in stance.
+      configuration: of the search, with or without a device.
+      body: gains and start of the walker ``(n,)``.
       tries: how many, and of what.
-      generator: draws them.
+      seed: of the generator that draws them.
 
     Returns:
-      The whole vector, and the number of evaluations.
+      The whole vector, with a device ``(n + 4,)``, and the number of evaluations.
     """
-    evaluations = tries.count + tries.again
+    evaluations = tries.count + AGAIN
     if path.is_file():
         return np.loadtxt(path), evaluations
     problem = make_problem(configuration, threads=1)
     nominal = make_problem(configuration.with_changes(UNPERTURBED), threads=1)
+    generator = np.random.default_rng(seed)
     names = [entry.name for entry in problem.parameters.entries if entry.group != "exoskeleton"]
-    body, times = vector[: len(names)], vector[len(names) + 1 :]
     moved = np.array([tries.moved is None or name in tries.moved for name in names])
-    candidates = body + moved * generator.normal(0.0, NUDGE, (tries.count, len(body)))
+    size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), (tries.count, 1)))
+    candidates = body * (1.0 + moved * size * generator.standard_normal((tries.count, len(body))))
     factors = generator.uniform(LOWEST, HIGHEST, (tries.count, len(tries.helped)))
     candidates[:, [names.index(name) for name in tries.helped]] *= factors
     candidates[0] = body
     if configuration.exo:
-        height = (configuration.held or {})["exo_peak"]
-        curves = drawn_curves(height, times if len(times) else None, tries.count, generator)
+        curves = drawn_curves(tries.height, tries.count, generator)
         candidates = np.concatenate([candidates, curves], axis=1)
     costs = nominal.whole_costs(candidates)
-    costs[0] = -np.inf  # the gains as they are, judged again in any case
-    cheapest = candidates[np.argsort(costs)[: tries.again]]
+    costs[0] = -np.inf  # the gains as they are are judged again in any case
+    cheapest = candidates[np.argsort(costs)[:AGAIN]]
     best = cheapest[np.argmin(problem.whole_costs(cheapest))]
     atomic.write_text(path, "".join(f"{value!r}\n" for value in best.tolist()))
     return best, evaluations
 
 
-def drawn_curves(
-    height: float, near: np.ndarray | None, count: int, generator: np.random.Generator
-) -> np.ndarray:
+def drawn_curves(height: float, count: int, generator: np.random.Generator) -> np.ndarray:
     """Curves within stance: height, rise, time of the peak and fall, ``(count, 4)``."""
-    if near is not None:
-        rise, peak, fall = near[:, None] + generator.normal(0.0, CURVE_NUDGE, (3, count))
-    else:
-        peak = generator.uniform(0.2, 0.9, count)
-        rise, fall = generator.uniform(0.1, peak), generator.uniform(0.05, 1.0 - peak)
-    peak = np.clip(peak, 0.15, 0.9)
-    rise, fall = np.clip(rise, 0.08, peak), np.clip(fall, 0.05, 1.0 - peak)
+    peak = generator.uniform(0.2, 0.9, count)
+    rise, fall = generator.uniform(0.1, peak), generator.uniform(0.05, 1.0 - peak)
     return np.stack([np.full(count, height), rise, peak, fall], axis=1)
