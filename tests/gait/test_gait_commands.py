@@ -55,6 +55,24 @@ def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
     assert f"That is planar22, 0.3 s {words} neural delays on level ground." in lines
 
 
+def test_evaluate_tells_the_mean_of_repeats_as_one(capsys, tmp_path):
+    """A walk that lasts alone and falls when pushed did not walk the mean of both and fall."""
+    vector = tmp_path / "ones.txt"
+    np.savetxt(vector, np.ones(77))
+    words = ["gait", "evaluate", str(vector), "--sim-time", "0.3"]
+    assert main(words) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert ": walked " in line and line.endswith("0.30 s without falling.")
+    pushes = ["--perturbed-repeats", "4", "--perturbation-sizes", "angle", "40"]
+    code, answer = called(capsys, *words, *pushes, "--unperturbed-repeat", "1")
+    assert code == 0 and 0.0 < answer["terms"]["fell"] < 1.0  # the first is not perturbed
+    assert main([*words, *pushes, "--unperturbed-repeat", "1"]) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    fell, lasted = round(4 * answer["terms"]["fell"]), answer["terms"]["lasted"]
+    assert f": 4 walks, of {answer['walked_m']:.3f} m in {lasted:.2f} s on average; " in line
+    assert line.endswith(f"; {fell} of them fell.")
+
+
 def options(model, vector, target, *more):
     words = ["--model-file", model, "--sim_time", "0.3", "--popsize", "4", "--param-path", vector]
     words += ["-eff", "--delayed", "0", "--save-path", target, "--quiet", "--compat", "myoassist"]

@@ -90,10 +90,9 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     if repeats:
         answer["survival"] = repeats
     output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
-    end = " and fell." if terms_of(terms, "fell") else " without falling."
+    repeated = 1 if problem.perturbations is None else problem.perturbations.repeats
     output.text(
-        f"Cost {cost:.6g}: walked {terms_of(terms, 'walked'):.3f} m in "
-        f"{terms_of(terms, 'lasted'):.2f} s{end}",
+        how_far_it_walks(cost, terms, len(problem.scenarios) * repeated),
         f"That is {how_it_walks(problem)}.",
         "",
     )
@@ -104,6 +103,19 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     shown = "report" in answer
     output.text(f"Report: {answer['report']}" if shown else "Look at it: add --report walk.html")
     return 0
+
+
+def how_far_it_walks(cost: float, terms: dict[str, float], walks: int) -> str:
+    """What a walk costs and how far it goes, in words; of several walks the mean."""
+    walked, lasted = terms_of(terms, "walked"), terms_of(terms, "lasted")
+    fell = terms_of(terms, "fell")
+    if walks == 1:
+        end = " and fell." if fell else " without falling."
+        return f"Cost {cost:.6g}: walked {walked:.3f} m in {lasted:.2f} s{end}"
+    return (
+        f"Cost {cost:.6g}: {walks} walks, of {walked:.3f} m in {lasted:.2f} s on average; "
+        f"{round(walks * fell)} of them fell."
+    )
 
 
 def how_it_walks(problem: GaitProblem) -> str:
