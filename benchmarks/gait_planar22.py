@@ -106,7 +106,7 @@ def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
                 return chosen if now >= enough or number_in(counted) >= ENOUGH else None
 
             configuration = load_configuration(name).with_changes({"seed": seed, **changes})
-            problem, best, _ = search_on(at / f"{number}_{name}", configuration, best, clock, done)
+            problem, best = search_on(at / f"{number}_{name}", configuration, best, clock, done)
             simulation = problem.scenarios[0].simulation
             falls = judged(simulation, best[None])[1][0] < simulation.settings.duration
             if falls or number_in(counted) >= ENOUGH or not clock.tick():

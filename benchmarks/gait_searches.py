@@ -57,7 +57,7 @@ def search_on(
     start: np.ndarray | None,
     clock: Clock,
     done: Done,
-) -> tuple[GaitProblem, np.ndarray, int]:
+) -> tuple[GaitProblem, np.ndarray]:
     """Search, or search on, until it is done or the time is spent.
 
     ``done`` is told the problem, the best whole vectors in order, the number of generations, and
@@ -65,15 +65,14 @@ def search_on(
     taken when called again.
 
     Returns:
-      The problem, the vector that it ended with, and how many evaluations there were.
+      The problem, and the vector that it ended with.
     """
     problem = make_problem(configuration, threads=1)
     if start is not None:
         problem = from_start(problem, start)
     ended = folder / "ended_with.txt"
     if ended.is_file():
-        with Store.open(RunDirectory.open(folder).study) as store:
-            return problem, np.loadtxt(ended), store.evaluations
+        return problem, np.loadtxt(ended)
     begun = (folder / "run.json").is_file()
     directory = RunDirectory.open(folder) if begun else RunDirectory.create(folder)
     generations = 0
@@ -109,8 +108,7 @@ def search_on(
             if chosen is not None:
                 np.savetxt(ended, chosen)
             if chosen is not None or ends or not time_left:
-                chosen = best[0] if chosen is None else chosen
-                return problem, chosen, int(solution.stats["evaluations"])
+                return problem, best[0] if chosen is None else chosen
 
 
 def from_start(problem: GaitProblem, start: np.ndarray) -> GaitProblem:

@@ -85,7 +85,7 @@ def tried(
         curves = drawn_curves(tries.height, tries.count, generator)
         candidates = np.concatenate([candidates, curves], axis=1)
     costs = nominal.whole_costs(candidates)
-    costs[0] = -np.inf  # the gains as they are are judged again in any case
+    costs[0] = -np.inf  # the body as it is, which is judged again in any case
     cheapest = candidates[np.argsort(costs)[:AGAIN]]
     best = cheapest[np.argmin(problem.whole_costs(cheapest))]
     atomic.write_text(path, "".join(f"{value!r}\n" for value in best.tolist()))

@@ -55,7 +55,7 @@ def test_evaluate_says_who_walks_and_how(capsys, tmp_path, delayed, words):
     assert f"That is planar22, 0.3 s {words} neural delays on level ground." in lines
 
 
-def test_evaluate_tells_the_mean_of_repeats_as_one(capsys, tmp_path):
+def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path):
     """A walk that lasts alone and falls when pushed did not walk the mean of both and fall."""
     vector = tmp_path / "ones.txt"
     np.savetxt(vector, np.ones(77))
