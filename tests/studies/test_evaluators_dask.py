@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -21,8 +22,10 @@ from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.studies import Budget, RunDirectory, Store, run
 from trueup.studies.evaluators import DaskCluster
+from trueup.studies.evaluators.worker_task import pack
 
 pytest.importorskip("distributed")
+dask_worker = pytest.importorskip("trueup.studies.evaluators.dask_worker")
 
 X = np.random.default_rng(4).uniform(-5.0, 5.0, (23, 3))
 _FOLDER = Path(__file__).parent
@@ -154,6 +157,21 @@ def test_the_candidate_that_ends_its_workers_is_invalid_and_no_other():
     assert "workers that evaluated it died" in failures[2]
     expected[2] = 1e30
     np.testing.assert_array_equal(costs, expected)
+
+
+def test_a_new_worker_does_not_evaluate_before_it_is_known(monkeypatch):
+    # one that dies at once, before its nanny has heard of it, makes closing the cluster fail
+    monkeypatch.setattr("distributed.get_worker", lambda: SimpleNamespace(address="here"))
+    monkeypatch.setattr(dask_worker, "_SETTLING", 0.2)
+    plugin = dask_worker.HoldProblem("new", pack(Sphere(), by_value=True), None)
+    started = time.monotonic()
+    plugin.setup(None)
+    dask_worker.evaluate_chunk("new", "costs", X)
+    assert time.monotonic() - started >= 0.2
+    started = time.monotonic()
+    dask_worker.evaluate_chunk("new", "costs", X)
+    assert time.monotonic() - started < 0.2
+    plugin.teardown(None)
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """What runs on a Dask worker; imports Dask, so import it only where Dask is known to be there."""
 
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,11 @@ from distributed import WorkerPlugin
 from trueup.studies.evaluators.answers import Answer
 from trueup.studies.evaluators.worker_task import Mistake, evaluate, mistake_of, unpack
 
+_SETTLING = 0.5
+"""Time after which a worker begins to evaluate [s]. The process that watches over it learns within
+0.05 s that it is there; where it has died by then, that process takes the next one, which is only
+being started, for running, and fails when it is closed."""
+
 
 @dataclass
 class _Held:
@@ -17,6 +23,7 @@ class _Held:
     threads: int | None
     problem: Any = None
     unpacked: bool = False
+    since: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -58,6 +65,7 @@ def evaluate_chunk(token: str, kind: str, X: np.ndarray) -> Answer | Mistake:
             if not held.unpacked:
                 held.problem = unpack(held.payload, held.threads)
                 held.unpacked = True
+                time.sleep(max(held.since + _SETTLING - time.monotonic(), 0.0))
         except Exception as error:
             mistake = mistake_of(error, name)
             mistake.rebuilding = True
