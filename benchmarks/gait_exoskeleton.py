@@ -54,7 +54,7 @@ from trueup.gait import (
 from trueup.gait.problem import Scenario, evaluate
 from trueup.studies import atomic
 
-START = Path(__file__).with_name("planar22_uphill_walk.txt")
+START = Path(__file__).with_name("planar22_uphill_walk.json")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
 
 HIP = (
@@ -188,17 +188,16 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             "tgt_vel": SPEED,
         }
     )
-    bare = make_problem(configuration, threads=1)
     # both arms start in the same moment of the same walk, which no device was worn in
-    start = cycle_start(bare.scenarios[0].simulation, started_from(searches.start, bare))
-    configuration = configuration.with_changes({"joint_speeds": start.joint_speeds})
+    body, speeds = started_from(searches.start, make_problem(configuration, threads=1))
+    configuration = configuration.with_changes({"joint_speeds": speeds})
     keep_settings(folder, searches)
     moved = {"near": NEAR[searches.device], "third": THIRD, "all": None}[searches.gains]
     if arm == "with":
         configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
     height = searches.peak / configuration.max_torque
     tries = Tries(searches.tries, HELPED[searches.device], moved, height)
-    first, count = tried(folder / f"{name}_tried.txt", configuration, start.vector, tries, seed)
+    first, count = tried(folder / f"{name}_tried.json", configuration, body, tries, seed)
     at = folder / f"{name}_pool.json"
     problem, pool = mutated(at, configuration, first, searches.rounds, moved, seed)
     count += searches.rounds * (MUTANTS + JUDGED)
@@ -244,13 +243,29 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     return Spared(cost, effort, at_speed)
 
 
-def started_from(path: Path, problem: GaitProblem) -> np.ndarray:
-    """The vector of a file that may end with the curve of a device, without it."""
-    body = len(problem.parameters.entries)
+def started_from(path: Path, problem: GaitProblem) -> tuple[np.ndarray, dict[str, float]]:
+    """Vector, without the curve of a device, and speeds of joints of a walk in its cycle.
+
+    A JSON file holds both, as ``vector`` and ``joint_speeds``. Other files hold the vector of a
+    walk from standing, a number in each line, whose cycle is looked for.
+    """
     try:
+        if path.suffix == ".json":
+            stored = json.loads(path.read_text())
+            return body_of(path, np.array(stored["vector"], float), problem), stored["joint_speeds"]
         vector = np.loadtxt(path)
-    except ValueError as error:
-        raise GaitError(f"{path} holds no vector, a number in each line: {error}") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise GaitError(
+            f"{path} holds neither a number in each line nor, as JSON, a vector and joint_speeds: "
+            f"{error}"
+        ) from error
+    start = cycle_start(problem.scenarios[0].simulation, body_of(path, vector, problem))
+    return start.vector, start.joint_speeds
+
+
+def body_of(path: Path, vector: np.ndarray, problem: GaitProblem) -> np.ndarray:
+    """A vector without the curve of a device that it may end with."""
+    body = len(problem.parameters.entries)
     if vector.shape not in ((body,), (body + 4,)) or not np.isfinite(vector).all():
         raise GaitError(
             f"{path} has the shape {vector.shape}; a vector of planar22 has {body} numbers, or "
@@ -276,12 +291,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=12, help="of mutants")
+    parser.add_argument("--rounds", type=int, default=20, help="of mutants")
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
     parser.add_argument("--device", choices=tuple(HELPED), default="hip_extension")
-    parser.add_argument("--peak", type=float, default=35.0, help="of the curves tried [N m]")
-    parser.add_argument("--tries", type=int, default=3200, help="walks tried before the search")
+    parser.add_argument("--peak", type=float, default=30.0, help="of the curves tried [N m]")
+    parser.add_argument("--tries", type=int, default=6400, help="walks tried before the search")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
     parser.add_argument(
         "--weights",

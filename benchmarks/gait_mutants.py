@@ -5,6 +5,11 @@ Where most candidates fall and costs are averages over perturbed repeats, CMA-ES
 cheapest walks so far, walks each once without perturbations, and judges only the cheapest of them
 with the perturbations of the configuration. It is an evolution strategy of the kind (mu + lambda)
 with preselection: the cheapest walks stay, whatever their age.
+
+A search that begins with the cheapest walk alone ends beside it, and the cheapest of many that
+were tried need not be the one that can become the cheapest. So it begins with several, each the
+first of a lineage: a walk belongs to the lineage of its parent, all lineages get the same number
+of mutants, and in the course of the rounds those that have come less far are given up.
 """
 
 import json
@@ -13,12 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gait_tries import UNPERTURBED
+from gait_tries import UNPERTURBED, Walks
 from trueup.gait import GaitConfiguration, GaitProblem, make_problem
 from trueup.studies import atomic
 
-MUTANTS, JUDGED, PARENTS, KEPT = 200, 60, 6, 120
-"""In a round: mutants, how many are judged with perturbations, parents, and walks that stay."""
+MUTANTS, JUDGED = 192, 64
+"""In a round: mutants, and how many of them are judged with perturbations."""
+
+PARENTS, KEPT = 6, 96
+"""Parents of a lineage, and how many of its walks stay."""
+
+LINEAGES = (16, 8, 4, 2, 1)
+"""How many lineages there are in equal parts of the rounds."""
 
 SMALLEST, LARGEST = 0.1, 2.0
 """Range of the size of a mutation, drawn for each mutant, log-uniform."""
@@ -32,19 +43,21 @@ CURVE_SHIFT = 0.05
 
 
 class Pool(NamedTuple):
-    """The cheapest walks so far, in order."""
+    """The cheapest walks so far of each lineage, in the order of their costs."""
 
     rounds: int
     costs: np.ndarray
     """``(n,)``, with perturbations."""
     vectors: np.ndarray
     """``(n, size)``."""
+    lineages: np.ndarray
+    """``(n,)`` int."""
 
 
 def mutated(
     path: Path,
     configuration: GaitConfiguration,
-    start: np.ndarray,
+    first: Walks,
     rounds: int,
     moved: tuple[str, ...] | None,
     seed: int,
@@ -54,47 +67,84 @@ def mutated(
     Args:
       path: the file; it is written after each round.
       configuration: of the walks.
-      start: whole vector to begin with, ``(size,)``.
+      first: walks that were judged already; each of the cheapest begins a lineage.
       rounds: how many there are in all.
       moved: gains that are moved, all entries where absent; the device's curve always is.
       seed: each round draws from a generator of this seed and of its number.
 
     Returns:
-      The problem, and the cheapest walks.
+      The problem, and the cheapest walks of the lineage that is left.
     """
     problem = make_problem(configuration, threads=1)
     nominal = make_problem(configuration.with_changes(UNPERTURBED), threads=1)
     if path.is_file():
         pool = read_pool(path)
     else:
-        pool = Pool(0, problem.whole_costs(start[None]), start[None])
+        pool = surviving(Pool(0, first.costs, first.vectors, np.arange(len(first.costs))), rounds)
     entries = problem.parameters.entries
     curve = np.array([entry.group == "exoskeleton" for entry in entries])
     moves = curve | np.array([moved is None or entry.name in moved for entry in entries])
     bounds = np.array([(entry.lower, entry.upper) for entry in entries]).T
     while pool.rounds < rounds:
         generator = np.random.default_rng((seed, pool.rounds))
-        mutants = mutants_of(pool.vectors[:PARENTS], moves, curve, generator)
-        mutants = np.clip(mutants, *bounds)
+        parents = parents_of(pool, generator)
+        lineages = pool.lineages[parents]
+        mutants = np.clip(mutants_of(pool.vectors[parents], moves, curve, generator), *bounds)
         if curve.any():
             mutants[:, curve] = within_stance(mutants[:, curve])
-        judged = mutants[np.argsort(nominal.whole_costs(mutants), kind="stable")[:JUDGED]]
-        costs = np.concatenate([pool.costs, problem.whole_costs(judged)])
-        order = np.argsort(costs, kind="stable")[:KEPT]
-        vectors = np.concatenate([pool.vectors, judged])[order]
-        pool = Pool(pool.rounds + 1, costs[order], vectors)
-        atomic.write_text(
-            path, json.dumps([pool.rounds, pool.costs.tolist(), pool.vectors.tolist()])
+        costs = nominal.whole_costs(mutants)
+        judged = cheapest_of_each(costs, lineages, JUDGED // len(np.unique(lineages)))
+        pool = surviving(
+            Pool(
+                pool.rounds + 1,
+                np.concatenate([pool.costs, problem.whole_costs(mutants[judged])]),
+                np.concatenate([pool.vectors, mutants[judged]]),
+                np.concatenate([pool.lineages, lineages[judged]]),
+            ),
+            rounds,
         )
+        atomic.write_text(path, json.dumps([pool.rounds, *(a.tolist() for a in pool[1:])]))
         if pool.rounds % 5 == 0:
             print(f"  {path.stem}, round {pool.rounds}: cost {pool.costs[0]:.4g}", flush=True)
     return problem, pool
 
 
+def surviving(pool: Pool, rounds: int) -> Pool:
+    """A pool without the lineages that are given up by now, and the walks that do not stay."""
+    part = min(pool.rounds * len(LINEAGES) // rounds, len(LINEAGES) - 1)
+    order = np.argsort(pool.costs, kind="stable")
+    names, seen = np.unique(pool.lineages[order], return_index=True)
+    living = names[np.argsort(seen)][: LINEAGES[part]]
+    stays = cheapest_of_each(pool.costs, pool.lineages, KEPT)
+    stays = stays[np.isin(pool.lineages[stays], living)]
+    return Pool(pool.rounds, *(array[stays] for array in pool[1:]))
+
+
+def cheapest_of_each(costs: np.ndarray, lineages: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the cheapest of each lineage, in the order of the costs."""
+    order = np.argsort(costs, kind="stable")
+    rank = np.empty(len(order), int)
+    for lineage in np.unique(lineages):
+        of_it = order[lineages[order] == lineage]
+        rank[of_it] = np.arange(len(of_it))
+    return order[rank[order] < count]
+
+
+def parents_of(pool: Pool, generator: np.random.Generator) -> np.ndarray:
+    """Indices of a parent for each mutant: each lineage has as many, from its cheapest walks."""
+    parents = cheapest_of_each(pool.costs, pool.lineages, PARENTS)
+    names = np.unique(pool.lineages)
+    drawn = [
+        generator.choice(parents[pool.lineages[parents] == name], MUTANTS // len(names))
+        for name in names
+    ]
+    return np.concatenate(drawn)
+
+
 def mutants_of(
     parents: np.ndarray, moves: np.ndarray, curve: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
-    """Mutants of parents drawn at random, ``(MUTANTS, size)``.
+    """A mutant of each parent, ``(n, size)``.
 
     Args:
       parents: whole vectors ``(n, size)``.
@@ -102,16 +152,16 @@ def mutants_of(
       curve: entries of the device's curve ``(size,)`` bool.
       generator: draws.
     """
-    mutants = parents[generator.integers(0, len(parents), MUTANTS)]
-    shape = mutants.shape
-    size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), (MUTANTS, 1)))
+    shape = parents.shape
+    size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), (len(parents), 1)))
     factor = 1.0 + FACTOR * size * generator.standard_normal(shape) * (
         generator.random(shape) < CHANCE
     )
     shift = size * generator.standard_normal(shape)
+    mutants = parents.copy()
     body, device = moves & ~curve, moves & curve
-    mutants[:, body] = (mutants * factor + SHIFT * shift)[:, body]
-    mutants[:, device] = (mutants + CURVE_SHIFT * shift)[:, device]
+    mutants[:, body] = (parents * factor + SHIFT * shift)[:, body]
+    mutants[:, device] = (parents + CURVE_SHIFT * shift)[:, device]
     return mutants
 
 
@@ -125,5 +175,5 @@ def within_stance(curves: np.ndarray) -> np.ndarray:
 
 def read_pool(path: Path) -> Pool:
     """The walks that a file keeps."""
-    rounds, costs, vectors = json.loads(path.read_text())
-    return Pool(rounds, np.array(costs), np.array(vectors))
+    rounds, *arrays = json.loads(path.read_text())
+    return Pool(rounds, *map(np.array, arrays))

@@ -7,6 +7,7 @@ without a device gets the same number of tries with the same gains. Each counts 
 though it is one walk where a candidate of a search walks once more for each perturbed repeat.
 """
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,10 +54,19 @@ class Tries(NamedTuple):
     begins with one stays with it."""
 
 
+class Walks(NamedTuple):
+    """Walks that were judged."""
+
+    costs: np.ndarray
+    """``(n,)``, with perturbations."""
+    vectors: np.ndarray
+    """``(n, size)``."""
+
+
 def tried(
     path: Path, configuration: GaitConfiguration, body: np.ndarray, tries: Tries, seed: int
-) -> tuple[np.ndarray, int]:
-    """The cheapest walk of those tried, kept in a file and taken from it when called again.
+) -> tuple[Walks, int]:
+    """The cheapest walks of those tried, kept in a file and taken from it when called again.
 
     Args:
       path: the file.
@@ -66,11 +76,11 @@ def tried(
       seed: of the generator that draws them.
 
     Returns:
-      The whole vector, with a device ``(n + 4,)``, and the number of evaluations.
+      The walks, their vectors with a device of size ``n + 4``, and the number of evaluations.
     """
     evaluations = tries.count + AGAIN
     if path.is_file():
-        return np.loadtxt(path), evaluations
+        return Walks(*map(np.array, json.loads(path.read_text()))), evaluations
     problem = make_problem(configuration, threads=1)
     nominal = make_problem(configuration.with_changes(UNPERTURBED), threads=1)
     generator = np.random.default_rng(seed)
@@ -87,9 +97,9 @@ def tried(
     costs = nominal.whole_costs(candidates)
     costs[0] = -np.inf  # the body as it is, which is judged again in any case
     cheapest = candidates[np.argsort(costs)[:AGAIN]]
-    best = cheapest[np.argmin(problem.whole_costs(cheapest))]
-    atomic.write_text(path, "".join(f"{value!r}\n" for value in best.tolist()))
-    return best, evaluations
+    walks = Walks(problem.whole_costs(cheapest), cheapest)
+    atomic.write_text(path, json.dumps([array.tolist() for array in walks]))
+    return walks, evaluations
 
 
 def drawn_curves(height: float, count: int, generator: np.random.Generator) -> np.ndarray:
