@@ -6,10 +6,10 @@ It goes on from a steady walk up a slope of 5 degrees, in the middle of it, with
 ``walk_sparing`` and effort weighed twice as much, twice with the same seed, evaluations and cost,
 with a device at up to 50 N m and without it. Both arms move the gains of the muscles that work at
 the device's joint, which earlier searches have fitted to this walk: without a device 3 % of the
-cost is left to gain, and both arms stand still in the last rounds, so that what is between them is
-the device's, but for the valley that each search ends in. Where all joints are moved (``--gains
-third``, ``--gains all``) both go on falling for hours, and differ by how far each has come, more
-than by what a device gives.
+cost is left to gain, and both arms stand still in the last rounds, each in a valley of its own:
+tries begun anew from there found 0.1 % with a device and 0.7 % without. Where all joints are moved
+(``--gains third``, ``--gains all``) both go on falling for hours, and differ by how far each has
+come, more than by what a device gives.
 
 Most walks fall with a device that their gains do not fit: before the search curves are tried at
 random, with lower gains of the muscles that the device helps (``--tries``), and the arm without
