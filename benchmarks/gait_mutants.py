@@ -22,7 +22,7 @@ from gait_tries import UNPERTURBED, Walks
 from trueup.gait import GaitConfiguration, GaitProblem, make_problem
 from trueup.studies import atomic
 
-MUTANTS, JUDGED = 192, 64
+MUTANTS, JUDGED = 192, 32
 """In a round: mutants, and how many of them are judged with perturbations."""
 
 PARENTS, KEPT = 6, 96

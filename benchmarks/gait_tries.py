@@ -23,12 +23,18 @@ HELPED = {
 }
 """Gains of the muscles that work with each device."""
 
+WORK = {"ankle": (0.1, 1.0), "hip": (0.4, 1.0), "hip_extension": (0.0, 0.6)}
+"""Part of stance in which the muscles work that each device helps, where curves are drawn."""
+
 LOWEST, HIGHEST = 0.3, 1.05
 """Range of the factor of the gains of helped muscles."""
 
 SMALLEST, LARGEST = 0.003, 0.03
 """Range of the standard deviation of the factors of the other gains that are moved, less 1. It is
 drawn for each try, log-uniform."""
+
+BRIEFEST = 0.05
+"""Shortest rise and fall of a curve, in parts of stance."""
 
 AGAIN = 96
 """Cheapest tries, which are judged with the perturbations of the search."""
@@ -45,8 +51,7 @@ class Tries(NamedTuple):
 
     count: int
     """Walks without perturbations."""
-    helped: tuple[str, ...]
-    """Gains that are lowered."""
+    device: str
     moved: tuple[str, ...] | None
     """Gains that are moved, all where absent."""
     height: float
@@ -88,11 +93,11 @@ def tried(
     moved = np.array([tries.moved is None or name in tries.moved for name in names])
     size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), (tries.count, 1)))
     candidates = body * (1.0 + moved * size * generator.standard_normal((tries.count, len(body))))
-    factors = generator.uniform(LOWEST, HIGHEST, (tries.count, len(tries.helped)))
-    candidates[:, [names.index(name) for name in tries.helped]] *= factors
+    factors = generator.uniform(LOWEST, HIGHEST, (tries.count, len(HELPED[tries.device])))
+    candidates[:, [names.index(name) for name in HELPED[tries.device]]] *= factors
     candidates[0] = body
     if configuration.exo:
-        curves = drawn_curves(tries.height, tries.count, generator)
+        curves = drawn_curves(WORK[tries.device], tries.height, tries.count, generator)
         candidates = np.concatenate([candidates, curves], axis=1)
     costs = nominal.whole_costs(candidates)
     costs[0] = -np.inf  # the body as it is, which is judged again in any case
@@ -102,8 +107,18 @@ def tried(
     return walks, evaluations
 
 
-def drawn_curves(height: float, count: int, generator: np.random.Generator) -> np.ndarray:
-    """Curves within stance: height, rise, time of the peak and fall, ``(count, 4)``."""
-    peak = generator.uniform(0.2, 0.9, count)
-    rise, fall = generator.uniform(0.1, peak), generator.uniform(0.05, 1.0 - peak)
+def drawn_curves(
+    work: tuple[float, float], height: float, count: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Curves over a part of stance: height, rise, time of the peak and fall, ``(count, 4)``.
+
+    They begin in its first third, have their peak in the second and end in the last one. Briefer
+    ones last more often, and give less.
+    """
+    begin, end = work
+    third = (end - begin) / 3.0
+    onset = generator.uniform(begin, begin + third, count)
+    peak = generator.uniform(begin + third, end - third, count)
+    over = generator.uniform(end - third, end, count)
+    rise, fall = np.maximum(peak - onset, BRIEFEST), np.maximum(over - peak, BRIEFEST)
     return np.stack([np.full(count, height), rise, peak, fall], axis=1)

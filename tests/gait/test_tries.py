@@ -51,7 +51,7 @@ def tries(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "make_problem", make_problem)
 
     def run(name="tried", exo=True, seed=0, moved=NAMES[:3]):
-        asked = module.Tries(400, module.HELPED["hip_extension"], moved, 0.6)
+        asked = module.Tries(400, "hip_extension", moved, 0.6)
         walks, evaluations = module.tried(
             tmp_path / f"{name}.json", Configuration(exo), BODY, asked, seed
         )
@@ -96,11 +96,18 @@ def test_gains_that_are_not_moved_stay_and_helped_ones_are_lowered(tries):
     assert np.abs(drawn[1:, 0] - BODY[0]).max() < 0.2
 
 
-def test_curves_have_the_asked_height_and_stay_within_stance(tries):
-    height, rise, peak, fall = tries.module.drawn_curves(0.6, 500, np.random.default_rng(0)).T
+@pytest.mark.parametrize("device", ["ankle", "hip", "hip_extension"])
+def test_curves_span_the_part_of_stance_in_which_the_muscles_work(tries, device):
+    begin, end = tries.module.WORK[device]
+    curves = tries.module.drawn_curves((begin, end), 0.6, 500, np.random.default_rng(0))
+    height, rise, peak, fall = curves.T
     assert np.all(height == 0.6)
-    assert np.all((rise > 0.0) & (rise <= peak))
-    assert np.all((fall > 0.0) & (peak + fall <= 1.0 + 1e-12))
+    assert rise.min() >= tries.module.BRIEFEST
+    assert fall.min() >= tries.module.BRIEFEST
+    assert np.all((peak > begin) & (peak < end))
+    assert (peak - rise).min() >= begin - tries.module.BRIEFEST
+    assert np.all(peak + fall <= end + 1e-12)
+    assert (rise + fall).mean() == pytest.approx(2.0 / 3.0 * (end - begin), abs=0.02)
 
 
 def test_tries_that_were_kept_are_taken_from_their_file(tries):
