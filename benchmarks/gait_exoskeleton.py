@@ -18,7 +18,8 @@ lineages of mutants. Each arm ends with its cheapest walk that keeps the speed w
 
 A candidate walks eight repeats over perturbations that are smaller than those of ``walk_sparing``.
 Over four repeats with those a search soon finds a walk that is lucky with the three pushes, and
-nothing that it makes of it is cheaper from then on; over eleven the walks it began with fall.
+often nothing that it makes of it is cheaper from then on; over eleven all walks that it began with
+fell in some.
 
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
 mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
