@@ -45,9 +45,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from gait_mutants import JUDGED, MUTANTS, mutated
+from gait_mutants import JUDGED, LINEAGES, MUTANTS, mutated
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
-from gait_tries import AGAIN, HELPED, Tries, tried
+from gait_tries import AGAIN, HELPED, WORK, Tries, tried
 from trueup.errors import GaitError
 from trueup.gait import (
     GaitProblem,
@@ -175,7 +175,15 @@ def compare(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list
 def keep_settings(folder: Path, searches: Searches) -> None:
     """Keep what is searched in the folder; one that was begun otherwise is not gone on with."""
     begun_from = hashlib.sha256(searches.start.read_bytes()).hexdigest()
-    settings = {**searches._asdict(), **PERTURBED, "start": begun_from}
+    settings = {
+        **searches._asdict(),
+        **PERTURBED,
+        "start": begun_from,
+        "curves_over": list(WORK[searches.device]),
+        "mutants": MUTANTS,
+        "judged": JUDGED,
+        "lineages": list(LINEAGES),
+    }
     path = folder / "settings.json"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,70 @@
+"""The benchmark of exoskeletons: what its folder keeps of the searches in it."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from trueup.errors import GaitError
+
+
+@pytest.fixture
+def benchmark_of_exoskeletons(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    return importlib.import_module("gait_exoskeleton")
+
+
+@pytest.fixture
+def searches(benchmark_of_exoskeletons):
+    return benchmark_of_exoskeletons.Searches(
+        start=benchmark_of_exoskeletons.START,
+        rounds=20,
+        device="hip_extension",
+        peak=35.0,
+        tries=6400,
+        slope=5.0,
+        gains="near",
+        weights={"effort": 6000.0},
+    )
+
+
+def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
+    benchmark_of_exoskeletons, searches, tmp_path
+):
+    folder = tmp_path / "exoskeleton"
+    benchmark_of_exoskeletons.keep_settings(folder, searches)
+    kept = (folder / "settings.json").read_bytes()
+    benchmark_of_exoskeletons.keep_settings(folder, searches)
+    assert (folder / "settings.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("peak", 20.0), ("rounds", 10), ("device", "ankle"), ("weights", {"effort": 3000.0})],
+)
+def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_path, name, value):
+    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+    other = searches._replace(**{name: value})
+    with pytest.raises(GaitError, match=f"{name} .*, not .*: take another folder"):
+        benchmark_of_exoskeletons.keep_settings(tmp_path, other)
+
+
+@pytest.mark.parametrize(
+    ("constant", "told"), [("JUDGED", "judged 32, not 16"), ("MUTANTS", "mutants 192, not 16")]
+)
+def test_a_folder_begun_by_another_version_of_the_search_is_refused(
+    benchmark_of_exoskeletons, searches, tmp_path, monkeypatch, constant, told
+):
+    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+    monkeypatch.setattr(benchmark_of_exoskeletons, constant, 16)
+    with pytest.raises(GaitError, match=told):
+        benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+
+
+def test_a_start_whose_numbers_changed_is_refused(benchmark_of_exoskeletons, searches, tmp_path):
+    start = tmp_path / "walk.json"
+    start.write_bytes(searches.start.read_bytes())
+    benchmark_of_exoskeletons.keep_settings(tmp_path, searches._replace(start=start))
+    start.write_bytes(searches.start.read_bytes().replace(b"1", b"2", 1))
+    with pytest.raises(GaitError, match="start "):
+        benchmark_of_exoskeletons.keep_settings(tmp_path, searches._replace(start=start))
