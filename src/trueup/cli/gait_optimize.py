@@ -16,7 +16,10 @@ from trueup.cli.gait_start import (
     FORMAT_VERSION,
     KIND,
     best_vector_file,
+    check_start,
     configuration_of_run,
+    experiment_content,
+    kept_start,
     resolved_start,
     start_of,
 )
@@ -44,6 +47,7 @@ from trueup.studies import (
     provenance,
     run,
 )
+from trueup.studies.yaml_file import read_mapping
 
 DONE, NOT_CONVERGED = 0, 3
 SCATTERED = 128
@@ -81,14 +85,67 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
                     "that change it"
                 )
             former = given
-        return _go(former, directory, budget, command.threads, verbose, output, resume=True)
+        problem, notes = _resumed(former, directory, command.threads)
+        return _go(former, problem, notes, directory, budget, verbose, output, resume=True)
     if not command.overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
-    configuration = resolved_start(configuration)
-    problem = make_problem(configuration, command.threads)  # whatever is wrong, before a folder
-    _search(configuration, start_of(configuration, problem)[0])
+    _check_inputs_stay(configuration, target)
+    # whatever is wrong, before a folder is made or replaced
+    configuration, problem, notes = _begun(command, configuration)
+    _search(configuration, problem.space)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
-    return _go(configuration, directory, budget, command.threads, verbose, output, resume=False)
+    return _go(configuration, problem, notes, directory, budget, verbose, output, resume=False)
+
+
+def _begun(
+    command: OptimizeGait, configuration: GaitConfiguration
+) -> tuple[GaitConfiguration, GaitProblem, list[str]]:
+    """The resolved configuration, its problem with the start values, and what is to be said."""
+    repeated = experiment_content(command.configuration)
+    if repeated is not None and not {"param_path", "start_in_cycle"} & set(command.changes):
+        problem = make_problem(configuration, command.threads)
+        if set(repeated.get("start") or {}) != set(problem.space.names):
+            raise GaitError(
+                f"{command.configuration} holds the start of a search with other unknowns: name "
+                "what this one is to start from with --param-path, such as that run's directory"
+            )
+        problem.space = kept_start(repeated, problem.space) or problem.space
+        check_start(problem, problem.space)
+        return configuration, problem, list(repeated.get("notes") or [])
+    configuration = resolved_start(configuration)
+    problem = make_problem(configuration, command.threads)
+    problem.space, notes = start_of(configuration, problem)
+    return configuration, problem, notes
+
+
+def _resumed(
+    configuration: GaitConfiguration, directory: RunDirectory, threads: int
+) -> tuple[GaitProblem, list[str]]:
+    """The problem of a run with the start values that it keeps, and what was said of them."""
+    problem = make_problem(configuration, threads)
+    content = read_mapping(directory.experiment)
+    start = kept_start(content, problem.space)
+    if start is None:
+        raise RunDirectoryError(
+            f"{directory.experiment} lacks the block 'start': the run was begun by another version "
+            "of trueup, and cannot be gone on with"
+        )
+    problem.space = start
+    return problem, list(content.get("notes") or [])
+
+
+def _check_inputs_stay(configuration: GaitConfiguration, target: Path) -> None:
+    """Raise GaitError where a file that the run needs later would be replaced with its folder."""
+    folder = target.expanduser().resolve()
+    for key in ("model_file", "reference"):
+        value = getattr(configuration, key)
+        if value is None or value in OWN_MODELS:
+            continue
+        if folder in Path(value).resolve().parents:
+            raise GaitError(
+                f"{key} {value} lies in the run directory {target}, which is written anew: move "
+                "it, or choose another --save-path"
+            )
 
 
 def _evaluate(command: OptimizeGait, configuration: GaitConfiguration, output: Output) -> int:
@@ -122,7 +179,8 @@ def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -
         target_cost=command.target_cost,
     )
     verbose = not (command.quiet or output.json)
-    return _go(configuration, directory, budget, 0, verbose, output, resume=True)
+    problem, notes = _resumed(configuration, directory, 0)
+    return _go(configuration, problem, notes, directory, budget, verbose, output, resume=True)
 
 
 def report_of_gait(directory: RunDirectory) -> Page:
@@ -132,10 +190,8 @@ def report_of_gait(directory: RunDirectory) -> Page:
     configuration = configuration_of_run(directory)
     try:
         problem = make_problem(configuration)
-        source = configuration.param_path
-        known = source is None or Path(source).exists()
-        start = start_of(configuration, problem)[0].start if known else None
-        return page_of_run(directory, configuration, problem, start)
+        kept = kept_start(read_mapping(directory.experiment), problem.space)
+        return page_of_run(directory, configuration, problem, kept.start if kept else None)
     except (GaitError, ModelError) as error:
         return page_without_walk(directory, error)
 
@@ -172,9 +228,10 @@ def _search(configuration: GaitConfiguration, space: Space) -> CmaEs | ScatterSe
 
 def _go(
     configuration: GaitConfiguration,
+    problem: GaitProblem,
+    notes: list[str],
     directory: RunDirectory,
     budget: Budget,
-    threads: int,
     verbose: bool,
     output: Output,
     *,
@@ -183,8 +240,6 @@ def _go(
     """Search, and write everything that a run directory holds."""
     if budget.max_generations is None:
         budget = dataclasses.replace(budget, max_generations=configuration.maxiter)
-    problem = make_problem(configuration, threads)
-    problem.space, notes = start_of(configuration, problem)
     inputs = [
         Path(value)
         for value in (configuration.model_file, configuration.reference)
@@ -196,6 +251,7 @@ def _go(
         "trueup": __version__,
         "name": directory.path.name,
         "configuration": configuration.plain(),
+        "start": dict(zip(problem.space.names, problem.space.start.tolist(), strict=True)),
         "notes": notes,
     }
     settings = {**configuration.plain(), "maxiter": None}
@@ -204,10 +260,14 @@ def _go(
     settings["models"] = [model["sha256"] for model in models]
     origin = {**provenance.collect(configuration.seed, inputs, content), "models": models}
     log = TermsLog(directory.path / "terms.jsonl", problem)
-    with directory.lock():
+
+    def describe_run() -> None:
         text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
         atomic.write_text(directory.experiment, text)
         atomic.write_json(directory.provenance, origin)
+
+    output.text(*notes)
+    with directory.lock():
         solution = run(
             problem,
             _search(configuration, problem.space),
@@ -216,6 +276,7 @@ def _go(
             resume=resume,
             budget=budget,
             on_generation=log.write,
+            on_start=describe_run,
             verbose=verbose,
         )
         if solution.status is Status.INTERRUPTED:
@@ -232,6 +293,8 @@ def _go(
         f"Report: {directory.report}",
         f"Files:  {directory.path}",
     )
+    if not np.isfinite(solution.cost):
+        return NOT_CONVERGED  # no candidate could walk
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     return DONE if solution.success or solution.status in limits else NOT_CONVERGED
 

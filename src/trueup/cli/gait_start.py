@@ -3,7 +3,11 @@
 import dataclasses
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from trueup.errors import GaitError, ParameterError, RunDirectoryError
 from trueup.gait import (
@@ -36,6 +40,15 @@ def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
     return make_configuration(content.get("configuration"), str(directory.experiment))
+
+
+def experiment_content(configuration: str) -> dict[str, Any] | None:
+    """Content of the ``experiment.yaml`` of a run to repeat; None for any other configuration."""
+    path = Path(configuration)
+    if path.suffix not in (".yaml", ".yml"):
+        return None
+    content = read_mapping(path)
+    return content if content.get("kind") == KIND else None
 
 
 def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
@@ -72,7 +85,52 @@ def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Sp
     Args:
       configuration: what :func:`resolved_start` made.
       problem: its problem.
+
+    Raises:
+      GaitError: the walker cannot take the pose that it would start with, or wear the torque curve.
     """
+    space, notes = _start_of(configuration, problem)
+    check_start(problem, space)
+    return space, notes
+
+
+def check_start(problem: GaitProblem, space: Space) -> None:
+    """Raise GaitError where the vector that a search begins with cannot walk at all."""
+    whole = problem.parameters.complete(space.start[None])
+    for scenario in problem.scenarios:
+        # stopped before the first step: only the pose and the torque curve are made
+        records = scenario.simulation.run(whole, stop=lambda found: np.ones(len(found.length), bool))
+        if records.invalid:
+            (reason,) = records.invalid.values()
+            raise GaitError(
+                f"the vector that the search would begin with cannot walk: {reason}. Change it in "
+                "--held or --param-path"
+            )
+
+
+def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
+    """The space with the start values that a run keeps; None for a run that keeps none.
+
+    Args:
+      content: of its ``experiment.yaml``.
+      space: the unknowns of the run.
+
+    Raises:
+      RunDirectoryError: what is kept are not the values of these unknowns.
+    """
+    start = content.get("start")
+    if start is None:
+        return None
+    known = isinstance(start, dict) and set(start) == set(space.names)
+    if not known or not all(isinstance(value, int | float) for value in start.values()):
+        raise RunDirectoryError(
+            "the block 'start' of experiment.yaml does not hold a number for each of the "
+            f"{len(space.names)} unknowns: the file is damaged, or of another version of trueup"
+        )
+    return dataclasses.replace(space, start=np.array([float(start[n]) for n in space.names]))
+
+
+def _start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
     space = problem.space
     if configuration.param_path is None:
         return space, []
@@ -113,25 +171,47 @@ def _cycle_of(configuration: str) -> CycleStart:
     """A walk's start, which takes seconds and is asked for more than once."""
     walked = make_configuration(json.loads(configuration), "the configuration")
     problem = make_problem(walked)
-    space, _ = start_of(walked, problem)
+    space, _ = _start_of(walked, problem)
     vector = problem.parameters.complete(space.start[None])[0]
     return cycle_start(problem.scenarios[0].simulation, vector)
 
 
 def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
     """Start values from an earlier result; what a run held counts as what it found."""
-    without_exo = [e.name for e in parameters.entries if e.group != "exoskeleton"]
-    # a walk with a device may start one without
-    with_exo = [*without_exo, *(entry.name for entry in FourParameterProfile().entries)]
-    layouts = {len(names): names for names in (with_exo, parameters.names, without_exo)}
-    warm = warm_start(source, space, list(layouts.values()))
+    of_both = _of_both_legs(parameters)
+    warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
     held = _held_by(source)
     known = [name for name in warm.missing if name in held]
     x = warm.x.copy()
     for name in known:
         x[space.names.index(name)] = held[name]
     missing = tuple(name for name in warm.missing if name not in held)
-    return dataclasses.replace(warm, x=x, matched=(*warm.matched, *known), missing=missing)
+    # entries that this search holds, or that no reflex uses, are no surprise in a whole vector
+    unused = tuple(name for name in warm.unused if name not in parameters.names)
+    matched = (*warm.matched, *known)
+    return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
+
+
+def _of_both_legs(parameters: ParameterVector) -> dict[str, str]:
+    """Gain of one leg -> the gain that vectors with the same gains for both legs have instead."""
+    gains = [entry.name for entry in parameters.entries if entry.group == "gain"]
+    return {
+        f"{name}_{side}": name
+        for gain in gains
+        if gain.endswith("_r") and f"{(name := gain.removesuffix('_r'))}_l" in gains
+        for side in "rl"
+    }
+
+
+def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[list[str]]:
+    """Names of the plain vectors that a search may start from."""
+    names = list(parameters.names)
+    bare = [entry.name for entry in parameters.entries if entry.group != "exoskeleton"]
+    # a walk with a device may start one without
+    with_exo = [*bare, *(entry.name for entry in FourParameterProfile().entries)]
+    layouts = [names, with_exo, bare]
+    shared = [list(dict.fromkeys(of_both.get(n, n) for n in one)) for one in layouts]
+    return layouts + shared
 
 
 def _former(source: Path) -> GaitConfiguration | None:

@@ -62,12 +62,12 @@ class GaitConfiguration(BaseModel):
     """One condition, several speeds, or several slopes in one cost."""
     reflex_mode: Literal["uni", "ind"] = "uni"
     """The same gains for both legs, or gains of each leg's own."""
-    tgt_vel: tuple[float, ...] = (1.25,)
+    tgt_vel: tuple[float, ...] = Field(default=(1.25,), min_length=1)
     """Target speed, or several of them [m/s]."""
     tgt_vel_tol: float = Field(default=0.0, ge=0.0)
     """Distance from the target speed up to which the velocity is charged by its square [m/s]; 0: in
     proportion all along."""
-    tgt_slope: tuple[float, ...] = (0.0,)
+    tgt_slope: tuple[float, ...] = Field(default=(0.0,), min_length=1)
     """Slope of the ground, or several of them [deg]."""
     stairs: tuple[float, float] | None = None
     """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
@@ -211,6 +211,8 @@ def configuration_names() -> list[str]:
 def load_configuration(name: str | Path) -> GaitConfiguration:
     """A configuration by its name, or of a YAML file; paths in a file count from its folder.
 
+    The ``experiment.yaml`` of a run counts as the configuration that the run was resolved to.
+
     Raises:
       GaitError: there is no such configuration or file, or it does not fit.
     """
@@ -236,6 +238,8 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise GaitError(f"{path} is no YAML file: {error}") from error
+    if isinstance(content, dict) and content.get("kind") == "gait":
+        content = content.get("configuration")
     configuration = make_configuration(content, str(path))
     return with_absolute_paths(configuration, path.parent)
 

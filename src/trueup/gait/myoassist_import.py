@@ -61,18 +61,22 @@ def _words(text: str, path: Path) -> list[str]:
     """The words of the command that starts the training."""
     joined = re.sub(r"[\^\\][ \t]*\r?\n", " ", text)
     for line in joined.splitlines():
+        if re.match(r"\s*(@?rem\b|::|#|@?echo\b)", line, re.IGNORECASE):
+            continue  # a comment, or a message, starts nothing
         if re.search(r"(\btrain\.py\b|\.train\b|\btrain\b)", line) and "--" in line:
             try:
                 words = shlex.split(line.rstrip("^\\ \t"), comments=path.suffix == ".sh")
             except ValueError as error:
                 raise GaitError(f"{path}: {error}") from error
             starts = [i for i, word in enumerate(words) if word.startswith("-") and word != "-m"]
-            return words[starts[0] :]
+            if starts:
+                return words[starts[0] :]
     raise GaitError(f"{path} has no line that starts a training with arguments")
 
 
 def _arguments(words: list[str], path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = {"delayed": False, "use_4param_spline": False}
+    # what MyoAssist does unless it is told otherwise
+    content: dict[str, Any] = {"delayed": False, "use_4param_spline": False, "cost": "vel"}
     i = 0
     while i < len(words):
         word = words[i]

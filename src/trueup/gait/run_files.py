@@ -1,6 +1,7 @@
 """What a gait optimisation writes beside its history: terms of every evaluation, vectors."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,12 @@ class TermsLog:
             for name, values in self.problem.terms.items()
         }
         line = json.dumps({"generation": generation.number, "terms": terms})
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with self.path.open("a+b") as file:
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # a crash cut the last line off
+                    file.write(b"\n")
+            file.write(f"{line}\n".encode())
 
 
 def read_terms(path: Path) -> dict[int, dict[str, np.ndarray]]:

@@ -77,6 +77,7 @@ def run(
     on_generation: Callable[[Generation], None] | None = None,
     on_best: Callable[[Generation], None] | None = None,
     describe: Callable[[np.ndarray], Any] | None = None,
+    on_start: Callable[[], None] | None = None,
     verbose: bool = True,
 ) -> Solution:
     """Run a search to its end, saving it so that it can always be resumed.
@@ -101,6 +102,8 @@ def run(
         on_best: called when a generation changed the best candidate.
         describe: content of ``parameters.json`` for a candidate ``(p,)``; unless given, the values
             by name, and the cost.
+        on_start: called once the study in ``directory`` was found to be this one, before anything
+            is evaluated: what is written beside it by then fits it.
         verbose: show the progress on the error stream.
 
     Returns:
@@ -123,6 +126,8 @@ def run(
             loop = _Loop(problem, search, store, Checkpoints(directory, store, log), budget)
             loop.describe, loop.on_generation, loop.on_best = describe, on_generation, on_best
             loop.restore()
+            if on_start is not None:
+                on_start()
             loop.trackers = Trackers(trackers, log)
             loop.trackers.start(loop.study(directory, settings or {}))
             log.write(

@@ -56,7 +56,8 @@ class WarmStart:
 def warm_start(
     path: str | os.PathLike[str],
     space: Space,
-    layouts: Sequence[Sequence[str]] = (),
+    layouts: Sequence[Sequence[str]] | None = None,
+    instead: Mapping[str, str] | None = None,
 ) -> WarmStart:
     """Read start values for ``space`` from an earlier result.
 
@@ -68,34 +69,51 @@ def warm_start(
     Args:
         path: the file or folder.
         space: the unknowns.
-        layouts: names of the elements of plain vectors, which carry none: the one of the vector's
-            length is used. The names of the space are always among them.
+        layouts: names of the elements of plain vectors, which carry none: the first one of the
+            vector's length is used. The names of the space where absent.
+        instead: element -> name whose value it takes where the file does not hold its own.
 
     Raises:
         ParameterError: there is no such file, it cannot be read, no name fits, a value is not a
             finite number, or a vector has another length than every layout.
     """
     source = _file_of(Path(path).expanduser())
-    values = _values_of(source, [tuple(space.names), *map(tuple, layouts)])
-    matched = tuple(name for name in space.names if name in values)
+    known = (space.names,) if layouts is None else layouts
+    values = _values_of(source, [tuple(names) for names in known])
+    found_as = {
+        name: other
+        for name in space.names
+        if (other := _first_of((name, (instead or {}).get(name)), values)) is not None
+    }
+    matched = tuple(found_as)
     if not matched:
         raise ParameterError(
             f"no name in {source} fits: it holds {listing(values)}, the unknowns are "
             f"{listing(space.names)}"
         )
-    bad = [name for name in matched if not np.isfinite(values[name])]
+    bad = [name for name in matched if not np.isfinite(values[found_as[name]])]
     if bad:
         raise ParameterError(f"{source} holds values that are not finite: {listing(bad)}")
-    given = np.array([values.get(n, s) for n, s in zip(space.names, space.start, strict=True)])
+    given = np.array(
+        [
+            values[found_as[name]] if name in found_as else start
+            for name, start in zip(space.names, space.start, strict=True)
+        ]
+    )
     x = np.clip(given, space.lower, space.upper)
     return WarmStart(
         x=x,
         source=source,
         matched=matched,
-        missing=tuple(name for name in space.names if name not in values),
-        unused=tuple(name for name in values if name not in space.names),
+        missing=tuple(name for name in space.names if name not in found_as),
+        unused=tuple(name for name in values if name not in {*space.names, *found_as.values()}),
         clipped=tuple(n for n, a, b in zip(space.names, given, x, strict=True) if a != b),
     )
+
+
+def _first_of(names: Sequence[str | None], values: Mapping[str, float]) -> str | None:
+    """The first of some names that there is a value of."""
+    return next((name for name in names if name in values), None)
 
 
 def _file_of(path: Path) -> Path:
