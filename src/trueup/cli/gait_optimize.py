@@ -11,7 +11,7 @@ import yaml
 from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
-from trueup.cli.gait_show import run_gait_evaluate, survival_lines, terms_of
+from trueup.cli.gait_show import OF_SEARCHES, run_gait_evaluate, survival_lines, terms_of
 from trueup.cli.gait_start import (
     FORMAT_VERSION,
     KIND,
@@ -155,8 +155,12 @@ def _evaluate(command: OptimizeGait, configuration: GaitConfiguration, output: O
             "the mode evaluate searches nothing: name the vector with --param-path, or use  "
             "trueup gait evaluate FILE"
         )
-    overrides = {entry.name: getattr(command, entry.name) for entry in fields(GaitOverrides)}
-    target = best_vector_file(Path(configuration.param_path))
+    overrides = {
+        entry.name: getattr(command, entry.name)
+        for entry in fields(GaitOverrides)
+        if entry.name not in OF_SEARCHES
+    }
+    target = _vector_file(Path(configuration.param_path))
     return run_gait_evaluate(
         EvaluateGait(
             **overrides,
@@ -167,6 +171,16 @@ def _evaluate(command: OptimizeGait, configuration: GaitConfiguration, output: O
         ),
         output,
     )
+
+
+def _vector_file(path: Path) -> Path:
+    """A file with the best vector of a run or a folder: what it walks by is said elsewhere."""
+    if not (path / "run.json").is_file():
+        return best_vector_file(path)
+    found = sorted(path.glob("*_Best.txt"))
+    if not found:
+        raise GaitError(f"the run {path} has written no *_Best.txt yet: it is not finished")
+    return found[0]
 
 
 def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -> int:

@@ -1,5 +1,6 @@
 """``trueup gait list``, ``evaluate`` and ``import``."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,12 @@ import numpy as np
 import yaml
 
 from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
+from trueup.cli.gait_start import configuration_of_run, of_both_legs
 from trueup.cli.output import Output
-from trueup.errors import GaitError
+from trueup.errors import GaitError, listing
 from trueup.gait import (
     GaitProblem,
+    ParameterVector,
     PerturbationSizes,
     Survival,
     load_configuration,
@@ -34,6 +37,19 @@ _REFERENCES = [
     )
 ]
 _LEVELS = 6
+
+OF_SEARCHES = (
+    "param_path",
+    "start_in_cycle",
+    "search",
+    "popsize",
+    "maxiter",
+    "sigma_gain",
+    "exo_sigma_gain",
+    "cma_options",
+    "early_stop",
+)
+"""Values of a configuration that nothing but a search depends on."""
 
 
 def run_gait_list(output: Output) -> int:
@@ -157,10 +173,12 @@ def _survivals(
 
 def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.ndarray]:
     """Configuration, problem and whole vector of the walk that a command means."""
-    configuration, is_run = _configuration(command)
-    configuration = configuration.with_changes(command.changes)
+    if aimless := [name for name in OF_SEARCHES if command.changes.get(name)]:
+        options = listing(f"--{name.replace('_', '-')}" for name in aimless)
+        raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
+    configuration = _configuration(command).with_changes(command.changes)
     problem = make_problem(configuration, command.threads)
-    return configuration, problem, _vector(command.target, problem, is_run)
+    return configuration, problem, _vector(command.target, problem)
 
 
 def terms_of(terms: dict[str, float], name: str) -> float:
@@ -183,16 +201,14 @@ def _answer(terms: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def _configuration(command: WalkOfTarget) -> tuple[GaitConfiguration, bool]:
-    """The configuration of a target, and whether it is a run."""
+def _configuration(command: WalkOfTarget) -> GaitConfiguration:
+    """The configuration of a target."""
     if not command.target.exists():
         raise GaitError(f"there is no run and no file {command.target}")
     if (command.target / "run.json").is_file():
-        from trueup.cli.gait_start import configuration_of_run
-
-        return configuration_of_run(RunDirectory.open(command.target)), True
+        return configuration_of_run(RunDirectory.open(command.target))
     if command.config is not None:
-        return load_configuration(command.config), False
+        return load_configuration(command.config)
     reference = command.reference or _reference_near(command)
     content = {
         "cost": "eff" if reference is None else "kine",
@@ -201,7 +217,7 @@ def _configuration(command: WalkOfTarget) -> tuple[GaitConfiguration, bool]:
         "max_torque": 100.0,
         "reference": None if reference is None else str(reference),
     }
-    return make_configuration(content, "the configuration"), False
+    return make_configuration(content, "the configuration")
 
 
 def _reference_near(command: WalkOfTarget) -> Path | None:
@@ -219,24 +235,47 @@ def _has_exo(command: WalkOfTarget) -> bool:
     """Whether a bare file holds the entries of an exoskeleton: the vector is longer with them."""
     if command.target.suffix not in (".txt", ".csv"):
         return False
+    return _numbers(command.target).size in (81, 101)
+
+
+def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
+    """The whole vector of a run or a file.
+
+    Raises:
+      GaitError: it holds other entries than the walk takes, or values that cannot be.
+    """
+    parameters = problem.parameters
+    if target.suffix in (".txt", ".npy", ".csv") and target.is_file():
+        values = _numbers(target)
+        return parameters.check_given(values, str(target))
+    every = ParameterVector(tuple(replace(entry, free=True) for entry in parameters.entries))
+    found = warm_start(target, every.space, [parameters.names], of_both_legs(parameters))
+    free = [entry.name for entry in parameters.entries if entry.free]
+    missing = [name for name in found.missing if name in free]
+    if missing or found.unused:
+        lacks = f"lacks {listing(missing)}" if missing else ""
+        has = f"has {listing(found.unused)}, which it does not take" if found.unused else ""
+        raise GaitError(
+            f"{target} holds another vector than this walk takes: it "
+            f"{' and '.join(filter(None, (lacks, has)))}. --ExoOn, --n-points, --reflex-mode and "
+            "the model say which entries there are"
+        )
+    if found.clipped:
+        raise GaitError(f"{target} holds values outside of their bounds: {listing(found.clipped)}")
+    return found.x
+
+
+def _numbers(target: Path) -> np.ndarray:
+    """The numbers in a file without names ``(n,)``."""
     try:
-        return np.loadtxt(command.target, delimiter=None).size in (81, 101)
-    except ValueError:
-        return False
-
-
-def _vector(target: Path, problem: GaitProblem, is_run: bool) -> np.ndarray:
-    """The whole vector of a run or a file."""
-    if is_run:
-        free = warm_start(target, problem.space).x
-        return problem.parameters.complete(free[None])[0]
-    names = problem.parameters.names
-    if target.suffix in (".txt", ".npy", ".csv"):
-        load = np.load if target.suffix == ".npy" else np.loadtxt
-        try:
-            values = np.asarray(load(target), dtype=float).reshape(-1)
-        except ValueError as error:
-            raise GaitError(f"{target} holds no vector of numbers: {error}") from error
-        return problem.parameters.check_given(values, str(target))
-    free = warm_start(target, problem.space, [names]).x
-    return problem.parameters.complete(free[None])[0]
+        if target.suffix == ".npy":
+            values = np.load(target, allow_pickle=False)
+            if values.dtype.kind not in "iuf":
+                raise ValueError(f"it holds {values.dtype}, expected real numbers")
+            return values.astype(float).reshape(-1)
+        lines = target.read_text(encoding="utf-8").replace(",", " ").splitlines()
+        return np.array([float(word) for line in lines for word in line.partition("#")[0].split()])
+    except (ValueError, EOFError) as error:
+        raise GaitError(f"{target} holds no vector of numbers: {error}") from error
+    except OSError as error:
+        raise GaitError(f"cannot read {target}: {error.strerror or error}") from error

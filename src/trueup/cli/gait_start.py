@@ -99,7 +99,9 @@ def check_start(problem: GaitProblem, space: Space) -> None:
     whole = problem.parameters.complete(space.start[None])
     for scenario in problem.scenarios:
         # stopped before the first step: only the pose and the torque curve are made
-        records = scenario.simulation.run(whole, stop=lambda found: np.ones(len(found.length), bool))
+        records = scenario.simulation.run(
+            whole, stop=lambda found: np.ones(len(found.length), bool)
+        )
         if records.invalid:
             (reason,) = records.invalid.values()
             raise GaitError(
@@ -178,7 +180,7 @@ def _cycle_of(configuration: str) -> CycleStart:
 
 def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
     """Start values from an earlier result; what a run held counts as what it found."""
-    of_both = _of_both_legs(parameters)
+    of_both = of_both_legs(parameters)
     warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
     held = _held_by(source)
     known = [name for name in warm.missing if name in held]
@@ -192,7 +194,7 @@ def _values_from(source: Path, space: Space, parameters: ParameterVector) -> War
     return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
 
 
-def _of_both_legs(parameters: ParameterVector) -> dict[str, str]:
+def of_both_legs(parameters: ParameterVector) -> dict[str, str]:
     """Gain of one leg -> the gain that vectors with the same gains for both legs have instead."""
     gains = [entry.name for entry in parameters.entries if entry.group == "gain"]
     return {
