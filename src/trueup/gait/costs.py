@@ -241,6 +241,7 @@ class WalkObjective:
           threshold: load above which a foot is on the ground [body weights].
         """
         terms = self._measured(records, anatomy, threshold)
+        duration = _whole_frames(duration, records.period)
         terms["symmetry"] = np.maximum(terms["symmetry"] - self.symmetry_threshold, 0.0)
         lasted = records.length * records.period
         survived = np.clip(lasted / duration, 0.0, 1.0)
@@ -308,6 +309,13 @@ class WalkObjective:
             scratch[0], scratch[1], measures,
         )  # fmt: skip
         return dict(zip(k.MEASURES, measures.T.copy(), strict=True))
+
+
+def _whole_frames(duration: float, period: float) -> float:
+    """The time that a whole walk lasts in frames, whose last one may come before its end [s]."""
+    whole = max(np.floor(duration / period + 1e-9), 1.0) * period
+    # times that are whole frames stay as they were given, to the last digit
+    return duration if abs(whole - duration) < 1e-9 else float(whole)
 
 
 def _charged(value: np.ndarray, worst: float, survived: np.ndarray) -> np.ndarray:

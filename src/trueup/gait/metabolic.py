@@ -31,7 +31,7 @@ import yaml
 
 from trueup.gait._metabolic_kernel import FIBER
 from trueup.gait._muscle_columns import muscle_groups
-from trueup.gait.walker import Walker
+from trueup.gait.walker import Walker, muscle_strengths
 
 TABLE = Path(__file__).with_name("metabolic.yaml")
 
@@ -48,9 +48,9 @@ def muscle_fibers(walker: Walker) -> np.ndarray:
     muscles = walker.body_map(()).muscles["actuator"]
     fibers = np.zeros(len(muscles), dtype=FIBER)
     groups = muscle_groups(walker.muscle_names, walker.anatomy)
-    for fiber, i, (group, _) in zip(fibers, muscles, groups, strict=True):
+    strengths = muscle_strengths(model, muscles)
+    for fiber, i, strength, (group, _) in zip(fibers, muscles, strengths, groups, strict=True):
         gain, lengths = model.actuator_gainprm[i], model.actuator_lengthrange[i]
-        strength = gain[2] if gain[2] >= 0.0 else gain[3] / model.actuator_acc0[i]
         optimal = (lengths[1] - lengths[0]) / (gain[1] - gain[0])
         fiber["slack"] = lengths[0] - gain[0] * optimal
         fiber["optimal"], fiber["strength"] = optimal, strength

@@ -49,7 +49,8 @@ class WalkSimulation:
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
-      GaitError: the walker lacks a part that the controller or the exoskeleton needs.
+      GaitError: the walker lacks a part that the controller or the exoskeleton needs, or the
+        largest torque is more than the exoskeleton can exert.
     """
 
     def __init__(
@@ -70,6 +71,14 @@ class WalkSimulation:
                 "or choose a model that has one"
             )
         settings = self.settings
+        # MyoAssist asks for more than its devices can do, and gets what they can
+        if profile is not None and not settings.compat:
+            most = walker.exoskeleton_torque
+            if settings.max_torque > most * (1.0 + 1e-9):
+                raise GaitError(
+                    f"max_torque is {settings.max_torque:g} N m, and the exoskeleton of "
+                    f"{walker.source} exerts {most:g} N m at most: give that or less"
+                )
         self.steps = settings.steps_of(walker.model.opt.timestep)
         self.period = self.steps * walker.model.opt.timestep
         self.program, self.layout = compile_controller(

@@ -73,6 +73,16 @@ class BodyMap(NamedTuple):
     soles: np.ndarray
 
 
+def muscle_strengths(model: mujoco.MjModel, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Largest isometric forces of muscles ``(n,)`` [N].
+
+    Where the parameter ``force`` is negative MuJoCo takes ``scale`` divided by the acceleration
+    that a unit force causes (XML reference of MuJoCo, actuator/muscle).
+    """
+    gain = model.actuator_gainprm[ids]
+    return np.where(gain[:, 2] >= 0.0, gain[:, 2], gain[:, 3] / model.actuator_acc0[ids])
+
+
 class Walker:
     """A compiled model whose parts are known by their roles.
 
@@ -115,6 +125,23 @@ class Walker:
             raise GaitError("the ground has either a slope or stairs: give one of them")
         if slope:
             self._tilt_ground()
+
+    @property
+    def exoskeleton_torque(self) -> float:
+        """Largest torque that the exoskeleton can exert [N m], infinite where nothing limits it.
+
+        Raises:
+          GaitError: there is no exoskeleton.
+        """
+        if not self.has_exoskeleton:
+            raise GaitError(f"{self.source} has no exoskeleton")
+        model, limits = self.model, []
+        for name in self.anatomy.both(self.anatomy.exoskeleton):
+            i = model.actuator(name).id
+            if model.actuator_ctrllimited[i]:
+                control = np.abs(model.actuator_ctrlrange[i]).max()
+                limits.append(abs(float(control * model.actuator_gainprm[i, 0])))
+        return min(limits, default=np.inf)
 
     @property
     def grade(self) -> float:
@@ -264,7 +291,7 @@ class Walker:
             for leg, side in enumerate(LEGS):
                 kind = mujoco.mjtObj.mjOBJ_ACTUATOR
                 ids = [self._id(kind, "actuator", anatomy.named(p, side)) for p in patterns]
-                strengths = model.actuator_gainprm[ids, 2]
+                strengths = muscle_strengths(model, ids)
                 for i, strength in zip(ids, strengths, strict=True):
                     ctrl, act = model.actuator_ctrladr[i], model.actuator_actadr[i]
                     share = strength / strengths.sum()
