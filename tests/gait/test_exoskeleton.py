@@ -6,8 +6,16 @@ import pytest
 from scipy.interpolate import PchipInterpolator
 
 from trueup.errors import GaitError
-from trueup.gait import FourParameterProfile, PointsProfile, replay_controller
+from trueup.gait import (
+    FourParameterProfile,
+    PointsProfile,
+    Walker,
+    WalkSettings,
+    WalkSimulation,
+    replay_controller,
+)
 from trueup.gait._exoskeleton_kernel import pchip_slopes, pchip_value
+from trueup.gait._frames import F_EXO
 
 
 @numba.njit
@@ -132,3 +140,29 @@ def test_a_bounce_at_touch_down_does_not_end_a_stance(torques):
     # a lift of a tenth of a second is a swing
     apart = np.concatenate([stances(20, swing=10), stances(60), np.zeros(1)])
     assert torques(apart, False)[30, 0] == torques(apart, False)[0, 0]
+
+
+@pytest.mark.parametrize(("device", "most"), [("hip", 60.0), ("ankle", 150.0)])
+def test_no_torque_is_told_that_the_device_cannot_exert(device, most):
+    """MuJoCo holds controls within their range: what is asked for beyond it would not act."""
+    walker = Walker.load("planar22", device=device)
+    assert walker.exoskeleton_torque == most
+    profile = FourParameterProfile()
+    with pytest.raises(GaitError, match=f"exerts {most:g} N m at most"):
+        WalkSimulation(walker, WalkSettings(max_torque=most + 1.0), profile=profile)
+    simulation = WalkSimulation(
+        walker, WalkSettings(duration=1.0, max_torque=most), profile=profile
+    )
+    vector = simulation.parameters.start[None].copy()
+    vector[:, -4:] = 1.0, 0.3, 0.5, 0.3
+    devices = [walker.model.actuator(name).id for name in ("Exo_R", "Exo_L")]
+    acting = []
+
+    def observe(tick, batch):
+        acting.append(np.abs(np.asarray(batch.bind("actuator_force"))[0, devices]).max())
+
+    records = simulation.run(vector, observe=observe)
+    told = records.frames[0, : records.length[0], F_EXO : F_EXO + 2].max()
+    assert 0.5 * most < told <= most * (1.0 + 1e-12)
+    # frames are fewer than steps of the controller
+    assert told <= max(acting) * (1.0 + 1e-9) and max(acting) <= most * (1.0 + 1e-9)

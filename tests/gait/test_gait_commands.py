@@ -3,12 +3,16 @@
 import json
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.gait.run_files import read_terms
+from trueup.errors import GaitError
+from trueup.gait import load_configuration
+from trueup.gait.myoassist_import import import_configuration
+from trueup.gait.run_files import TermsLog, read_terms
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 
@@ -188,3 +192,45 @@ def test_import(capsys, tmp_path, monkeypatch, recorded_data):
     assert Path(answer["file"]).is_file()
     code, answer = called(capsys, "gait", "import", source)
     assert code == 2 and "exists" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cost"),
+    [
+        ("REM python train.py --musc_model 26 -kine\npython train.py --musc_model 22 -eff", "eff"),
+        ("echo run train a--b\npython -m ctrl_optim.train --musc_model 22", "vel"),
+    ],
+)
+def test_import_skips_comments_and_takes_the_default_of_myoassist(tmp_path, lines, cost):
+    """Its train.py minimises the velocity where no flag is given."""
+    file = tmp_path / "run.bat"
+    file.write_text(lines)
+    found = import_configuration(file)
+    assert found.cost == cost and found.musc_model == 22
+
+
+def test_import_of_a_file_that_starts_nothing(tmp_path):
+    file = tmp_path / "run.bat"
+    file.write_text("echo run train a--b\npython train.py a--b")
+    with pytest.raises(GaitError, match="no line that starts a training"):
+        import_configuration(file)
+
+
+def test_a_line_of_terms_that_was_cut_off_spares_the_next_one(tmp_path):
+    problem = SimpleNamespace(terms={"effort": np.array([1.0, np.nan])})
+    path = tmp_path / "terms.jsonl"
+    for number in range(2):
+        TermsLog(path, problem).write(SimpleNamespace(number=number))
+    path.write_bytes(path.read_bytes()[:-10])
+    for number in (1, 2):
+        TermsLog(path, problem).write(SimpleNamespace(number=number))
+    assert list(read_terms(path)) == [0, 1, 2]
+    assert len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("key", ["tgt_vel", "tgt_slope", "reference"])
+def test_no_values_at_all_are_refused(tmp_path, key):
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"{key}: []")
+    with pytest.raises(GaitError, match=f"{key}: .*at least 1 item"):
+        load_configuration(file)

@@ -218,6 +218,28 @@ def test_it_is_loaded_by_its_name_and_walks_from_the_nominal_vector():
         Walker.load("planar2")
 
 
+def test_muscles_may_tell_their_strength_by_a_scale():
+    """MuJoCo's own default: no force is given, but what it is divided by the acceleration."""
+    spec = planar22()
+    given = spec.compile()
+    for actuator in spec.actuators:
+        i = given.actuator(actuator.name).id
+        scale = given.actuator_gainprm[i, 2] * given.actuator_acc0[i]
+        for parameters in (actuator.gainprm, actuator.biasprm):
+            parameters[2:4] = -1.0, scale
+    scaled = spec.compile()
+    assert (scaled.actuator_gainprm[:, 2] == -1.0).all()
+    records = []
+    for model in (given, scaled):
+        walker = Walker(model, planar22_anatomy())
+        simulation = WalkSimulation(walker, WalkSettings(duration=0.3, threads=1))
+        np.testing.assert_allclose(
+            walker.body_map(()).muscles["strength"], given.actuator_gainprm[:, 2], rtol=1e-12
+        )
+        records.append(simulation.run(simulation.parameters.start[None]).frames.copy())
+    np.testing.assert_allclose(records[1], records[0], rtol=1e-6, atol=1e-6)
+
+
 def test_a_mirrored_start_gives_the_mirrored_first_step():
     walker = Walker.load("planar22")
     walks = []

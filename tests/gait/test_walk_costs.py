@@ -120,6 +120,15 @@ def test_the_time_asked_for_is_no_cliff():
         assert abs(almost - total) < 1.0, name
 
 
+@pytest.mark.parametrize("more", [0.001, 0.005, 0.009])
+def test_a_time_of_no_whole_frames_is_no_fall(more):
+    """The last frame comes before such a time is over."""
+    total, terms = costs(walk(), duration=10.0)
+    other, others = costs(walk(), duration=10.0 + more)
+    assert others["survived"] == terms["survived"] == 1.0 and other == total
+    assert costs(cut(walk(), 9.99), duration=10.0 + more)[1]["survived"] < 1.0
+
+
 def test_standing_still_is_worse_than_falling_on_the_way():
     standing = walk(speed=0.0)
     standing.frames[:, :, FRAME.index("load_r")] = 0.5

@@ -137,15 +137,19 @@ def _resumed(
 def _check_inputs_stay(configuration: GaitConfiguration, target: Path) -> None:
     """Raise GaitError where a file that the run needs later would be replaced with its folder."""
     folder = target.expanduser().resolve()
-    for key in ("model_file", "reference"):
-        value = getattr(configuration, key)
-        if value is None or value in OWN_MODELS:
-            continue
-        if folder in Path(value).resolve().parents:
+    for path in _inputs(configuration):
+        if folder in path.resolve().parents:
             raise GaitError(
-                f"{key} {value} lies in the run directory {target}, which is written anew: move "
-                "it, or choose another --save-path"
+                f"{path}, which is an input, lies in the run directory {target}, which is written "
+                "anew: move it, or choose another --save-path"
             )
+
+
+def _inputs(configuration: GaitConfiguration) -> list[Path]:
+    """Files that a run reads, whatever it starts from."""
+    model = configuration.model_file
+    models = [] if model is None or model in OWN_MODELS else [model]
+    return [Path(value) for value in (*models, *configuration.reference_files)]
 
 
 def _evaluate(command: OptimizeGait, configuration: GaitConfiguration, output: Output) -> int:
@@ -254,11 +258,7 @@ def _go(
     """Search, and write everything that a run directory holds."""
     if budget.max_generations is None:
         budget = dataclasses.replace(budget, max_generations=configuration.maxiter)
-    inputs = [
-        Path(value)
-        for value in (configuration.model_file, configuration.reference)
-        if value is not None and value not in OWN_MODELS
-    ]
+    inputs = _inputs(configuration)
     content = {
         "kind": KIND,
         "format_version": FORMAT_VERSION,

@@ -85,8 +85,12 @@ class GaitOverrides:
     weights: Annotated[Pairs, PAIRS] = ()
     """Weights of terms instead of those of a kind, such as effort 300 velocity 100. Terms: effort,
     metabolic, velocity, symmetry, grf, pain, scuff, trunk, kinematic, emg; others weigh nothing."""
-    reference: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Reference gait to track, or a norm whose means are."""
+    reference: Annotated[tuple[Path, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Reference gait to track, or a norm whose means are; or one for each target speed."""
+    reference_speed: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
+    """Speed of the norms of Schwartz et al. that is tracked, such as Slow; or one for each."""
+    reference_emg: Annotated[Path | None, arg(metavar="CSV")] = None
+    """Activations to track: MyoAssist's table of 11 columns."""
     exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
     """Walk with the exoskeleton, 1 or 0."""
     use_4param_spline: bool = False
@@ -144,6 +148,8 @@ class GaitOverrides:
                 continue
             if isinstance(value, Path):
                 value = str(value if str(value) in OWN_MODELS else value.resolve())
+            if field.name == "reference":
+                value = tuple(str(path.resolve()) for path in value)
             given[field.name] = value
         flags = [
             field.name.removeprefix("cost_")

@@ -43,7 +43,7 @@ def page_of_vector(
     """The report of a vector beside the nominal one, and the walk."""
     nominal = problem.parameters.start
     look = look_at(problem, X, None if np.array_equal(nominal, X) else nominal)
-    norm = _norm(configuration)
+    norm = _norms(configuration)
     if command.norm is not None:
         norm = read_norm(command.norm, command.norm_speed)
     page = walk_report(
@@ -97,7 +97,7 @@ def page_of_run(
         look,
         record.name,
         f"{record.status}: {record.message}" if record.status else "not finished",
-        norm=_norm(configuration),
+        norm=_norms(configuration),
         max_torques=doses,
         survivals=survivals,
         provenance=record.provenance,
@@ -146,9 +146,9 @@ def _progress(directory: RunDirectory, record: StudyRecord):
     return progress_section(record, read_terms(path) if path.is_file() else {})
 
 
-def _norm(configuration: GaitConfiguration) -> GaitNorm | None:
-    """What a configuration tracks."""
-    return None if configuration.reference is None else read_norm(configuration.reference)
+def _norms(configuration: GaitConfiguration) -> list[GaitNorm] | None:
+    """What a configuration tracks in each scenario."""
+    return [read_norm(*reference) for reference in configuration.references] or None
 
 
 def _film(look: WalkLook) -> bytes:

@@ -209,13 +209,14 @@ def _configuration(command: WalkOfTarget) -> GaitConfiguration:
         return configuration_of_run(RunDirectory.open(command.target))
     if command.config is not None:
         return load_configuration(command.config)
-    reference = command.reference or _reference_near(command)
+    near = None if command.reference else _reference_near(command)
+    reference = [str(path) for path in command.reference or ([] if near is None else [near])]
     content = {
-        "cost": "eff" if reference is None else "kine",
+        "cost": "kine" if reference else "eff",
         "delayed": False,
         "ExoOn": _has_exo(command),
         "max_torque": 100.0,
-        "reference": None if reference is None else str(reference),
+        "reference": reference or None,
     }
     return make_configuration(content, "the configuration")
 

@@ -1,6 +1,7 @@
 """The problem that a configuration describes."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -11,15 +12,17 @@ from trueup.gait.configuration import GaitConfiguration
 from trueup.gait.costs import PRESETS, WalkObjective
 from trueup.gait.exoskeleton import FourParameterProfile, PointsProfile, Profile
 from trueup.gait.myoassist_cost import (
+    EMG_GROUPS,
     FLAGS,
     MyoAssistCost,
+    read_myoassist_emg,
     read_myoassist_kinematics,
 )
 from trueup.gait.norms import read_norm
 from trueup.gait.parameter_vector import ParameterVector
 from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
-from trueup.gait.reference import GaitReference
+from trueup.gait.reference import Curve, GaitReference
 from trueup.gait.terrain import Stairs
 from trueup.gait.walk_settings import WalkSettings
 from trueup.gait.walk_simulation import WalkSimulation
@@ -47,13 +50,17 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     stairs = None if configuration.stairs is None else Stairs(*configuration.stairs)
     profile = _profile(configuration)
     conditions = configuration.conditions
+    references = configuration.references or [None] * len(conditions)
     scenarios = []
-    for speed, slope in conditions:
+    for (speed, slope), reference in zip(conditions, references, strict=True):
         walker = Walker.load(model, slope=slope, stairs=stairs, device=device)
         settings = _settings(configuration, threads)
         simulation = WalkSimulation(walker, settings, profile=profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
-        scenarios.append(Scenario(simulation, _objective(configuration, speed), name))
+        objective = _objective(configuration, speed, reference)
+        if isinstance(objective, WalkObjective):
+            _check_activations(objective, walker)
+        scenarios.append(Scenario(simulation, objective, name))
     parameters = _parameters(configuration, scenarios[0].simulation.parameters)
     deviation = _deviation(configuration, parameters)
     perturbations = _perturbations(configuration)
@@ -159,7 +166,9 @@ def _profile(configuration: GaitConfiguration) -> Profile | None:
     return PointsProfile(configuration.n_points, configuration.fixed_exo, strict)
 
 
-def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective | MyoAssistCost:
+def _objective(
+    configuration: GaitConfiguration, speed: float, reference: tuple[str, str] | None
+) -> WalkObjective | MyoAssistCost:
     flag = f"-{configuration.cost}"
     if configuration.compat is not None:
         if flag not in FLAGS:
@@ -171,7 +180,7 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
             )
         if configuration.tgt_vel_tol > 0.0:
             raise GaitError("costs of MyoAssist have no tolerance: leave tgt_vel_tol or compat")
-        path = configuration.reference
+        path, emg = None if reference is None else reference[0], configuration.reference_emg
         return MyoAssistCost(
             FLAGS[flag],
             speed=speed,
@@ -179,13 +188,19 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
             symmetry_threshold=configuration.tgt_sym_th,
             grf_threshold=configuration.tgt_grf_th,
             kinematics=None if path is None else read_myoassist_kinematics(path),
+            emg=None if emg is None else read_myoassist_emg(emg),
         )
     weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
-    tracked = [name for name in ("kinematic", "emg") if weights.get(name, 0.0) > 0.0]
-    if tracked and configuration.reference is None:
+    if weights.get("kinematic", 0.0) > 0.0 and reference is None:
         raise GaitError(
-            f"the term {tracked[0]!r} needs a reference gait: name its file with --reference, or "
+            "the term 'kinematic' needs a reference gait: name its file with --reference, or "
             "choose a cost that tracks none, such as -eff or -vel"
+        )
+    has_activations = reference is not None or configuration.reference_emg is not None
+    if weights.get("emg", 0.0) > 0.0 and not has_activations:
+        raise GaitError(
+            "the term 'emg' needs activations to track: name their file with --reference-emg, or a "
+            "reference gait that holds some with --reference, or choose another cost, such as -vel"
         )
     return WalkObjective(
         weights=weights,
@@ -195,11 +210,30 @@ def _objective(configuration: GaitConfiguration, speed: float) -> WalkObjective 
         symmetry_threshold=configuration.tgt_sym_th,
         grf_threshold=configuration.tgt_grf_th,
         trunk=configuration.trunk_err_type,
-        reference=_reference(configuration),
+        reference=_reference(reference, configuration.reference_emg),
     )
 
 
-def _reference(configuration: GaitConfiguration) -> GaitReference | None:
-    if configuration.reference is None:
-        return None
-    return read_norm(configuration.reference).reference
+def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitReference | None:
+    """The gait that is tracked, with the activations of their own file where there is one."""
+    gait = None if reference is None else read_norm(*reference).reference
+    if emg is None:
+        return gait
+    activations = dict(zip(EMG_GROUPS, map(Curve, read_myoassist_emg(emg).T), strict=True))
+    if gait is None:
+        return GaitReference(Path(emg).stem, None, {}, activations, source=emg)
+    return replace(gait, emg=activations)
+
+
+def _check_activations(objective: WalkObjective, walker: Walker) -> None:
+    """Raise GaitError where activations are tracked under names that are no muscle groups."""
+    if objective.reference is None or not objective.weights.get("emg", 0.0) > 0.0:
+        return
+    known = walker.anatomy.muscles
+    unknown = [name for name in objective.reference.emg if name not in known]
+    if unknown:
+        raise GaitError(
+            f"the reference {objective.reference.name!r} holds activations of {listing(unknown)}, "
+            f"and {walker.source} has the muscle groups {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )

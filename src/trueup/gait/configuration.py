@@ -28,6 +28,10 @@ COSTS = (
 """Kinds of costs, the flags of the command line without their dash."""
 
 
+ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
+"""Keys that hold a value, or several."""
+
+
 class GaitConfiguration(BaseModel):
     """What a gait optimisation depends on; the keys are those of the command line."""
 
@@ -81,8 +85,13 @@ class GaitConfiguration(BaseModel):
     """Kind of cost."""
     weights: dict[str, float] | None = None
     """Weights of the terms instead of those of the kind."""
-    reference: str | None = None
-    """File with a reference gait or a norm."""
+    reference: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """File with a reference gait or a norm, or one for each target speed."""
+    reference_speed: tuple[str, ...] = Field(default=("Free",), min_length=1)
+    """Speed of the norms of Schwartz et al. 2008 that is tracked, or one for each target speed."""
+    reference_emg: str | None = None
+    """File with activations to track, MyoAssist's table of 11 columns; those of the reference
+    where absent."""
     exo: bool = Field(default=False, alias="ExoOn")
     """Walk with the exoskeleton."""
     use_4param_spline: bool = True
@@ -128,10 +137,10 @@ class GaitConfiguration(BaseModel):
     compat: Literal["myoassist"] | None = None
     """Controller order, bounds and cost of MyoAssist."""
 
-    @field_validator("tgt_vel", "tgt_slope", mode="before")
+    @field_validator(*ONE_OR_SEVERAL, mode="before")
     @classmethod
     def _several(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, int | float) else value
+        return (value,) if isinstance(value, int | float | str) else value
 
     @field_validator("cost")
     @classmethod
@@ -158,8 +167,8 @@ class GaitConfiguration(BaseModel):
     def plain(self) -> dict[str, Any]:
         """The configuration as plain data, defaults included."""
         content = self.model_dump(mode="json", by_alias=True)
-        for name in ("tgt_vel", "tgt_slope"):
-            if len(content[name]) == 1:
+        for name in ONE_OR_SEVERAL:
+            if content[name] is not None and len(content[name]) == 1:
                 (content[name],) = content[name]
         return content
 
@@ -170,10 +179,40 @@ class GaitConfiguration(BaseModel):
         Raises:
           GaitError: several speeds or slopes without the mode for them.
         """
-        for name, mode in (("tgt_vel", "multispeed"), ("tgt_slope", "multislope")):
-            if len(getattr(self, name)) > 1 and self.optim_mode != mode:
-                raise GaitError(f"several values of {name} need the mode {mode}")
+        modes = {"tgt_vel": "multispeed", "tgt_slope": "multislope"}
+        several = {mode: name for name, mode in modes.items() if len(getattr(self, name)) > 1}
+        # where both are several, either mode says so
+        if several and self.optim_mode not in several:
+            mode, name = next(iter(several.items()))
+            raise GaitError(f"several values of {name} need the mode {mode}")
         return [(speed, slope) for speed in self.tgt_vel for slope in self.tgt_slope]
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """File and speed of the reference gait of each scenario; empty where there is none.
+
+        Raises:
+          GaitError: there are several of them, and not one for each target speed.
+        """
+        if self.reference is None:
+            return []
+        count = len(self.tgt_vel)
+        found = []
+        for name in ("reference", "reference_speed"):
+            given = getattr(self, name)
+            if len(given) not in (1, count):
+                raise GaitError(
+                    f"{name} has {len(given)} values, and there are {count} target speeds: give "
+                    "one, or one for each of them"
+                )
+            found.append(given * count if len(given) == 1 else given)
+        return [pair for pair in zip(*found, strict=True) for _ in self.tgt_slope]
+
+    @property
+    def reference_files(self) -> list[str]:
+        """All files that are tracked."""
+        emg = () if self.reference_emg is None else (self.reference_emg,)
+        return list(dict.fromkeys((*(self.reference or ()), *emg)))
 
 
 def make_configuration(content: Any, source: str) -> GaitConfiguration:
@@ -246,13 +285,16 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
 
 def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
     """The configuration with its paths, which count from a folder, made absolute."""
-    changes = {
-        key: str((folder / value).resolve())
-        for key in PATHS
-        if (value := getattr(configuration, key)) is not None and value not in OWN_MODELS
-    }
+    changes = {}
+    for key in PATHS:
+        value = getattr(configuration, key)
+        if value is None:
+            continue
+        paths = [value] if isinstance(value, str) else value
+        absolute = tuple(p if p in OWN_MODELS else str((folder / p).resolve()) for p in paths)
+        changes[key] = absolute[0] if isinstance(value, str) else absolute
     return configuration.model_copy(update=changes) if changes else configuration
 
 
-PATHS: Sequence[str] = ("model_file", "reference", "param_path")
+PATHS: Sequence[str] = ("model_file", "reference", "reference_emg", "param_path")
 """Keys that hold paths."""

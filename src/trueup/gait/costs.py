@@ -157,8 +157,8 @@ class WalkObjective:
       reference: joint angles, and perhaps activations, to track.
 
     Raises:
-      GaitError: a term does not exist, or needs a reference that is not given; a weight or the
-        tolerance is negative.
+      GaitError: a term does not exist, or needs a reference that is not given or lacks a joint; a
+        weight or the tolerance is negative.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
@@ -192,7 +192,9 @@ class WalkObjective:
         if self.strides < 1:
             raise GaitError(f"at least 1 stride has to be judged, not {self.strides}")
         weighed = [name for name, weight in self.weights.items() if weight > 0.0]
-        has_angles = self.reference is not None
+        has_angles = self.reference is not None and bool(self.reference.angles)
+        if self.reference is not None and has_angles:
+            self.reference.leg_angles()  # raises where a joint is missing
         if "kinematic" in weighed and not has_angles:
             raise GaitError("the term 'kinematic' needs a reference gait")
         has_emg = self.reference is not None and bool(self.reference.emg)
@@ -287,7 +289,8 @@ class WalkObjective:
         angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
         columns = np.zeros((2, 0), dtype=np.int64)
         if self.reference is not None:
-            angles = self.reference.leg_angles()
+            if self.reference.angles:
+                angles = self.reference.leg_angles()
             if "trunk" in self.reference.angles:
                 trunk = resampled(self.reference.angles["trunk"].mean, 100)
             places = muscle_groups(records.muscles, anatomy)

@@ -63,7 +63,8 @@ _SUMS = {
     "vel_musc_grf": ("effort", "trunk", "grf", "emg"),
 }
 _EFFORT_LEAVES_OUT = ("FDL", "EDL", "HAB", "HAD")
-_EMG_GROUPS = ("HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
+EMG_GROUPS = ("HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
+"""Muscle groups whose activations MyoAssist tracks, in the order of its reference."""
 _SAME_STEP = 0.3
 
 
@@ -106,7 +107,10 @@ class MyoAssistCost:
                 "command line --reference FILE"
             )
         if self.emg is None and "emg" in needs:
-            raise GaitError(f"the cost {self.kind!r} needs a reference of activations: pass emg")
+            raise GaitError(
+                f"the cost {self.kind!r} needs a reference of activations: pass emg, on the "
+                "command line --reference-emg FILE"
+            )
 
     def terms(self, records: WalkRecords, anatomy: Anatomy) -> dict[str, np.ndarray]:
         """Terms of each walk ``(n,)`` by name; NaN where a walk was too short."""
@@ -121,7 +125,7 @@ class MyoAssistCost:
         emg_columns = [
             F_ACTIVATION + groups.index((group, side))
             for side in ("left", "right")
-            for group in _EMG_GROUPS
+            for group in EMG_GROUPS
             if (group, side) in groups
         ]
         emg = np.zeros((0, 0)) if self.emg is None else np.tile(self.emg, (1, 2))

@@ -40,7 +40,8 @@ class GaitReference:
     speed: float | None
     """Walking speed [m/s], where it is known."""
     angles: Mapping[str, Curve]
-    """Joint -> angle [rad], flexion and dorsiflexion positive; ``trunk`` leaning forward."""
+    """Joint -> angle [rad], flexion and dorsiflexion positive; ``trunk`` leaning forward. Empty for
+    a reference of activations alone."""
     emg: Mapping[str, Curve] = field(default_factory=dict)
     """Muscle group -> activation, 0 to 1."""
     source: str = ""

@@ -89,7 +89,7 @@ def walk_report(
     title: str,
     subtitle: str = "",
     *,
-    norm: GaitNorm | None = None,
+    norm: GaitNorm | Sequence[GaitNorm] | None = None,
     start_name: str = "start of the search",
     max_torques: Sequence[float] = (),
     survivals: Sequence[Survival] = (),
@@ -102,7 +102,7 @@ def walk_report(
       look: the walk, by :func:`look_at`.
       title: heading.
       subtitle: one line below it.
-      norm: what angles, moments and activations are shown against.
+      norm: what angles, moments and activations are shown against, or one for each scenario.
       start_name: what the walk to compare with is called.
       max_torques: largest torques of a dose-response [N m]; none without.
       survivals: how it goes under perturbations in each scenario, by
@@ -112,6 +112,8 @@ def walk_report(
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios
+    one = norm is None or isinstance(norm, GaitNorm)
+    norms = [norm] * len(scenarios) if one else list(norm)
     for k, scenario in enumerate(scenarios):
         prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""
         series = look.series[k][0]
@@ -129,7 +131,7 @@ def walk_report(
             series,
             scenario.simulation.walker.anatomy,
             scenario.objective.strides,
-            norm,
+            norms[k],
             start,
             start_name,
         )

@@ -1,0 +1,99 @@
+"""What is tracked: a reference for each speed, activations of their own file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from trueup.cli import main
+from trueup.errors import GaitError
+from trueup.gait import Curve, GaitReference, WalkObjective, make_problem
+from trueup.gait.configuration import make_configuration
+
+SCHWARTZ = "gait_norms/Schwartz2008.json"
+EMG = "gait_norms/myoassist/ref_EMG.csv"
+KINEMATICS = "gait_norms/myoassist/ref_kinematics_radians.csv"
+
+
+def configured(**content):
+    return make_configuration({"sim_time": 0.3, **content}, "test")
+
+
+def reference(joints=("hip", "knee", "ankle"), emg=(), name="mine"):
+    curve = Curve(0.2 * np.sin(np.arange(50) * 2 * np.pi / 50))
+    activation = Curve(0.5 + 0.4 * np.sin(np.arange(50) * 2 * np.pi / 50))
+    angles = dict.fromkeys(joints, curve)
+    return GaitReference(name, 1.25, angles, dict.fromkeys(emg, activation))
+
+
+def test_each_speed_tracks_its_own_reference(recorded_data):
+    configuration = configured(
+        optim_mode="multispeed",
+        tgt_vel=[0.8, 1.5],
+        reference=str(recorded_data / SCHWARTZ),
+        reference_speed=["Slow", "Fast"],
+    )
+    names = [one.objective.reference.name for one in make_problem(configuration).scenarios]
+    assert names == ["Schwartz2008 Slow", "Schwartz2008 Fast"]
+    again = make_configuration(configuration.plain(), "again")
+    assert again == configuration
+
+
+def test_each_speed_may_have_a_file(tmp_path):
+    for name in ("slow", "fast"):
+        reference(name=name).save(tmp_path / f"{name}.json")
+    files = [str(tmp_path / "slow.json"), str(tmp_path / "fast.json")]
+    content = {"optim_mode": "multispeed", "tgt_vel": [0.8, 1.5], "tgt_slope": [0.0, 5.0]}
+    problem = make_problem(configured(**content, reference=files))
+    found = [(one.name, one.objective.reference.name) for one in problem.scenarios]
+    assert found == [
+        ("0.8 m/s, 0 deg", "slow"),
+        ("0.8 m/s, 5 deg", "slow"),
+        ("1.5 m/s, 0 deg", "fast"),
+        ("1.5 m/s, 5 deg", "fast"),
+    ]
+    with pytest.raises(GaitError, match="reference has 2 values, and there are 3 target speeds"):
+        make_problem(configured(**{**content, "tgt_vel": [1.0, 1.2, 1.4]}, reference=files))
+
+
+@pytest.mark.parametrize("mode", ["multispeed", "multislope"])
+def test_several_speeds_and_slopes_are_one_objective(mode):
+    configuration = configured(optim_mode=mode, tgt_vel=[1.0, 1.3], tgt_slope=[0, 5], cost="vel")
+    assert configuration.conditions == [(1.0, 0.0), (1.0, 5.0), (1.3, 0.0), (1.3, 5.0)]
+    problem = make_problem(configuration, threads=1)
+    cost = problem.costs(problem.space.start[None])[0, 0]
+    parts = [problem.terms[f"{scenario.name}.cost"][0] for scenario in problem.scenarios]
+    assert cost == pytest.approx(np.mean(parts)) and len(set(parts)) == 4
+
+
+def test_a_reference_that_lacks_a_joint_leaves_no_folder(capsys, tmp_path):
+    reference(joints=("hip_flexion", "knee", "ankle")).save(tmp_path / "other.json")
+    words = ["gait", "optimize", "walk", "--cost", "kine", "--reference", tmp_path / "other.json"]
+    words += ["--save-path", tmp_path / "run", "--popsize", "4", "--maxiter", "1"]
+    code = main([*map(str, words), "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert code == 2 and "lacks 'hip'" in answer["message"] and "hip_flexion" in answer["message"]
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(GaitError, match="lacks 'ankle'"):
+        WalkObjective(reference=reference(joints=("hip", "knee")))
+
+
+def test_activations_of_no_muscle_group_are_refused(tmp_path):
+    reference(emg=("SOL", "soleus")).save(tmp_path / "mine.json")
+    content = {"cost": "vel_musc", "reference": str(tmp_path / "mine.json")}
+    with pytest.raises(GaitError, match=r"activations of .soleus., and .*SOL"):
+        make_problem(configured(**content))
+    make_problem(configured(**{**content, "cost": "vel"}))  # nothing tracks them
+
+
+@pytest.mark.parametrize("cost", ["vel_musc", "kine_grf_musc"])
+def test_activations_of_myoassist_are_tracked(recorded_data, cost):
+    content = {"cost": cost, "reference_emg": str(recorded_data / EMG)}
+    if "kine" in cost:
+        content["reference"] = str(recorded_data / KINEMATICS)
+    (scenario,) = make_problem(configured(**content)).scenarios
+    assert list(scenario.objective.reference.emg)[-1] == "TA"
+    make_problem(configured(**content, compat="myoassist"))
+    without = {key: value for key, value in content.items() if key != "reference_emg"}
+    with pytest.raises(GaitError, match="--reference-emg"):
+        make_problem(configured(**without, compat="myoassist"))
