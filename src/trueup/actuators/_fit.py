@@ -24,9 +24,15 @@ from trueup.actuators.servo_model import ServoModel
 from trueup.actuators.servo_search import ServoSearchSettings
 from trueup.actuators.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.staged_problem import PositionAndSpeed, StagedProblem, default_threads
-from trueup.errors import FitError, ParameterError, RunDirectoryError, SimulationError
+from trueup.errors import (
+    FitError,
+    ParameterError,
+    RunDirectoryError,
+    SimulationError,
+    TrueupError,
+)
 from trueup.fitting._minimise import minimise
-from trueup.fitting.problem import Problem
+from trueup.fitting.problem import LARGE_COST, Problem
 from trueup.fitting.search_methods import make_search
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
@@ -95,10 +101,12 @@ def fit(
     origin = provenance.collect(settings.seed, inputs, settings.to_dict())
     live = None
     if output is not None:
-        live = LiveParameters(Path(output), prepared.problem, origin)
+        live = LiveParameters(Path(output), prepared.problem, origin, begun=resume)
     solution = _search(prepared, directory, resume, trackers, live, verbose)
     solution.provenance = origin
-    if solution.status is Status.START_FAILED:
+    if solution.status is not Status.INTERRUPTED and not solution.cost < LARGE_COST:
+        if live is not None:
+            live.withdraw()
         raise SimulationError(
             f"{solution.message}: correct the logs, the bench or the bounds of the servo"
         )
@@ -106,7 +114,17 @@ def fit(
         if live is not None:
             live.flush()
         raise ServoFitInterrupted(directory.path, solution.message)
-    result = prepared.result(solution)
+    try:
+        result = prepared.result(solution)
+    except TrueupError as error:
+        # a file with values that nothing vouches for would pass for a result
+        if live is not None:
+            live.withdraw()
+        if directory is not None:
+            error.add_note(
+                f"no parameter file is written; the last candidate is in {directory.path}"
+            )
+        raise
     result.skipped = list(skipped)
     result.output = None if output is None else Path(output)
     result.directory = None if directory is None else directory.path
