@@ -152,6 +152,7 @@ def test_list_shows_servos_models_and_terms(command, capsys):
         ({"--vin": "-5"}, "positive bus voltage"),
         ({"--reset-period": "0.001"}, "shorter than two samples"),
         ({"--speed-weight": "nan"}, "finite and not negative"),
+        ({"--duty-weight": "1000"}, "holds a measured 'load'"),
     ],
 )
 def test_wrong_input_is_named(options, command, tmp_path, changes, message):
