@@ -13,6 +13,7 @@ from trueup.actuators._live_parameters import LiveParameters
 from trueup.actuators.bench import Bench, bench_of
 from trueup.actuators.fit_assessment import assess
 from trueup.actuators.fit_settings import ENDLESS, FitSettings
+from trueup.actuators.log_findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.log_splits import split_logs
 from trueup.actuators.model_faces import model_faces
 from trueup.actuators.nested_search import NestedServoSearch
@@ -177,6 +178,7 @@ class Prepared:
         )
         by_log = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
         self._benches = by_log
+        self.findings = _findings(logs, settings)
         self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
         if not self.free:
             raise FitError("all parameters are fixed: there is nothing to fit")
@@ -242,6 +244,11 @@ class Prepared:
         held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
         fine = self.problem.simulator
         assessment = assess(self.problem, x, self.training_logs, self.settings.level)
+        training = evaluation(fine, x)
+        beyond = None if held_out is None else evaluation(held_out, x)
+        findings = [*self.findings, *training.worse_than_trivial("the training logs")]
+        if beyond is not None:
+            findings += beyond.worse_than_trivial("the held-out logs")
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -252,12 +259,20 @@ class Prepared:
             solution=solution,
             training_logs=self.training_logs,
             held_out_logs=self.held_out_logs,
-            training=evaluation(fine, x),
-            held_out=None if held_out is None else evaluation(held_out, x),
+            training=training,
+            held_out=beyond,
             training_start=evaluation(fine, begin),
             held_out_start=None if held_out is None else evaluation(held_out, begin),
             assessment=assessment,
+            findings=tuple(findings),
         )
+
+
+def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
+    """What looks wrong in the logs and settings before a fit, in words."""
+    found = findings_in_words((log.name, log_findings(log)) for log in logs)
+    slip = None if settings.vin is None else header_finding("vin", settings.vin)
+    return found if slip is None else [*found, f"the settings: {slip.sentence}"]
 
 
 _LOSSES = {"mae": "soft_l1", "rmse": "linear", "huber": "huber"}

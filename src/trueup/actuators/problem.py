@@ -133,9 +133,9 @@ class ServoProblem(Problem):
             if counts[channel] == 0:
                 logs = listing([log.name for log in self.simulator.logs], 5)
                 raise RecordingError(
-                    f"the objective weighs {CHANNELS[channel]} with {self._weights[channel]:g}, but "
-                    f"none of the logs to fit holds a measured 'load' while torque is on ({logs}): "
-                    f"leave the weight of {CHANNELS[channel]} out, or record the load"
+                    f"the objective weighs {CHANNELS[channel]} with {self._weights[channel]:g}, "
+                    "but none of the logs to fit holds a measured 'load' while torque is on "
+                    f"({logs}): leave that weight out, or record the load"
                 )
 
     def _measured(self, number: int) -> np.ndarray:
