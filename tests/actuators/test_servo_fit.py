@@ -17,6 +17,7 @@ from trueup.actuators import (
     load_model,
 )
 from trueup.actuators._fit import Prepared, reached_its_end
+from trueup.actuators._live_parameters import LiveParameters
 from trueup.actuators.experiment_advice import Coverage, experiments
 from trueup.actuators.fit_settings import parse_values
 from trueup.actuators.model_faces import FaceProblem, model_faces
@@ -25,7 +26,8 @@ from trueup.actuators.scan_points import best_of_families, scan_points
 from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError, ParameterError, RecordingError
 from trueup.fitting import minimise
-from trueup.studies import RunDirectory
+from trueup.fitting.problem import LARGE_COST
+from trueup.studies import Generation, RunDirectory
 
 TRUTH = ServoModel.create(
     "xl330",
@@ -238,6 +240,32 @@ def test_the_parameter_file_says_where_its_numbers_come_from(logs, tmp_path):
     assert origin["seed"] == 0
     model = load_model(file, model="m1", servo="xl330")
     assert evaluate(model, found.training_logs).mae == found.training.mae
+
+
+def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise FitError("there is nothing to judge")
+
+    monkeypatch.setattr("trueup.actuators._fit.assess", refuse)
+    output = tmp_path / "m1.json"
+    directory = RunDirectory.create(tmp_path / "m1.run")
+    settings = FitSettings("random", trials=40)
+    with pytest.raises(FitError, match="nothing to judge") as caught:
+        fit("xl330", "m1", logs[:1], settings=settings, output=output, directory=directory)
+    assert not output.exists()
+    assert "m1.run" in caught.value.__notes__[0]
+
+
+def test_start_values_and_failed_candidates_are_not_written_as_the_best(logs, tmp_path):
+    problem = Prepared("xl330", "m1", logs[:1], FitSettings()).problem
+    live = LiveParameters(tmp_path / "m1.json", problem, {})
+    better = problem.space.start * 1.01
+    for x, cost in [(problem.space.start, 1.0), (better, LARGE_COST), (better, np.nan)]:
+        live.offer(Generation(0, 1, 0.0, x, cost, x[None, :], np.array([[cost]]), {}, {}))
+        live.flush()
+        assert not live.path.exists()
+    live.offer(Generation(0, 1, 0.0, better, 1.0, better[None, :], np.array([[1.0]]), {}, {}))
+    assert load_model(live.path).values["R"] == pytest.approx(better[1])
 
 
 def test_one_rig_without_creep_is_told_what_to_record():

@@ -148,6 +148,11 @@ def test_list_shows_servos_models_and_terms(command, capsys):
         ({"--actuator": "mx64"}, "of the servo 'xl330'"),
         ({"--load-study": "nowhere"}, "no such run directory"),
         ({"--workers": "0"}, "at least 1"),
+        ({"--vin": "0"}, "positive bus voltage"),
+        ({"--vin": "-5"}, "positive bus voltage"),
+        ({"--reset-period": "0.001"}, "shorter than two samples"),
+        ({"--speed-weight": "nan"}, "finite and not negative"),
+        ({"--duty-weight": "1000"}, "holds a measured 'load'"),
     ],
 )
 def test_wrong_input_is_named(options, command, tmp_path, changes, message):

@@ -30,6 +30,22 @@ class Evaluation:
     at_rest: float
     """Mean absolute error of a servo that stays where it began."""
 
+    def worse_than_trivial(self, logs: str) -> list[str]:
+        """A sentence where a prediction that knows nothing of the servo is nearer, or nothing.
+
+        Args:
+          logs: what to call the logs, as in "the held-out logs".
+        """
+        where = {"is where it is told to be": self.at_goal, "stays where it began": self.at_rest}
+        nearest = min(where, key=lambda name: where[name])
+        if self.mae < where[nearest]:
+            return []
+        return [
+            f"on {logs} the model is off by {1e3 * self.mae:.4g} mrad, a servo that {nearest} by "
+            f"only {1e3 * where[nearest]:.4g} mrad: the model is worth nothing there. Check units "
+            "and signs in the logs, the bench, and which servo it is"
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {

@@ -13,6 +13,7 @@ from trueup.actuators._live_parameters import LiveParameters
 from trueup.actuators.bench import Bench, bench_of
 from trueup.actuators.fit_assessment import assess
 from trueup.actuators.fit_settings import ENDLESS, FitSettings
+from trueup.actuators.log_findings import findings_in_words, header_finding, log_findings
 from trueup.actuators.log_splits import split_logs
 from trueup.actuators.model_faces import model_faces
 from trueup.actuators.nested_search import NestedServoSearch
@@ -24,9 +25,15 @@ from trueup.actuators.servo_model import ServoModel
 from trueup.actuators.servo_search import ServoSearchSettings
 from trueup.actuators.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.staged_problem import PositionAndSpeed, StagedProblem, default_threads
-from trueup.errors import FitError, ParameterError, RunDirectoryError, SimulationError
+from trueup.errors import (
+    FitError,
+    ParameterError,
+    RunDirectoryError,
+    SimulationError,
+    TrueupError,
+)
 from trueup.fitting._minimise import minimise
-from trueup.fitting.problem import Problem
+from trueup.fitting.problem import LARGE_COST, Problem
 from trueup.fitting.search_methods import make_search
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
@@ -95,10 +102,12 @@ def fit(
     origin = provenance.collect(settings.seed, inputs, settings.to_dict())
     live = None
     if output is not None:
-        live = LiveParameters(Path(output), prepared.problem, origin)
+        live = LiveParameters(Path(output), prepared.problem, origin, begun=resume)
     solution = _search(prepared, directory, resume, trackers, live, verbose)
     solution.provenance = origin
-    if solution.status is Status.START_FAILED:
+    if solution.status is not Status.INTERRUPTED and not solution.cost < LARGE_COST:
+        if live is not None:
+            live.withdraw()
         raise SimulationError(
             f"{solution.message}: correct the logs, the bench or the bounds of the servo"
         )
@@ -106,7 +115,17 @@ def fit(
         if live is not None:
             live.flush()
         raise ServoFitInterrupted(directory.path, solution.message)
-    result = prepared.result(solution)
+    try:
+        result = prepared.result(solution)
+    except TrueupError as error:
+        # a file with values that nothing vouches for would pass for a result
+        if live is not None:
+            live.withdraw()
+        if directory is not None:
+            error.add_note(
+                f"no parameter file is written; the last candidate is in {directory.path}"
+            )
+        raise
     result.skipped = list(skipped)
     result.output = None if output is None else Path(output)
     result.directory = None if directory is None else directory.path
@@ -159,6 +178,7 @@ class Prepared:
         )
         by_log = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
         self._benches = by_log
+        self.findings = _findings(logs, settings)
         self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
         if not self.free:
             raise FitError("all parameters are fixed: there is nothing to fit")
@@ -224,6 +244,11 @@ class Prepared:
         held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
         fine = self.problem.simulator
         assessment = assess(self.problem, x, self.training_logs, self.settings.level)
+        training = evaluation(fine, x)
+        beyond = None if held_out is None else evaluation(held_out, x)
+        findings = [*self.findings, *training.worse_than_trivial("the training logs")]
+        if beyond is not None:
+            findings += beyond.worse_than_trivial("the held-out logs")
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -234,12 +259,20 @@ class Prepared:
             solution=solution,
             training_logs=self.training_logs,
             held_out_logs=self.held_out_logs,
-            training=evaluation(fine, x),
-            held_out=None if held_out is None else evaluation(held_out, x),
+            training=training,
+            held_out=beyond,
             training_start=evaluation(fine, begin),
             held_out_start=None if held_out is None else evaluation(held_out, begin),
             assessment=assessment,
+            findings=tuple(findings),
         )
+
+
+def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
+    """What looks wrong in the logs and settings before a fit, in words."""
+    found = findings_in_words((log.name, log_findings(log)) for log in logs)
+    slip = None if settings.vin is None else header_finding("vin", settings.vin)
+    return found if slip is None else [*found, f"the settings: {slip.sentence}"]
 
 
 _LOSSES = {"mae": "soft_l1", "rmse": "linear", "huber": "huber"}

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.fitting.uncertainty._added_spread import inverse_of
 from trueup.parameters import Space
 
 _FAR = 1.0  # standard errors from the optimum beyond which a search stopped early
-_CUT = 1e-12  # relative singular value below which the cost has no curvature
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,3 @@ def fit_intervals(
     ends = np.array(space.unclipped(np.array([low, high]))).T
     ends[covariance.undetermined] = [-np.inf, np.inf]
     return FitIntervals(ends, early)
-
-
-def inverse_of(matrix: np.ndarray) -> np.ndarray:
-    """Inverse of a symmetric matrix where it has one, whatever the units of its rows."""
-    size = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scale = np.where(size > 0.0, size, 1.0)
-    outer = np.outer(scale, scale)
-    return np.linalg.pinv(matrix / outer, rcond=_CUT, hermitian=True) / outer

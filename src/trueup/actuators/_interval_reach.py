@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.actuators._fit_intervals import inverse_of
 from trueup.actuators._start_noise import motions, start_noise_sizes
 from trueup.actuators.problem import ServoProblem
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.fitting.uncertainty._added_spread import inverse_of
 
 
 def interval_reach(

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.actuators.parameter_file import model_to_dict
 from trueup.actuators.problem import ServoProblem
+from trueup.fitting.problem import LARGE_COST
 from trueup.studies import Generation, atomic
 
 _WAIT = 0.5  # time between two writes [s]
@@ -20,17 +21,28 @@ class LiveParameters:
       path: the parameter file; its folder is made where absent.
       problem: what is searched.
       origin: provenance of the run.
+      begun: whether the run wrote the file before, in an earlier sitting.
     """
 
-    def __init__(self, path: Path, problem: ServoProblem, origin: dict[str, Any]):
+    def __init__(
+        self, path: Path, problem: ServoProblem, origin: dict[str, Any], begun: bool = False
+    ):
         self.path = path
         self._problem = problem
         self._origin = origin
         self._written = -np.inf
         self._latest: np.ndarray | None = None
+        self._begun = begun
 
     def offer(self, generation: Generation) -> None:
-        """Take a better candidate; write it if the last write is long enough ago."""
+        """Take a better candidate; write it if the last write is long enough ago.
+
+        Start values, and a candidate whose simulation failed, are no result: they are not written.
+        """
+        if not generation.cost < LARGE_COST:
+            return
+        if np.array_equal(generation.x, self._problem.space.start):
+            return
         self._latest = generation.x.copy()
         if time.monotonic() - self._written >= _WAIT:
             self.flush()
@@ -41,7 +53,13 @@ class LiveParameters:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write_json(self.path, self.content(self._latest))
-        self._latest, self._written = None, time.monotonic()
+        self._latest, self._written, self._begun = None, time.monotonic(), True
+
+    def withdraw(self) -> None:
+        """Remove the file, where this run wrote it: the fit came to nothing."""
+        self._latest = None
+        if self._begun:
+            self.path.unlink(missing_ok=True)
 
     def content(self, x: np.ndarray) -> dict[str, Any]:
         """Content of the parameter file of a candidate ``x (p,)``."""

@@ -19,8 +19,10 @@ from trueup.actuators.log_files import (
     read_log_object,
     write_log_object,
 )
+from trueup.actuators.log_findings import log_findings
 from trueup.actuators.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
+from trueup.signals._finding import Finding
 
 COMPATIBLE = ("bam",)
 """Other tools whose resampling can be reproduced."""
@@ -44,6 +46,8 @@ class ProcessedLog:
     """Time from its first sample to its last [s]."""
     failed_reads: int
     """Samples of the raw log that were left out, because the servo had not answered."""
+    findings: tuple[Finding, ...] = ()
+    """What looks wrong in it although it could be right, such as a slipped unit."""
 
 
 def process(
@@ -103,7 +107,8 @@ def process(
         if log.source not in kept:
             continue
         target = write_log_object(content, logdir / path.name)
-        done.append(ProcessedLog(path, target, len(log), log.duration, failed))
+        found = log_findings(log)
+        done.append(ProcessedLog(path, target, len(log), log.duration, failed, found))
     return done
 
 

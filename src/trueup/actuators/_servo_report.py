@@ -230,7 +230,9 @@ def _overview(
     if lost := [str(row["name"]) for row in rows if not row["determined"]]:
         findings.append(("warning", f"The logs do not determine {', '.join(lost)}."))
     findings += [("warning", f"{note}.") for note in errors.model.notes]
-    sentences = _sentences(known)
+    warned = [str(sentence) for sentence in known.get("findings") or ()]
+    findings += [("warning", sentence) for sentence in warned]
+    sentences = _sentences(known) | set(warned)
     findings += [("info", str(n)) for n in known.get("notes") or () if n not in sentences]
     return reports.Section(
         "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]

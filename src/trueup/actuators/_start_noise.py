@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.actuators._fit_intervals import inverse_of
 from trueup.actuators.problem import ServoProblem
 from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.fitting.uncertainty._added_spread import inverse_of, known_of, with_added_spread
 
 _STARTED = (0, 1)  # channels that a rollout takes from the log: position and speed
 
@@ -53,9 +53,9 @@ def with_start_noise(
     Returns:
       The covariance, and how far the mean effect moves each parameter ``(p,)``.
     """
-    known = np.flatnonzero(~(covariance.active | covariance.undetermined))
+    known = known_of(covariance)
     block = np.ix_(known, known)
-    spread = np.zeros((len(known), len(known)))
+    spread = np.zeros(covariance.matrix.shape)
     mean = np.zeros(len(known))
     bias = np.zeros(len(covariance.matrix))
     starts = [problem.start_samples(number) for number in range(len(jacobians))]
@@ -68,27 +68,12 @@ def with_start_noise(
                 effect = problem.weighted_change(after[0] - before[0], number)
                 pull = np.einsum("tcp,tc->tp", jacobians[number], weights[number] * effect)
                 pulls = np.add.reduceat(pull[:, known], starts[number], axis=0)
-                spread += share * (pulls.T @ pulls)
+                spread[block] += share * (pulls.T @ pulls)
                 mean += share * pulls.sum(axis=0)
     if not (known.size and np.isfinite(spread).all()):
         return covariance, bias
-    inverse = inverse_of(curvature[block])
-    bias[known] = np.abs(inverse @ mean)
-    matrix = covariance.matrix.copy()
-    matrix[block] += inverse @ spread @ inverse
-    growth = np.ones(len(matrix))
-    growth[known] = np.diag(matrix)[known] / np.diag(covariance.matrix)[known]
-    size = np.sqrt(np.diag(matrix)[known])
-    correlation = covariance.correlation.copy()
-    correlation[block] = matrix[block] / np.outer(size, size)
-    widened = dataclasses.replace(
-        covariance,
-        matrix=matrix,
-        half_widths=covariance.half_widths * np.sqrt(growth),
-        correlation=correlation,
-        variance_inflation=covariance.variance_inflation * growth,
-    )
-    return widened, bias
+    bias[known] = np.abs(inverse_of(curvature[block]) @ mean)
+    return with_added_spread(covariance, curvature, spread), bias
 
 
 def start_noise_sizes(problem: ServoProblem, fitted: Sequence[np.ndarray]) -> np.ndarray:

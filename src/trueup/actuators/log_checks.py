@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueup.actuators.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
@@ -27,6 +28,18 @@ SMALLEST_JUMP = 0.5
 
 LONGEST_GAP = 0.25
 """Longest time without a sample across which a log may be interpolated [s]."""
+
+_NO_PENDULUM = "; it is 0 on a rig that is no pendulum"
+_NEVER_NEGATIVE = {
+    "mass": (" kg", _NO_PENDULUM),
+    "arm_mass": (" kg", ""),
+    "arm-mass": (" kg", ""),
+    "length": (" m", _NO_PENDULUM),
+    "kp": ("", ""),
+    "damping": ("", ""),
+    "vin": (" V", ""),
+}
+"""Value of the header -> its unit, and what to write where there is none."""
 
 _TURN = 2 * math.pi
 _LONGEST_FAILED_READ = 3  # samples
@@ -59,6 +72,37 @@ def header_number(data: Mapping[str, Any], name: str, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise RecordingError(f"{where}: {name!r} of the header is {value!r}, not a number")
     return float(value)
+
+
+def check_header_values(
+    data: Mapping[str, Any], torque_enable: NDArray[np.bool_], where: str
+) -> None:
+    """Check that no value of the header is one that no bench can have.
+
+    Args:
+        data: header, its values finite numbers where present.
+        torque_enable: whether the servo is driven at each sample ``(n,)``.
+        where: what errors call the log.
+    """
+    for name, (unit, absent) in _NEVER_NEGATIVE.items():
+        value = data.get(name)
+        if value is not None and value < 0:
+            raise RecordingError(
+                f"{where}: {name!r} of the header is {value:g}{unit}, which cannot be negative"
+                f"{absent}. Correct the file"
+            )
+    vin = data.get("vin")
+    if vin is not None and vin == 0:
+        raise RecordingError(
+            f"{where}: 'vin' of the header is 0 V: a servo does nothing without a supply. Write "
+            "its voltage, or leave the field out where it is not known"
+        )
+    if data["kp"] == 0 and torque_enable.any():
+        raise RecordingError(
+            f"{where}: 'kp' of the header is 0, but torque is on in "
+            f"{100 * torque_enable.mean():.0f} % of the samples: a servo without a gain does "
+            "nothing. Write the gain in the unit of its firmware"
+        )
 
 
 def entry_columns(entries: Sequence[Any], where: str) -> dict[str, Array]:

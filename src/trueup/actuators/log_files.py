@@ -117,7 +117,8 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
         sha256: hash of the file.
 
     Raises:
-        RecordingError: a field is missing or no number, or time runs backwards.
+        RecordingError: a field is missing or no number, a value of the header is one that no bench
+            can have, or time runs backwards.
     """
     log_checks.check_header(data, source)
     columns = log_checks.entry_columns(data["entries"], source)
@@ -129,7 +130,7 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
         log_checks.check_even(times, dt, source)
     motor = str(data["motor"])
     known = (*log_checks.HEADER_FIELDS, *_OF_THE_LOG)
-    return ServoLog(
+    log = ServoLog(
         name=name,
         source=source,
         sha256=sha256,
@@ -153,6 +154,8 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
         columns=columns,
         header={key: value for key, value in data.items() if key not in known},
     )
+    log_checks.check_header_values(data, log.torque_enable, source)
+    return log
 
 
 def log_object(log: ServoLog) -> dict[str, Any]:

@@ -40,9 +40,9 @@ class Objective:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise FitError(f"there is no objective {self.kind!r}; there are {listing(KINDS)}")
-        if min(self.weights) < 0 or not max(self.weights) > 0:
+        if not (np.isfinite(self.weights).all() and min(self.weights) >= 0 < max(self.weights)):
             raise FitError(
-                f"the weights of an objective are not negative and one is positive: got "
+                "the weights of an objective are finite and not negative, and one is positive: got "
                 f"{dict(zip(CHANNELS, self.weights, strict=True))}"
             )
         if not min(self.widths) > 0:

@@ -8,6 +8,7 @@ from trueup.actuators._parameter_layout import BENCH_COLUMNS
 from trueup.actuators.objective import CHANNELS, Objective
 from trueup.actuators.servo_model import ServoModel
 from trueup.actuators.simulator import BenchSimulator
+from trueup.errors import RecordingError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 
 _CHUNK_BYTES = 200_000_000
@@ -25,6 +26,9 @@ class ServoProblem(Problem):
     Args:
       simulator: model, logs, and the names of the free parameters.
       objective: what to minimise; the mean absolute position error by default.
+
+    Raises:
+      RecordingError: the objective weighs the duty cycle, which no log holds.
     """
 
     def __init__(self, simulator: BenchSimulator, objective: Objective | None = None):
@@ -33,6 +37,7 @@ class ServoProblem(Problem):
         self.objectives = (self.objective.kind,)
         self.space = simulator.model.space(simulator.names)
         self._weights = np.array(self.objective.weights)
+        self._check_measured()
         self.groups = tuple(self._residual_groups())
         self.data_rows = self.groups[-1].rows.stop
 
@@ -120,6 +125,18 @@ class ServoProblem(Problem):
     def _channels(self) -> list[int]:
         """Channels with a weight."""
         return np.flatnonzero(self._weights > 0).tolist()
+
+    def _check_measured(self) -> None:
+        """Refuse a weight of a channel of which no sample was measured."""
+        counts = self.simulator.data.counts.sum(axis=0)
+        for channel in self._channels:
+            if counts[channel] == 0:
+                logs = listing([log.name for log in self.simulator.logs], 5)
+                raise RecordingError(
+                    f"the objective weighs {CHANNELS[channel]} with {self._weights[channel]:g}, "
+                    "but none of the logs to fit holds a measured 'load' while torque is on "
+                    f"({logs}): leave that weight out, or record the load"
+                )
 
     def _measured(self, number: int) -> np.ndarray:
         data = self.simulator.data

@@ -49,6 +49,9 @@ class ServoFit:
     """Errors of the start values on the logs held out."""
     assessment: ServoAssessment
     """Intervals, bounds, identifiability, advice."""
+    findings: tuple[str, ...] = ()
+    """What looks wrong: in the logs, such as a slipped unit, and a model that is worse than one
+    that knows nothing of the servo."""
     output: Path | None = None
     """The parameter file; None for a fit in memory."""
     directory: Path | None = None
@@ -101,7 +104,8 @@ class ServoFit:
             "fixed": dict(self.settings.fixed),
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
             "front": None if self.solution.front is None else _front(self.solution.front),
-            "notes": list(self.assessment.sentences) + self.skipped,
+            "findings": list(self.findings),
+            "notes": list(self.findings) + list(self.assessment.sentences) + self.skipped,
             "stats": self.solution.stats,
             "output": None if self.output is None else str(self.output),
             "directory": None if self.directory is None else str(self.directory),
@@ -126,6 +130,7 @@ class ServoFit:
             "training_logs": dict(self.training.by_log),
             "held_out_logs": {} if self.held_out is None else dict(self.held_out.by_log),
             "fixed": dict(self.settings.fixed),
+            "findings": list(self.findings),
             **confidence,
         }
 

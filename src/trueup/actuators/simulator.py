@@ -61,7 +61,8 @@ class BenchSimulator:
       threads: threads to use; all cores by default.
 
     Raises:
-      FitError: an unknown scheme, or one that the model's terms exclude.
+      FitError: an unknown scheme, or one that the model's terms exclude; a voltage that is not
+        positive; a reset period shorter than two samples.
       RecordingError: a log is of another servo, is not evenly sampled, describes no bench, or lacks
         a measurement that a term reads.
     """
@@ -88,8 +89,15 @@ class BenchSimulator:
                 f"max_step and reset_period are positive times [s], got {max_step} and "
                 f"{reset_period}"
             )
+        if vin is not None and not 0 < vin < math.inf:
+            raise FitError(
+                f"vin is the positive bus voltage [V] that replaces the logs' own, got {vin:g}: "
+                "leave it out to use theirs"
+            )
         if not logs:
             raise RecordingError("there is no log to simulate")
+        if reset_period is not None:
+            _check_reset_period(reset_period, logs)
         if benches is not None and len(benches) != len(logs):
             raise FitError(f"{len(benches)} benches for {len(logs)} logs: give one a log")
         self.model = model
@@ -331,6 +339,17 @@ class BenchSimulator:
             for _ in pool.map(run, bounds[:-1], bounds[1:]):
                 pass  # raises what a thread raised
         return sums, failed
+
+
+def _check_reset_period(reset_period: float, logs: Sequence[ServoLog]) -> None:
+    """Refuse a period in which nothing moves: position and speed would be the log's throughout."""
+    slowest = max(logs, key=lambda log: log.dt or 0.0)
+    if slowest.dt is not None and reset_period < 2.0 * slowest.dt * (1.0 - 1e-9):
+        raise FitError(
+            f"a reset period of {reset_period:g} s is shorter than two samples of "
+            f"{slowest.name!r}, which are {slowest.dt:g} s apart: no motion would be simulated. "
+            "Give some tenths of a second, or leave it out"
+        )
 
 
 def _is_lost(failed: np.ndarray) -> np.ndarray:

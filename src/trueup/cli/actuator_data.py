@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trueup.actuators import jitter, jitter_figure, process, read_logs
+from trueup.actuators.log_findings import findings_in_words
 from trueup.cli.output import Output
 
 
@@ -27,7 +28,8 @@ def run_process(
             for log in done
         ],
     )
-    for message in skipped:
+    findings = findings_in_words((log.path.stem, log.findings) for log in done)
+    for message in (*skipped, *findings):
         output.text(f"  ! {message}")
     if others:
         output.text(
@@ -44,6 +46,7 @@ def run_process(
                 for log in done
             ],
             "skipped": skipped,
+            "findings": findings,
             "others": [str(path) for path in others],
         }
     )

@@ -197,7 +197,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
     output.text(trivial_sentence(result.training), "")
     sentences = (*meanings_of(remarks), *result.assessment.sentences)
     output.text(*(f"  - {sentence}" for sentence in sentences))
-    output.text(*(f"  ! {message}" for message in result.skipped))
+    output.text(*(f"  ! {message}" for message in (*result.findings, *result.skipped)))
     if result.output is not None:
         output.text("", f"Parameters: {result.output}", f"Run:        {result.directory}")
 
@@ -300,7 +300,7 @@ def _dry_run(
             "held_out_logs": [log.name for log in prepared.held_out_logs],
             "seconds_per_evaluation": seconds,
             "skipped": skipped,
-            "notes": list(job.notes),
+            "notes": [*job.notes, *prepared.findings],
         }
     )
     held = len(prepared.held_out_logs)
@@ -310,7 +310,7 @@ def _dry_run(
         f"An evaluation takes {1e3 * seconds:.2g} ms here, with {prepared.threads} threads.",
         f"It would write {job.output} and {target}.",
         *job.notes,
-        *(f"  ! {message}" for message in skipped),
+        *(f"  ! {message}" for message in (*prepared.findings, *skipped)),
     )
     return DONE
 

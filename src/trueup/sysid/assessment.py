@@ -16,9 +16,11 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty._added_spread import with_added_spread
 from trueup.sysid.channel_units import signal_units
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.profiles import profile_intervals
+from trueup.sysid.start_noise import MeasuredStarts
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def assess(
     loss: Loss | None = None,
     profile: list[str] | None = None,
     seed: int = 0,
+    starts: MeasuredStarts | None = None,
+    held_out_starts: MeasuredStarts | None = None,
 ) -> Assessment:
     """Judge a fit.
 
@@ -96,14 +100,16 @@ def assess(
       loss: robust loss of the fit.
       profile: parameters with a profile likelihood as well.
       seed: seed of the bootstrap.
+      starts: measured start states of the training data, whose noise counts besides.
+      held_out_starts: those of the held-out data.
     """
     x, space = solution.x, problem.space
     residual, jacobian, failures = final_jacobian(problem, x)
     solution.residuals = residual
     at_bound = space.at_bound(x, 1e-6)
-    covariance = _covariance(
-        problem, residual, jacobian, at_bound, method, 1 - level, loss or Loss(), seed
-    )
+    loss = loss or Loss()
+    covariance = _covariance(problem, residual, jacobian, at_bound, method, 1 - level, loss, seed)
+    covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
     data = jacobian[: problem.data_rows]
@@ -122,6 +128,9 @@ def assess(
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
     remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
+    stability = None
+    if held_out is not None and solution.success:  # else the distance is that of the search
+        stability = check_stability(held_out, x, covariance, level, held_out_starts)
     return Assessment(
         covariance,
         intervals,
@@ -133,9 +142,9 @@ def assess(
         signals,
         {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
         {s.name: _size(s) for s in signals if not s.held_out},
-        None if held_out is None else check_stability(held_out, x, covariance, level),
+        stability,
         profile_intervals(problem, solution, covariance, profile or [], level),
-        tuple(remarks),
+        (*remarks, *unseen),
     )
 
 
@@ -144,11 +153,14 @@ def _neighbour(problem: GrayBoxProblem, row: int) -> str:
     return f"the simulation fails when {name} is moved a little from its optimum"
 
 
-def _gram(jacobian: np.ndarray, block: int = 200_000) -> np.ndarray:
+def _gram(
+    jacobian: np.ndarray, weights: np.ndarray | None = None, block: int = 200_000
+) -> np.ndarray:
     out = np.zeros((jacobian.shape[1],) * 2)
     for first in range(0, len(jacobian), block):
         part = np.asarray(jacobian[first : first + block])
-        out += part.T @ part
+        heavy = part if weights is None else part * weights[first : first + block, None]
+        out += part.T @ heavy
     return out
 
 
@@ -189,6 +201,29 @@ def _covariance(
         names=problem.space.names,
         seed=seed,
     )
+
+
+def _with_start_noise(
+    covariance: CovarianceEstimate,
+    starts: MeasuredStarts | None,
+    x: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    loss: Loss,
+) -> tuple[CovarianceEstimate, tuple[str, ...]]:
+    """The covariance with what the noise of measured starts adds, and what it lacks, in words."""
+    if starts is None:
+        return covariance, ()
+    weights = loss.weights(residual)[0]
+    spread = starts.spread(x, residual, jacobian, weights)
+    if spread is None:
+        return covariance, (
+            "the simulation fails when a measured start state is moved by its noise: that noise "
+            "is not in the intervals",
+        )
+    weights[starts.free.data_rows :] = 1.0  # priors
+    curvature = _gram(jacobian, weights)
+    return with_added_spread(covariance, curvature, spread), starts.remarks
 
 
 def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
@@ -269,9 +304,13 @@ def _size(signals: SequenceSignals) -> list[HeteroscedasticityTest]:
 
 
 def check_stability(
-    held_out: GrayBoxProblem, x: np.ndarray, covariance: CovarianceEstimate, level: float
+    held_out: GrayBoxProblem,
+    x: np.ndarray,
+    covariance: CovarianceEstimate,
+    level: float,
+    starts: MeasuredStarts | None = None,
 ) -> Stability | None:
-    """Fit the held-out data alone, from the optimum, and compare.
+    """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
 
     Two sets of data of one machine should give the same parameters within their intervals. Where
     they do not, the model is wrong by more than noise, and no interval that knows only noise covers
@@ -282,10 +321,11 @@ def check_stability(
     search.x = np.clip(x, space.lower, space.upper)
     fit = minimise(held_out, search)
     residual, jacobian, failures = final_jacobian(held_out, fit.x)
-    if failures:
+    if failures or not fit.success:
         return None
     at_bound = space.at_bound(fit.x, 1e-6)
     own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    own, _ = _with_start_noise(own, starts, fit.x, residual, jacobian, Loss())
     distance = np.abs(space.to_search(fit.x) - space.to_search(x))
     expected = np.hypot(own.half_widths, covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -23,6 +23,7 @@ from trueup.sysid.experiment import Experiment
 from trueup.sysid.experiment_file import dump_experiment, load_experiment
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem, default_threads
+from trueup.sysid.start_noise import measured_starts
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
@@ -310,6 +311,8 @@ def finish(
         loss=Loss(experiment.search.loss, loss_scale),
         profile=experiment.confidence.profile,
         seed=experiment.seed,
+        starts=measured_starts(prepared, prepared.training, held_out=False),
+        held_out_starts=measured_starts(prepared, prepared.held_out, held_out=True),
     )
     folds = experiment.held_out.folds
     crossed = cross_validate(prepared, solution.x, folds) if folds > 1 else None
