@@ -107,7 +107,9 @@ class Searches(NamedTuple):
     rounds: int
     device: str
     peak: float
-    """Height of the curves that are tried [N m]."""
+    """Height of the curves that are tried, and the least one in the first round [N m]."""
+    raised: float
+    """What the least height of a curve rises by in each round [N m]."""
     tries: int
     """Walks tried before the search."""
     slope: float
@@ -219,10 +221,11 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     if arm == "with":
         configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
     height = searches.peak / configuration.max_torque
+    least = (height, searches.raised / configuration.max_torque)
     tries = Tries(searches.tries, searches.device, moved, height)
     first, count = tried(folder / f"{name}_tried.json", configuration, body, tries, seed)
     at = folder / f"{name}_pool.json"
-    problem, pool = mutated(at, configuration, first, searches.rounds, moved, seed)
+    problem, pool = mutated(at, configuration, first, searches.rounds, moved, seed, least)
     count += searches.rounds * (MUTANTS + JUDGED)
     simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
     fits = first_that_fits(simulation, pool.vectors)
@@ -317,8 +320,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="of mutants")
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
-    parser.add_argument("--device", choices=tuple(HELPED), default="hip_extension")
-    parser.add_argument("--peak", type=float, default=35.0, help="of the curves tried [N m]")
+    parser.add_argument("--device", choices=tuple(HELPED), default="ankle")
+    parser.add_argument("--peak", type=float, default=15.0, help="of the curves tried [N m]")
+    parser.add_argument(
+        "--raised",
+        type=float,
+        default=0.5,
+        help="what the least height of a curve rises by in each round [N m]",
+    )
     parser.add_argument("--tries", type=int, default=6400, help="walks tried before the search")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
     parser.add_argument(
@@ -344,6 +353,8 @@ def main() -> None:
     most = load_configuration("walk_sparing").max_torque
     if not 0.0 < options.peak <= most:
         parser.error(f"--peak is above 0 and up to {most:g} N m, not {options.peak:g}")
+    if not options.raised >= 0.0:
+        parser.error(f"--raised has to be 0 or more, not {options.raised:g}")
     try:
         values = [float(value) for value in options.weights[1::2]]
     except ValueError:
@@ -354,6 +365,7 @@ def main() -> None:
         options.rounds,
         options.device,
         options.peak,
+        options.raised,
         options.tries,
         options.slope,
         options.gains,

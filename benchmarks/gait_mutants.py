@@ -10,6 +10,14 @@ A search that begins with the cheapest walk alone ends beside it, and the cheape
 were tried need not be the one that can become the cheapest. So it begins with several, each the
 first of a lineage: a walk belongs to the lineage of its parent, all lineages get the same number
 of mutants, and in the course of the rounds those that have come less far are given up.
+
+Half of the mutants also go along the difference of two walks of their lineage: the walks that are
+left have spread along the directions in which the cost hardly changes, as in differential evolution
+(Storn and Price 1997, J. Glob. Optim. 11:341).
+
+A device's torque that is free becomes small: small torques upset fewer walks. So there is a least
+height of the curve, which rises from round to round, and walks that have come to lie far below it
+are given up.
 """
 
 import json
@@ -38,6 +46,16 @@ SHIFT, FACTOR, CHANCE = 0.01, 0.04, 0.3
 """Standard deviations of what is added to an entry and of its factor less 1, at size 1, and the
 chance that an entry has a factor."""
 
+CROSSED, CROSSED_SIZE = 0.5, 0.3
+"""Part of the mutants that go along the difference of two walks, and factor of the size of their
+other changes."""
+
+SHORTEST, LONGEST = 0.2, 1.0
+"""Range of the factor of that difference, drawn for each mutant, log-uniform."""
+
+BELOW = 0.05
+"""How far below the least height a device's curve may lie, in parts of its largest torque."""
+
 CURVE_SHIFT = 0.05
 """Standard deviation of what is added to the entries of a device's curve, at size 1."""
 
@@ -61,6 +79,7 @@ def mutated(
     rounds: int,
     moved: tuple[str, ...] | None,
     seed: int,
+    least: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[GaitProblem, Pool]:
     """Search for some rounds, or go on with those that a file keeps.
 
@@ -71,6 +90,8 @@ def mutated(
       rounds: how many there are in all.
       moved: gains that are moved, all entries where absent; the device's curve always is.
       seed: each round draws from a generator of this seed and of its number.
+      least: least height of a device's curve at first, and what it rises by in each round, in parts
+        of the largest torque.
 
     Returns:
       The problem, and the cheapest walks of the lineage that is left.
@@ -89,9 +110,13 @@ def mutated(
         generator = np.random.default_rng((seed, pool.rounds))
         parents = parents_of(pool, generator)
         lineages = pool.lineages[parents]
-        mutants = np.clip(mutants_of(pool.vectors[parents], moves, curve, generator), *bounds)
+        apart = differences_of(pool, lineages, generator)
+        mutants = mutants_of(pool.vectors[parents], apart, moves, curve, generator)
+        mutants = np.clip(mutants, *bounds)
         if curve.any():
-            mutants[:, curve] = within_stance(mutants[:, curve])
+            height = min(least[0] + least[1] * pool.rounds, 1.0)
+            mutants[:, curve] = within_stance(mutants[:, curve], height)
+            pool = high_enough(pool, curve, height - BELOW)
         costs = nominal.whole_costs(mutants)
         judged = cheapest_of_each(costs, lineages, JUDGED // len(np.unique(lineages)))
         pool = surviving(
@@ -120,6 +145,12 @@ def surviving(pool: Pool, rounds: int) -> Pool:
     return Pool(pool.rounds, *(array[stays] for array in pool[1:]))
 
 
+def high_enough(pool: Pool, curve: np.ndarray, height: float) -> Pool:
+    """A pool without the walks whose curve, the entries ``curve (size,)``, is lower."""
+    stays = pool.vectors[:, np.flatnonzero(curve)[0]] >= height
+    return Pool(pool.rounds, *(array[stays] for array in pool[1:]))
+
+
 def cheapest_of_each(costs: np.ndarray, lineages: np.ndarray, count: int) -> np.ndarray:
     """Indices of the cheapest of each lineage, in the order of the costs."""
     order = np.argsort(costs, kind="stable")
@@ -141,19 +172,40 @@ def parents_of(pool: Pool, generator: np.random.Generator) -> np.ndarray:
     return np.concatenate(drawn)
 
 
+def differences_of(pool: Pool, lineages: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """The difference of two walks of a lineage for each of ``lineages (n,)``, ``(n, size)``."""
+    differences = np.zeros((len(lineages), pool.vectors.shape[1]))
+    for lineage in np.unique(lineages):
+        mutants = lineages == lineage
+        one, other = generator.choice(
+            np.flatnonzero(pool.lineages == lineage), (2, int(mutants.sum()))
+        )
+        differences[mutants] = pool.vectors[one] - pool.vectors[other]
+    return differences
+
+
 def mutants_of(
-    parents: np.ndarray, moves: np.ndarray, curve: np.ndarray, generator: np.random.Generator
+    parents: np.ndarray,
+    differences: np.ndarray,
+    moves: np.ndarray,
+    curve: np.ndarray,
+    generator: np.random.Generator,
 ) -> np.ndarray:
     """A mutant of each parent, ``(n, size)``.
 
     Args:
       parents: whole vectors ``(n, size)``.
+      differences: directions that some go along ``(n, size)``.
       moves: entries that are mutated ``(size,)`` bool.
       curve: entries of the device's curve ``(size,)`` bool.
       generator: draws.
     """
     shape = parents.shape
-    size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), (len(parents), 1)))
+    each = (len(parents), 1)
+    size = np.exp(generator.uniform(np.log(SMALLEST), np.log(LARGEST), each))
+    crossed = generator.random(each) < CROSSED
+    size = np.where(crossed, CROSSED_SIZE * size, size)
+    along = crossed * np.exp(generator.uniform(np.log(SHORTEST), np.log(LONGEST), each))
     factor = 1.0 + FACTOR * size * generator.standard_normal(shape) * (
         generator.random(shape) < CHANCE
     )
@@ -162,15 +214,19 @@ def mutants_of(
     body, device = moves & ~curve, moves & curve
     mutants[:, body] = (parents * factor + SHIFT * shift)[:, body]
     mutants[:, device] = (parents + CURVE_SHIFT * shift)[:, device]
+    mutants[:, moves] += (along * differences)[:, moves]
     return mutants
 
 
-def within_stance(curves: np.ndarray) -> np.ndarray:
-    """Curves ``(n, 4)``, height, rise, time of the peak and fall, that stay within stance."""
+def within_stance(curves: np.ndarray, least: float = 0.0) -> np.ndarray:
+    """Curves ``(n, 4)``, height, rise, time of the peak and fall, that stay within stance.
+
+    ``least`` is their least height.
+    """
     height, rise, peak, fall = curves.T
     peak = np.clip(peak, 0.1, 0.95)
     rise, fall = np.clip(rise, 0.05, peak), np.clip(fall, 0.03, 1.0 - peak)
-    return np.stack([np.clip(height, 0.0, 1.0), rise, peak, fall], axis=1)
+    return np.stack([np.clip(height, least, 1.0), rise, peak, fall], axis=1)
 
 
 def read_pool(path: Path) -> Pool:

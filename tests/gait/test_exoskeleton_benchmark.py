@@ -19,8 +19,9 @@ def searches(benchmark_of_exoskeletons):
     return benchmark_of_exoskeletons.Searches(
         start=benchmark_of_exoskeletons.START,
         rounds=20,
-        device="hip_extension",
-        peak=35.0,
+        device="ankle",
+        peak=15.0,
+        raised=0.5,
         tries=6400,
         slope=5.0,
         gains="near",
@@ -40,7 +41,7 @@ def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("peak", 20.0), ("rounds", 10), ("device", "ankle"), ("weights", {"effort": 3000.0})],
+    [("peak", 20.0), ("raised", 1.0), ("rounds", 10), ("device", "hip"), ("weights", {"effort": 3000.0})],
 )
 def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_path, name, value):
     benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
