@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
-from trueup.fitting._minimise import minimise
 from trueup.fitting.cma_es import CmaEs
 from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
@@ -17,6 +16,8 @@ from trueup.fitting.polish import Polished
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run
 from trueup.studies.progress import Progress
+from trueup.sysid._inner_fit import inner_fit
+from trueup.sysid._prior_weight import refit_with_noise
 from trueup.sysid.assessment import Assessment, assess
 from trueup.sysid.cross_validation import CrossValidation, check_folds, cross_validate
 from trueup.sysid.experiment import Experiment
@@ -230,7 +231,7 @@ def make_search(
 
 def _loss_scale(problem: GrayBoxProblem) -> float:
     """Bend of a robust loss: from the spread of the residuals of a plain fit."""
-    plain = minimise(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
+    plain = inner_fit(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
     residual = problem.residuals(plain.x[None, :])[0, : problem.data_rows]
     spread = float(np.median(np.abs(residual - np.median(residual))))
     return max(_TUNING * spread, 1e-12)
@@ -264,27 +265,7 @@ def _fit(
         )
     if not solution.success and solution.status is Status.START_FAILED:
         raise FitError(solution.message)
-    return _refit_with_noise(problem, solution)
-
-
-def _refit_with_noise(problem: GrayBoxProblem, solution: Solution) -> Solution:
-    """Weigh priors against the noise that the residuals show, where no noise level was given."""
-    if problem.residual_size == problem.data_rows or problem.settings.noise:
-        return solution
-    for _ in range(3):
-        data = problem.residuals(solution.x[None, :])[0, : problem.data_rows]
-        dof = max(problem.data_rows - problem.space.size, 1)
-        scale = float(np.sqrt(data @ data / dof))
-        if abs(scale - problem.noise_scale) <= 1e-3 * problem.noise_scale or scale == 0:
-            break
-        problem.noise_scale = scale
-        search = LeastSquares(problem.space, LeastSquaresSettings(max_iters=50))
-        search.x = solution.x.copy()
-        again = minimise(problem, search)
-        again.history = solution.history + again.history[1:]
-        again.stats = {**solution.stats, **again.stats}
-        solution = again
-    return solution
+    return refit_with_noise(problem, solution, search.settings, time_limit)
 
 
 def finish(
@@ -300,6 +281,8 @@ def finish(
 
     experiment = prepared.experiment
     held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
+    if held_out is not None:
+        held_out.noise_scale = problem.noise_scale
     assessment = assess(
         problem,
         problem.space.start,
@@ -312,7 +295,9 @@ def finish(
         seed=experiment.seed,
     )
     folds = experiment.held_out.folds
-    crossed = cross_validate(prepared, solution.x, folds) if folds > 1 else None
+    crossed = None
+    if folds > 1:
+        crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale)
     solution.covariance = assessment.value_covariance
     solution.intervals = assessment.intervals
     summary = summarise(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, profile_likelihood
 from trueup.parameters import Space
+from trueup.sysid._inner_fit import inner_fit
 
 
 def profile_intervals(
@@ -45,7 +45,7 @@ def profile_intervals(
         if space.size == 1:
             return float(problem.costs(fixed[None])[0, 0])
         held = _Held(problem, index, fixed)
-        return minimise(held, LeastSquares(held.space, LeastSquaresSettings(max_iters=20))).cost
+        return inner_fit(held, LeastSquares(held.space, LeastSquaresSettings(max_iters=20))).cost
 
     results = profile_likelihood(
         fit_with_fixed,
