@@ -9,7 +9,7 @@ import pytest
 import yaml
 from mujoco.rollout import rollout
 
-from trueup.errors import FitError
+from trueup.errors import FitError, ReportError
 from trueup.parameters import ParameterDict
 from trueup.sysid.experiment_file import load_experiment, parse_experiment
 from trueup.sysid.identification import identify
@@ -259,6 +259,20 @@ def test_the_run_directory_can_be_used_again(recorded):
     assert parameters["stiffness"].value[0] == pytest.approx(result.solution.x[1])
     assert parameters["mass"].targets == ("body/box/mass",)
     assert load_experiment(folder / "experiment.yaml") == result.prepared.experiment
+
+
+def test_a_report_that_cannot_be_drawn_loses_no_result(recorded, monkeypatch):
+    def broken(*arguments):
+        raise ReportError("a figure has no data")
+
+    monkeypatch.setattr("trueup.sysid.report.identification_report", broken)
+    with pytest.raises(ReportError, match=r"no data.*all results are in .*undrawn"):
+        run(recorded, experiment(recorded, 1, name="undrawn"))
+    folder = recorded / "runs/undrawn"
+    assert json.loads((folder / "solution.json").read_text())["status"] == "converged"
+    for name in ("model.xml", "identified_parameters.yaml", "signals.npz"):
+        assert (folder / name).is_file()
+    assert not (folder / "report.html").exists()
 
 
 def test_estimated_initial_states_are_found(tmp_path):
