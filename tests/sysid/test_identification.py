@@ -10,9 +10,10 @@ import yaml
 from mujoco.rollout import rollout
 
 from trueup.errors import FitError, ReportError
+from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
 from trueup.sysid.experiment_file import load_experiment, parse_experiment
-from trueup.sysid.identification import identify
+from trueup.sysid.identification import IdentificationInterrupted, identify
 
 TRUE = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
 NOISE = np.array([2e-3, 2e-2])
@@ -101,6 +102,15 @@ def test_known_values_are_found_and_every_fold_finds_them(recorded):
     # weighted by the noise, an error of one is the noise itself
     np.testing.assert_allclose(crossed.held_out_error, 1.0, atol=0.06)
     assert {name for part in crossed.held_out for name in part} == {f"run_{i}" for i in range(4)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_intervals_can_be_asked_for(recorded, method):
+    content = experiment(recorded, 1, name=method, confidence={"method": method})
+    result = run(recorded, content | {"output": {"report": False}})
+    assert method in ("auto", result.summary["covariance"]["method"])
+    half = result.assessment.standard_errors / result.solution.x
+    assert (half > 0).all() and (half < 0.05).all()
 
 
 def test_the_same_seed_gives_the_same_numbers(recorded):

@@ -257,7 +257,14 @@ class HeldOut(_Part):
 class ConfidencePart(_Part):
     """Intervals."""
 
-    method: Literal["auto", "classical", "autoregressive", "newey_west", "block_bootstrap"] = "auto"
+    method: Literal[
+        "auto",
+        "classical",
+        "per_channel",
+        "autoregressive",
+        "newey_west",
+        "block_bootstrap",
+    ] = "auto"
     """How noise is taken into account."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals."""
