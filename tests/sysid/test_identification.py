@@ -192,13 +192,30 @@ def test_cma_es_looks_through_the_box_and_is_polished(tmp_path):
 
 def test_settings_of_another_search_are_refused(recorded):
     for search, words in (
-        ({"restarts": "bipop"}, "search.restarts is for the method cmaes"),
-        ({"method": "scipy", "population": 8}, "search.population is for the method cmaes"),
-        ({"method": "cmaes", "starts": 4}, "search.starts is for least squares"),
+        ({"restarts": "bipop"}, r"search.restarts is for the method cmaes"),
+        ({"method": "scipy", "population": 8}, r"search.population is for the method cmaes"),
+        ({"method": "cmaes", "starts": 4}, r"search.starts .* method mujoco; .*search.restarts"),
+        ({"method": "scipy", "starts": 4}, r"search.starts .* method mujoco; .* 'scipy'"),
+        ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
+        ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
+        ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),
     ):
         with pytest.raises(FitError, match=words):
             run(recorded, experiment(recorded, 1, name="wrong", search=search))
     assert not (recorded / "runs" / "wrong").exists()
+
+
+def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
+    """Nothing of a fit by scipy is saved, so that there is nothing to resume."""
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trueup.fitting._scipy_least_squares.scipy_least_squares", stop)
+    with pytest.raises(IdentificationInterrupted) as stopped:
+        run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
+    assert "nothing of the fit is saved" in str(stopped.value)
+    assert "--overwrite" in str(stopped.value) and "--resume" not in str(stopped.value)
 
 
 def test_backends_agree(recorded):

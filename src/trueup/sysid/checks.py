@@ -16,7 +16,7 @@ from trueup.simulation.initial_state import (
 )
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.experiment import Experiment
-from trueup.sysid.identification import check_start
+from trueup.sysid.identification import check_search, check_start
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem
 
@@ -33,6 +33,7 @@ def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[s
     Raises:
       TrueupError: whatever makes a fit impossible.
     """
+    check_search(experiment.search)
     prepared = prepare(experiment, Path(folder))
     problem = prepared.problem()
     check_start(problem)

@@ -20,26 +20,51 @@ from trueup.sysid._inner_fit import inner_fit
 from trueup.sysid._prior_weight import refit_with_noise
 from trueup.sysid.assessment import Assessment, assess
 from trueup.sysid.cross_validation import CrossValidation, check_folds, cross_validate
-from trueup.sysid.experiment import Experiment
+from trueup.sysid.experiment import Experiment, SearchPart
 from trueup.sysid.experiment_file import dump_experiment, load_experiment
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem, default_threads
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
+SCIPY_METHODS = ("scipy", "scipy_parallel_fd")
+"""Methods whose fits run in one piece: no several starts, no time limit, no resume."""
+
+# Settings of a search that only some methods have.
+_METHODS_OF = {
+    "starts": ("mujoco",),
+    "time_limit": ("mujoco", "cmaes"),
+    "difference": ("mujoco", "scipy_parallel_fd", "cmaes"),
+    "population": ("cmaes",),
+    "restarts": ("cmaes",),
+    "max_evaluations": ("cmaes",),
+}
+_INSTEAD = {
+    "mujoco": "which scans the box with search.starts",
+    "cmaes": "which has search.restarts",
+    "scipy": "which goes from the given start for search.max_iters, with scipy's differences",
+    "scipy_parallel_fd": "which goes from the given start for search.max_iters",
+}
+
 _NEAR = 1e-6  # share of the reduction so far below which CMA-ES hands over
 
 
 class IdentificationInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped an identification after its fit was saved; it can be resumed."""
+    """Ctrl-C stopped an identification; it can be resumed where its method saves the fit."""
 
-    def __init__(self, directory: Path, solution: Solution | None = None):
+    def __init__(self, directory: Path, solution: Solution | None = None, method: str = "mujoco"):
         self.directory, self.solution = directory, solution
         so_far = "" if solution is None else f": {solution.message}"
-        super().__init__(
+        saved = (
             f"interrupted and saved in {directory}{so_far}. Go on with the same command and "
             f"--resume"
         )
+        lost = (
+            f"interrupted, and nothing of the fit is saved: the method {method} cannot go on where "
+            f"it stopped. {directory} holds the experiment only; start anew with the same command "
+            f"and --overwrite"
+        )
+        super().__init__(lost if method in SCIPY_METHODS else saved)
 
 
 @dataclass
@@ -92,7 +117,7 @@ def identify(
 
     Raises:
       TrueupError: whatever is wrong, before anything is written.
-      IdentificationInterrupted: Ctrl-C; the fit is saved and can be resumed.
+      IdentificationInterrupted: Ctrl-C; the fit is saved and can be resumed, except by scipy.
     """
     folder = Path(folder)
     target = output_folder(experiment, folder, output)
@@ -124,7 +149,8 @@ def identify(
     except IdentificationInterrupted:
         raise
     except KeyboardInterrupt:
-        raise IdentificationInterrupted(directory.path) from None
+        method = experiment.search.method
+        raise IdentificationInterrupted(directory.path, method=method) from None
 
 
 def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxProblem) -> None:
@@ -194,6 +220,7 @@ def make_search(
       FitError: settings of another method than the one that was chosen.
     """
     part = experiment.search
+    check_search(part)
     scale = 1.0
     if part.loss != "linear":
         scale = _loss_scale(problem) if part.loss_scale == "auto" else float(part.loss_scale)
@@ -206,8 +233,6 @@ def make_search(
     )
     plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
     if part.method == "cmaes":
-        if part.starts > 1:
-            raise FitError("search.starts is for least squares; CMA-ES has search.restarts")
         chosen = {
             "population": part.population,
             "restarts": part.restarts,
@@ -217,16 +242,20 @@ def make_search(
         near = CmaEsSettings(**chosen, options={"tolfunrel": _NEAR})
         first = CmaEs(problem.space, near, experiment.seed)
         return Polished(first, problem.space, settings), {**plain, **chosen}
-    given = [n for n in ("population", "max_evaluations") if getattr(part, n) is not None]
-    given += ["restarts"] if part.restarts != "none" else []
-    if given:
-        raise FitError(
-            f"search.{given[0]} is for the method cmaes; the method is {part.method!r}, which "
-            f"scans the box with search.starts"
-        )
     if part.starts > 1:
         return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
     return LeastSquares(problem.space, settings), plain
+
+
+def check_search(part: SearchPart) -> None:
+    """Raise FitError where settings of a search are for another method than the chosen one."""
+    defaults = SearchPart()
+    for name, methods in _METHODS_OF.items():
+        if part.method not in methods and getattr(part, name) != getattr(defaults, name):
+            raise FitError(
+                f"search.{name} is for the {'method' if len(methods) == 1 else 'methods'} "
+                f"{', '.join(methods)}; the method is {part.method!r}, {_INSTEAD[part.method]}"
+            )
 
 
 def _loss_scale(problem: GrayBoxProblem) -> float:
