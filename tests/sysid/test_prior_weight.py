@@ -105,6 +105,19 @@ def test_noise_of_a_signal_that_is_left_out_changes_nothing(recorded):
     assert found[1].problem.noise_scale < 0.2
 
 
+@pytest.mark.parametrize("search", [{}, {"loss": "huber"}])
+@pytest.mark.parametrize("runs", [["run_0"], ["run_1"]])
+def test_a_profile_agrees_with_the_interval(recorded, search, runs):
+    """Where losses bend, and where the unit of the residual is not its noise."""
+    content = with_prior(recorded, 5.0, 2, name="profile", search=search)
+    content["recordings"] = [r for r in content["recordings"] if r["file"][:-4] in runs]
+    content["confidence"] = {"profile": ["stiffness"], "method": "per_channel"}
+    found = run(recorded, content | {"name": f"profile_{runs[0]}_{len(search)}"}).summary
+    row = next(r for r in found["parameters"] if r["name"] == "stiffness")
+    width = row["high"] - row["low"]
+    assert row["profile_high"] - row["profile_low"] == pytest.approx(width, rel=0.2)
+
+
 def test_a_channel_with_a_noise_level_counts_with_it(recorded):
     given = {"signals": {"velocity": {"noise": 2e-2}}}
     result = run(recorded, with_prior(recorded, 1e4, name="mixed", measurement=given))

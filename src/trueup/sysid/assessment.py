@@ -101,9 +101,8 @@ def assess(
     residual, jacobian, failures = final_jacobian(problem, x)
     solution.residuals = residual
     at_bound = space.at_bound(x, 1e-6)
-    covariance = _covariance(
-        problem, residual, jacobian, at_bound, method, 1 - level, loss or Loss(), seed
-    )
+    loss = loss or Loss()
+    covariance = _covariance(problem, residual, jacobian, at_bound, method, 1 - level, loss, seed)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
     data = jacobian[: problem.data_rows]
@@ -134,7 +133,9 @@ def assess(
         {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
         {s.name: _size(s) for s in signals if not s.held_out},
         None if held_out is None else check_stability(held_out, x, covariance, level),
-        profile_intervals(problem, solution, covariance, profile or [], level),
+        profile_intervals(
+            problem, solution, covariance, profile or [], level, loss, problem.noise_scale
+        ),
         tuple(remarks),
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from trueup.errors import ExperimentError
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
 from trueup.signals import k_fold
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid._inner_fit import inner_fit
@@ -29,7 +30,11 @@ class CrossValidation:
 
 
 def cross_validate(
-    prepared: Prepared, x: np.ndarray, folds: int, noise_scale: float = 1.0
+    prepared: Prepared,
+    x: np.ndarray,
+    folds: int,
+    noise_scale: float = 1.0,
+    loss: Loss | None = None,
 ) -> CrossValidation:
     """Fit without each fold of sequences in turn, from the optimum of the whole.
 
@@ -38,10 +43,13 @@ def cross_validate(
       x: optimum of the whole ``(p,)``.
       folds: number of folds.
       noise_scale: noise in the unit of the residual, by which priors are weighed.
+      loss: robust loss of the fit.
 
     Raises:
       ExperimentError: there are fewer training recordings than folds.
     """
+    loss = loss or Loss()
+    settings = LeastSquaresSettings(max_iters=50, loss=loss.name, loss_scale=loss.scale)
     names = check_folds(prepared, folds)
     values, training, tested, parts = [], [], [], []
     for split in k_fold(names, folds, seed=prepared.experiment.seed):
@@ -49,7 +57,7 @@ def cross_validate(
         test_on = _chosen(prepared.training, split.held_out)
         problem = prepared.problem(sequences=fit_on)
         problem.noise_scale = noise_scale
-        search = LeastSquares(problem.space, LeastSquaresSettings(max_iters=50))
+        search = LeastSquares(problem.space, settings)
         search.x = x.copy()
         fit = inner_fit(problem, search)
         other = prepared.problem(sequences=test_on)

@@ -312,6 +312,7 @@ def finish(
     held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
     if held_out is not None:
         held_out.noise_scale = problem.noise_scale
+    loss = Loss(experiment.search.loss, loss_scale)
     assessment = assess(
         problem,
         problem.space.start,
@@ -319,14 +320,14 @@ def finish(
         held_out,
         method=experiment.confidence.method,
         level=experiment.confidence.level,
-        loss=Loss(experiment.search.loss, loss_scale),
+        loss=loss,
         profile=experiment.confidence.profile,
         seed=experiment.seed,
     )
     folds = experiment.held_out.folds
     crossed = None
     if folds > 1:
-        crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale)
+        crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
     solution.covariance = assessment.value_covariance
     solution.intervals = assessment.intervals
     summary = summarise(
