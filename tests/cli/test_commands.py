@@ -143,25 +143,35 @@ def test_a_fit_that_does_not_converge_exits_with_3(files: pendulum.Files, comman
     assert any("did not converge" in i["sentence"] for i in said["insights"])
 
 
+RESULTS = {"solution.json", "signals.npz", "model.xml", "identified_parameters.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("place", "kept"),
+    [
+        ("trueup.sysid.outputs.pack_signals", set()),  # of the results: all of them or none
+        ("trueup.sysid.report._overview", RESULTS),  # nothing but the drawing fails
+    ],
+)
 def test_a_failure_while_writing_leaves_no_half_result(
-    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch
+    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, place: str, kept: set[str]
 ):
     experiment = copy.deepcopy(pendulum.EXPERIMENT)
     experiment["output"]["report"] = True
     files.experiment.write_text(yaml.safe_dump(experiment))
-    import trueup.sysid.report as report
 
     def fail(*arguments: object) -> None:
         raise RuntimeError("no report today")
 
-    monkeypatch.setattr(report, "_overview", fail)
+    monkeypatch.setattr(place, fail)
     with pytest.raises(RuntimeError, match="no report today"):
         main(["identify", str(files.experiment), "--quiet"])
     names = {path.name for path in files.run.iterdir()}
-    assert not names & {"solution.json", "report.html", "signals.npz", "model.xml"}
+    assert names & {*RESULTS, "report.html"} == kept
     monkeypatch.undo()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
-    assert (files.run / "solution.json").is_file()
+    names = {path.name for path in files.run.iterdir()}
+    assert names >= {*RESULTS, "report.html"}
 
 
 def test_report_is_the_same_again(finished: pendulum.Files, command, tmp_path: Path):

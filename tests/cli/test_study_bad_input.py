@@ -62,6 +62,7 @@ BAD = {
     "costs for residuals": (["sphere", "--method", "least-squares"], "needs residuals"),
     "no end": (["sphere", "--method", "sobol"], "has no end of its own"),
     "a budget of nothing": (["sphere", "--max-evaluations", "0"], "has to be positive"),
+    "a target that no cost reaches": (["sphere", "--target-cost", "nan"], "a finite number"),
     "a negative seed": (["sphere", "--seed", "-1"], "0 or larger"),
     "a population for nobody": (
         ["exponential_decay", "--method", "least-squares", "--population", "4"],

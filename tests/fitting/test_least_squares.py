@@ -398,6 +398,24 @@ def test_the_last_step_needs_no_jacobian_where_the_end_is_foreseen():
     np.testing.assert_allclose(solution.x, strict.x, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("slope", "curvature"), [(1e-3, 1e4), (1e-4, 1e2), (1e-5, 1e2)])
+@pytest.mark.parametrize("step_tolerance", [1e-10, 0.02])
+def test_a_damped_step_that_promises_little_is_no_end(slope, curvature, step_tolerance):
+    """A second element that seems harmless and is not: only a heavily damped step gains at all."""
+    problem = zoo.problem(
+        lambda X: np.stack(
+            [10 * (X[:, 0] - 1), 1 - slope * X[:, 1], curvature * X[:, 1] ** 2], axis=1
+        ),
+        [0.0, 0.0],
+        lower=[-5, -0.5],
+        upper=[5, 0.5],
+    )
+    solution = fit(problem, step_tolerance=step_tolerance)
+    assert solution.status is Status.CONVERGED
+    assert solution.cost == pytest.approx(0.5, rel=1e-4)
+    assert solution.x[0] == pytest.approx(1.0, rel=1e-3)
+
+
 def test_the_first_line_search_may_go_farther_than_the_linear_model():
     # the slope of the root is small where it starts, so that the model asks for too short a step
     problem = zoo.problem(lambda X: X**4 - 1.0, [0.5])

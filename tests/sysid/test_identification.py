@@ -9,10 +9,11 @@ import pytest
 import yaml
 from mujoco.rollout import rollout
 
-from trueup.errors import FitError
+from trueup.errors import FitError, ReportError
+from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
 from trueup.sysid.experiment_file import load_experiment, parse_experiment
-from trueup.sysid.identification import identify
+from trueup.sysid.identification import IdentificationInterrupted, identify
 
 TRUE = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
 NOISE = np.array([2e-3, 2e-2])
@@ -103,6 +104,15 @@ def test_known_values_are_found_and_every_fold_finds_them(recorded):
     assert {name for part in crossed.held_out for name in part} == {f"run_{i}" for i in range(4)}
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_of_intervals_can_be_asked_for(recorded, method):
+    content = experiment(recorded, 1, name=method, confidence={"method": method})
+    result = run(recorded, content | {"output": {"report": False}})
+    assert method in ("auto", result.summary["covariance"]["method"])
+    half = result.assessment.standard_errors / result.solution.x
+    assert (half > 0).all() and (half < 0.05).all()
+
+
 def test_the_same_seed_gives_the_same_numbers(recorded):
     first = run(recorded, experiment(recorded, name="one"))
     again = run(recorded, experiment(recorded, name="two"))
@@ -182,13 +192,30 @@ def test_cma_es_looks_through_the_box_and_is_polished(tmp_path):
 
 def test_settings_of_another_search_are_refused(recorded):
     for search, words in (
-        ({"restarts": "bipop"}, "search.restarts is for the method cmaes"),
-        ({"method": "scipy", "population": 8}, "search.population is for the method cmaes"),
-        ({"method": "cmaes", "starts": 4}, "search.starts is for least squares"),
+        ({"restarts": "bipop"}, r"search.restarts is for the method cmaes"),
+        ({"method": "scipy", "population": 8}, r"search.population is for the method cmaes"),
+        ({"method": "cmaes", "starts": 4}, r"search.starts .* method mujoco; .*search.restarts"),
+        ({"method": "scipy", "starts": 4}, r"search.starts .* method mujoco; .* 'scipy'"),
+        ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
+        ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
+        ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),
     ):
         with pytest.raises(FitError, match=words):
             run(recorded, experiment(recorded, 1, name="wrong", search=search))
     assert not (recorded / "runs" / "wrong").exists()
+
+
+def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
+    """Nothing of a fit by scipy is saved, so that there is nothing to resume."""
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trueup.fitting._scipy_least_squares.scipy_least_squares", stop)
+    with pytest.raises(IdentificationInterrupted) as stopped:
+        run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
+    assert "nothing of the fit is saved" in str(stopped.value)
+    assert "--overwrite" in str(stopped.value) and "--resume" not in str(stopped.value)
 
 
 def test_backends_agree(recorded):
@@ -259,6 +286,20 @@ def test_the_run_directory_can_be_used_again(recorded):
     assert parameters["stiffness"].value[0] == pytest.approx(result.solution.x[1])
     assert parameters["mass"].targets == ("body/box/mass",)
     assert load_experiment(folder / "experiment.yaml") == result.prepared.experiment
+
+
+def test_a_report_that_cannot_be_drawn_loses_no_result(recorded, monkeypatch):
+    def broken(*arguments):
+        raise ReportError("a figure has no data")
+
+    monkeypatch.setattr("trueup.sysid.report.identification_report", broken)
+    with pytest.raises(ReportError, match=r"no data.*all results are in .*undrawn"):
+        run(recorded, experiment(recorded, 1, name="undrawn"))
+    folder = recorded / "runs/undrawn"
+    assert json.loads((folder / "solution.json").read_text())["status"] == "converged"
+    for name in ("model.xml", "identified_parameters.yaml", "signals.npz"):
+        assert (folder / name).is_file()
+    assert not (folder / "report.html").exists()
 
 
 def test_estimated_initial_states_are_found(tmp_path):

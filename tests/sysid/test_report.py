@@ -168,6 +168,20 @@ def test_an_undetermined_value_has_no_interval():
     assert "anything" in text
 
 
+def test_directions_of_window_states_alone_are_counted_and_not_drawn():
+    """Initial states of windows are unknowns as well, and no parameters of the report."""
+    found = summary()["identifiability"]
+    states = [{"coefficients": {f"speed_run#{i}": 1.0}, "sentence": ""} for i in range(8)]
+    mixed = {"coefficients": {"gear": 0.5, "speed_run#2": 1.0}, "sentence": ""}
+    for directions, weak, drawn in (([], states, False), (states, [mixed], True)):
+        page = identification_report(
+            summary(identifiability=found | {"directions": directions, "weak": weak}), [signals()]
+        )
+        text = text_of(page)
+        assert "8 combinations hold initial states of windows only" in text
+        assert ("Combinations that the data cannot tell apart" in text) == drawn
+
+
 def test_names_and_notes_are_escaped():
     page = identification_report(
         summary(notes=["<script>alert(1)</script>"], name="<b>arm</b>"), [signals()]

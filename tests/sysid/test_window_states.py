@@ -8,9 +8,26 @@ import pytest
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._minimise import minimise
 from trueup.sysid.demo import EXPERIMENT, TRUE, write_demo
-from trueup.sysid.experiment_file import parse_experiment
-from trueup.sysid.identification import make_search
+from trueup.sysid.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.identification import identify, make_search
 from trueup.sysid.preparation import prepare
+
+SWING = """
+<mujoco><option timestep="0.002"/><worldbody><body name="rod">
+<joint name="hinge" axis="0 1 0" damping="0.02"/>
+<geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.02" mass="1"/></body></worldbody>
+<sensor><jointpos name="angle" joint="hinge"/></sensor></mujoco>
+"""
+SWING_EXPERIMENT = """
+name: swing
+model: {file: swing.xml}
+recordings: [{file: swing.csv, signals: {hinge_qpos: q}, accept: [excitation]}]
+parameters:
+  damping: {target: joint/hinge/damping, start: 0.01, bounds: [0, 0.1]}
+measurement: {signals: {"*": {noise: 0.01}}}
+window: 0.24
+window_states: estimated
+"""
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +36,32 @@ def prepared(tmp_path_factory):
     write_demo(folder, seed=3)
     text = EXPERIMENT + "window: 1.0\nwindow_states: estimated\n"
     return prepare(parse_experiment(text), folder)
+
+
+def test_an_identification_with_window_states_has_its_report(tmp_path):
+    """Of a free swing without a command: its last state is hardly determined, all else is."""
+    import mujoco
+
+    (tmp_path / "swing.xml").write_text(SWING)
+    model = mujoco.MjModel.from_xml_string(SWING)
+    data = mujoco.MjData(model)
+    data.qpos[0] = 0.8
+    rows = []
+    for _ in range(1001):
+        mujoco.mj_forward(model, data)
+        rows.append([data.time, data.qpos[0]])
+        mujoco.mj_step(model, data)
+    noise = 1e-2 * np.random.default_rng(0).normal(size=len(rows))
+    table = np.array(rows) + np.outer(noise, [0, 1])
+    np.savetxt(tmp_path / "swing.csv", table, delimiter=",", header="t,q", comments="")
+    (tmp_path / "swing.yaml").write_text(SWING_EXPERIMENT)
+    experiment = load_experiment(tmp_path / "swing.yaml")
+    result = identify(experiment, tmp_path, verbose=False)
+    found = result.summary["identifiability"]
+    names = {row["name"] for row in result.summary["parameters"]}
+    directions = [set(d["coefficients"]) for d in found["directions"] + found["weak"]]
+    assert any(not names & direction for direction in directions)
+    assert result.report.is_file()
 
 
 def test_states_of_all_windows_are_perturbed_in_the_same_simulations(prepared):

@@ -10,7 +10,13 @@ from trueup.cli.output import Output
 from trueup.errors import ExperimentError
 from trueup.sysid.experiment import Experiment
 from trueup.sysid.experiment_file import load_experiment
-from trueup.sysid.identification import Identification, check_start, identify, output_folder
+from trueup.sysid.identification import (
+    Identification,
+    check_search,
+    check_start,
+    identify,
+    output_folder,
+)
 from trueup.sysid.preparation import prepare
 
 DONE, NOT_CONVERGED = 0, 3
@@ -103,6 +109,7 @@ def interval_text(low: float, high: float) -> str:
 
 
 def _dry_run(experiment: Experiment, command: Identify, output: Output) -> int:
+    check_search(experiment.search)
     prepared = prepare(experiment, command.experiment.parent)
     problem = prepared.problem()
     check_start(problem)

@@ -31,7 +31,8 @@ class ExecutionOptions:
     """Where candidates are evaluated and who is told; nothing of it changes the history."""
 
     workers: Annotated[int | None, arg(metavar="INT")] = None
-    """Processes that evaluate candidates; absent: this one, which batches where the problem can."""
+    """Processes that evaluate candidates; 0: one a core; absent: this one, which
+    batches where the problem can."""
     scheduler: Annotated[str | None, arg(metavar="ADDRESS")] = None
     """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
     storage: Annotated[str | None, arg(metavar="URL")] = None

@@ -298,9 +298,11 @@ class LeastSquares:
         Promises shrink by a factor that itself shrinks from step to step, or stays as it is. Where
         it foresees the end, the next step needs its cost and no Jacobian there.
         """
-        former, self._promised = self._promised, self._promise(linear, self.mu)
+        former, self._promised = self._promised, self._promise(linear, 0.0)
         shrinking = self._promised / former if former > 0 else np.inf
-        self._is_last = self._trusted and self._promised * shrinking <= self._negligible
+        # what damping holds back from the next step is still to be had after it
+        left = max(self._promised * shrinking, self._held_back(linear, self.mu))
+        self._is_last = self._trusted and left <= self._negligible
 
     @property
     def _negligible(self) -> float:
@@ -348,6 +350,10 @@ class LeastSquares:
     def _gain(self, linear: Linearisation, step: np.ndarray) -> float:
         """Reduction of the cost by a step, after the linear model."""
         return float(-(linear.gradient @ step) - 0.5 * step @ linear.gram @ step)
+
+    def _held_back(self, linear: Linearisation, mu: float) -> float:
+        """Part of the promise of the whole step that a damped one does not go for."""
+        return self._promise(linear, 0.0) - self._promise(linear, mu)
 
     def _ladder(self) -> np.ndarray:
         """Regularisers of one line search: about the present one, then ever larger."""
@@ -397,9 +403,10 @@ class LeastSquares:
             self._trusted = False
             return
         promised = self._gain(self._linear, steps[0])
+        held_back = self._held_back(self._linear, self.mu)
         ratio = self._accept(X, costs, steps, 0, self.mu)
         # The curvature along the step was off by 2 (1 - ratio): the share of the step that is left.
-        left = promised * (2 * (1.0 - ratio)) ** 2
+        left = promised * (2 * (1.0 - ratio)) ** 2 + held_back
         if self.status is None and left <= self._negligible:
             self._finish(Status.CONVERGED, f"no further reduction expected: cost {self.cost:.6g}")
 
@@ -460,7 +467,7 @@ class LeastSquares:
                 "x": self.x.tolist(),
             }
         )
-        typical = typical_size(self.space, self.x)
+        is_negligible = self._is_negligible(linear, step)
         self.x = X[best].copy()
         self.cost = float(costs[best])
         self.iteration += 1
@@ -469,12 +476,20 @@ class LeastSquares:
         self.mu = min(max(self.mu, 1e-12), self.settings.mu_max)
         self._linear = None
         self._trusted = ratio > 0.5
-        # element by element: one large parameter must not hide the step of a small one
         if self._is_exact():
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
-        elif np.all(np.abs(step) <= self.settings.step_tolerance * typical):
+        elif is_negligible:
             self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
         return ratio
+
+    def _is_negligible(self, linear: Linearisation, step: np.ndarray) -> bool:
+        """Whether a step is too short to matter, and not only because it is damped."""
+        # element by element: one large parameter must not hide the step of a small one
+        typical = typical_size(self.space, self.x)
+        if np.any(np.abs(step) > self.settings.step_tolerance * typical):
+            return False
+        promise = self._promise(linear, 0.0)
+        return promise - self._gain(linear, step) <= max(0.5 * promise, self._negligible)
 
     def _finish(self, status: Status, message: str) -> None:
         self.status = status

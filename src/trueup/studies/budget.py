@@ -1,5 +1,6 @@
 """Where a study stops at the latest."""
 
+import math
 from dataclasses import dataclass
 
 from trueup.errors import FitError
@@ -24,6 +25,8 @@ class Budget:
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
                 raise FitError(f"{name} is {limit}; it has to be positive")
+        if self.target_cost is not None and not math.isfinite(self.target_cost):
+            raise FitError(f"target_cost is {self.target_cost}; it has to be a finite number")
 
     def spent(
         self, evaluations: int, generations: int, seconds: float, cost: float

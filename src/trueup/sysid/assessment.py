@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from trueup.fitting._final_jacobian import final_jacobian
-from trueup.fitting._minimise import minimise
 from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting._whiteness import heteroscedasticity as size_test
 from trueup.fitting._whiteness import whiteness as white_test
@@ -17,6 +16,7 @@ from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
 from trueup.fitting.uncertainty._added_spread import with_added_spread
+from trueup.sysid._inner_fit import inner_fit
 from trueup.sysid.channel_units import signal_units
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.profiles import profile_intervals
@@ -143,7 +143,9 @@ def assess(
         {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
         {s.name: _size(s) for s in signals if not s.held_out},
         stability,
-        profile_intervals(problem, solution, covariance, profile or [], level),
+        profile_intervals(
+            problem, solution, covariance, profile or [], level, loss, problem.noise_scale
+        ),
         (*remarks, *unseen),
     )
 
@@ -319,7 +321,7 @@ def check_stability(
     space = held_out.space
     search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
     search.x = np.clip(x, space.lower, space.upper)
-    fit = minimise(held_out, search)
+    fit = inner_fit(held_out, search)
     residual, jacobian, failures = final_jacobian(held_out, fit.x)
     if failures or not fit.success:
         return None

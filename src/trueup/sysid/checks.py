@@ -9,9 +9,14 @@ import numpy as np
 
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting.identifiability import analyse
+from trueup.simulation.initial_state import (
+    FULL_PHYSICS,
+    create_initial_state,
+    with_start_time,
+)
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.experiment import Experiment
-from trueup.sysid.identification import check_start
+from trueup.sysid.identification import check_search, check_start
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem
 
@@ -28,6 +33,7 @@ def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[s
     Raises:
       TrueupError: whatever makes a fit impossible.
     """
+    check_search(experiment.search)
     prepared = prepare(experiment, Path(folder))
     problem = prepared.problem()
     check_start(problem)
@@ -96,7 +102,10 @@ def _shift(
     for models in prepared.training:
         spec = models.spec.copy()
         step = spec.option.timestep
-        spec.option.timestep = step * change.get("timestep", 1.0)
+        states = models.initial_state
+        if "timestep" in change:
+            _change_timestep(spec, change["timestep"])
+            states = _with_default_history(models.gt_model, spec.compile(), states)
         if change.get("hard_friction"):
             for joint in spec.joints:
                 joint.solref_friction = [2 * step, 1.0]
@@ -106,7 +115,7 @@ def _shift(
                 models.name,
                 spec,
                 models.sequence_name,
-                models.initial_state,
+                states,
                 models.control,
                 models.sensordata,
                 allow_missing_sensors=True,
@@ -131,6 +140,27 @@ def _shift(
             worst = float(ratio.max())
             where = f"{sequence.channel_names[int(ratio.argmax())]} in {sequence.name}"
     return worst, where
+
+
+def _change_timestep(spec: mujoco.MjSpec, factor: float) -> None:
+    """Change the time step, and with it the buffers of delays, which are as long as before [s]."""
+    spec.option.timestep *= factor
+    for delayed in (*spec.actuators, *spec.sensors):
+        delayed.nsample = int(np.ceil(delayed.nsample / factor))
+
+
+def _with_default_history(
+    model: mujoco.MjModel, changed: mujoco.MjModel, states: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Initial states for a model whose buffers of delays have another size."""
+    if changed.nhistory == model.nhistory:
+        return states
+    data, found = mujoco.MjData(model), []
+    for state in states:
+        mujoco.mj_setState(model, data, state, FULL_PHYSICS)
+        fresh = create_initial_state(changed, data.qpos, data.qvel, data.act)
+        found.append(with_start_time(changed, fresh, data.time))
+    return found
 
 
 def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:

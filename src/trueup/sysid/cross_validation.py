@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import ExperimentError
-from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
 from trueup.signals import k_fold
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.sysid._inner_fit import inner_fit
 from trueup.sysid.preparation import Prepared
 
 
@@ -28,22 +29,39 @@ class CrossValidation:
     """Sequences of each fold."""
 
 
-def cross_validate(prepared: Prepared, x: np.ndarray, folds: int) -> CrossValidation:
+def cross_validate(
+    prepared: Prepared,
+    x: np.ndarray,
+    folds: int,
+    noise_scale: float = 1.0,
+    loss: Loss | None = None,
+) -> CrossValidation:
     """Fit without each fold of sequences in turn, from the optimum of the whole.
+
+    Args:
+      prepared: the experiment with its recordings.
+      x: optimum of the whole ``(p,)``.
+      folds: number of folds.
+      noise_scale: noise in the unit of the residual, by which priors are weighed.
+      loss: robust loss of the fit.
 
     Raises:
       ExperimentError: there are fewer training recordings than folds.
     """
+    loss = loss or Loss()
+    settings = LeastSquaresSettings(max_iters=50, loss=loss.name, loss_scale=loss.scale)
     names = check_folds(prepared, folds)
     values, training, tested, parts = [], [], [], []
     for split in k_fold(names, folds, seed=prepared.experiment.seed):
         fit_on = _chosen(prepared.training, split.training)
         test_on = _chosen(prepared.training, split.held_out)
         problem = prepared.problem(sequences=fit_on)
-        search = LeastSquares(problem.space, LeastSquaresSettings(max_iters=50))
+        problem.noise_scale = noise_scale
+        search = LeastSquares(problem.space, settings)
         search.x = x.copy()
-        fit = minimise(problem, search)
+        fit = inner_fit(problem, search)
         other = prepared.problem(sequences=test_on)
+        other.noise_scale = noise_scale
         values.append(fit.x)
         training.append(np.sqrt(2 * problem.costs(fit.x[None])[0, 0] / problem.data_rows))
         tested.append(np.sqrt(2 * other.costs(fit.x[None])[0, 0] / other.data_rows))

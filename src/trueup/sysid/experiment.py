@@ -225,7 +225,8 @@ class SearchPart(_Part):
     max_iters: int = Field(default=100, ge=0)
     """Iterations."""
     starts: int = Field(default=1, ge=1)
-    """Start points: the given one, then scrambled Sobol points; the best are polished."""
+    """Start points: the given one, then scrambled Sobol points; the best are polished. Of the
+    method ``mujoco``."""
     population: int | None = Field(default=None, ge=4)
     """Candidates in a generation of CMA-ES; absent: 4 + 3 ln(number of unknowns)."""
     restarts: Literal["none", "ipop", "bipop"] = "none"
@@ -238,9 +239,9 @@ class SearchPart(_Part):
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
     robust spread of the residuals."""
     time_limit: float | None = Field(default=None, gt=0)
-    """Seconds."""
+    """Seconds; not of scipy's methods."""
     difference: float = Field(default=1e-6, gt=0)
-    """Relative step of finite differences."""
+    """Relative step of finite differences; the method ``scipy`` has its own."""
 
 
 class HeldOut(_Part):
@@ -257,7 +258,14 @@ class HeldOut(_Part):
 class ConfidencePart(_Part):
     """Intervals."""
 
-    method: Literal["auto", "classical", "autoregressive", "newey_west", "block_bootstrap"] = "auto"
+    method: Literal[
+        "auto",
+        "classical",
+        "per_channel",
+        "autoregressive",
+        "newey_west",
+        "block_bootstrap",
+    ] = "auto"
     """How noise is taken into account."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
-from trueup.fitting._minimise import minimise
 from trueup.fitting.cma_es import CmaEs
 from trueup.fitting.cma_es_settings import CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
@@ -17,9 +16,11 @@ from trueup.fitting.polish import Polished
 from trueup.fitting.solution import Solution, Status
 from trueup.studies import Budget, RunDirectory, atomic, provenance, run
 from trueup.studies.progress import Progress
+from trueup.sysid._inner_fit import inner_fit
+from trueup.sysid._prior_weight import refit_with_noise
 from trueup.sysid.assessment import Assessment, assess
 from trueup.sysid.cross_validation import CrossValidation, check_folds, cross_validate
-from trueup.sysid.experiment import Experiment
+from trueup.sysid.experiment import Experiment, SearchPart
 from trueup.sysid.experiment_file import dump_experiment, load_experiment
 from trueup.sysid.preparation import Prepared, prepare
 from trueup.sysid.problem import GrayBoxProblem, default_threads
@@ -27,19 +28,44 @@ from trueup.sysid.start_noise import measured_starts
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
+SCIPY_METHODS = ("scipy", "scipy_parallel_fd")
+"""Methods whose fits run in one piece: no several starts, no time limit, no resume."""
+
+# Settings of a search that only some methods have.
+_METHODS_OF = {
+    "starts": ("mujoco",),
+    "time_limit": ("mujoco", "cmaes"),
+    "difference": ("mujoco", "scipy_parallel_fd", "cmaes"),
+    "population": ("cmaes",),
+    "restarts": ("cmaes",),
+    "max_evaluations": ("cmaes",),
+}
+_INSTEAD = {
+    "mujoco": "which scans the box with search.starts",
+    "cmaes": "which has search.restarts",
+    "scipy": "which goes from the given start for search.max_iters, with scipy's differences",
+    "scipy_parallel_fd": "which goes from the given start for search.max_iters",
+}
+
 _NEAR = 1e-6  # share of the reduction so far below which CMA-ES hands over
 
 
 class IdentificationInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped an identification after its fit was saved; it can be resumed."""
+    """Ctrl-C stopped an identification; it can be resumed where its method saves the fit."""
 
-    def __init__(self, directory: Path, solution: Solution | None = None):
+    def __init__(self, directory: Path, solution: Solution | None = None, method: str = "mujoco"):
         self.directory, self.solution = directory, solution
         so_far = "" if solution is None else f": {solution.message}"
-        super().__init__(
+        saved = (
             f"interrupted and saved in {directory}{so_far}. Go on with the same command and "
             f"--resume"
         )
+        lost = (
+            f"interrupted, and nothing of the fit is saved: the method {method} cannot go on where "
+            f"it stopped. {directory} holds the experiment only; start anew with the same command "
+            f"and --overwrite"
+        )
+        super().__init__(lost if method in SCIPY_METHODS else saved)
 
 
 @dataclass
@@ -92,7 +118,7 @@ def identify(
 
     Raises:
       TrueupError: whatever is wrong, before anything is written.
-      IdentificationInterrupted: Ctrl-C; the fit is saved and can be resumed.
+      IdentificationInterrupted: Ctrl-C; the fit is saved and can be resumed, except by scipy.
     """
     folder = Path(folder)
     target = output_folder(experiment, folder, output)
@@ -124,7 +150,8 @@ def identify(
     except IdentificationInterrupted:
         raise
     except KeyboardInterrupt:
-        raise IdentificationInterrupted(directory.path) from None
+        method = experiment.search.method
+        raise IdentificationInterrupted(directory.path, method=method) from None
 
 
 def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxProblem) -> None:
@@ -194,6 +221,7 @@ def make_search(
       FitError: settings of another method than the one that was chosen.
     """
     part = experiment.search
+    check_search(part)
     scale = 1.0
     if part.loss != "linear":
         scale = _loss_scale(problem) if part.loss_scale == "auto" else float(part.loss_scale)
@@ -206,8 +234,6 @@ def make_search(
     )
     plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
     if part.method == "cmaes":
-        if part.starts > 1:
-            raise FitError("search.starts is for least squares; CMA-ES has search.restarts")
         chosen = {
             "population": part.population,
             "restarts": part.restarts,
@@ -217,21 +243,25 @@ def make_search(
         near = CmaEsSettings(**chosen, options={"tolfunrel": _NEAR})
         first = CmaEs(problem.space, near, experiment.seed)
         return Polished(first, problem.space, settings), {**plain, **chosen}
-    given = [n for n in ("population", "max_evaluations") if getattr(part, n) is not None]
-    given += ["restarts"] if part.restarts != "none" else []
-    if given:
-        raise FitError(
-            f"search.{given[0]} is for the method cmaes; the method is {part.method!r}, which "
-            f"scans the box with search.starts"
-        )
     if part.starts > 1:
         return MultiStart(problem.space, settings, part.starts, seed=experiment.seed), plain
     return LeastSquares(problem.space, settings), plain
 
 
+def check_search(part: SearchPart) -> None:
+    """Raise FitError where settings of a search are for another method than the chosen one."""
+    defaults = SearchPart()
+    for name, methods in _METHODS_OF.items():
+        if part.method not in methods and getattr(part, name) != getattr(defaults, name):
+            raise FitError(
+                f"search.{name} is for the {'method' if len(methods) == 1 else 'methods'} "
+                f"{', '.join(methods)}; the method is {part.method!r}, {_INSTEAD[part.method]}"
+            )
+
+
 def _loss_scale(problem: GrayBoxProblem) -> float:
     """Bend of a robust loss: from the spread of the residuals of a plain fit."""
-    plain = minimise(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
+    plain = inner_fit(problem, LeastSquares(problem.space, LeastSquaresSettings(max_iters=30)))
     residual = problem.residuals(plain.x[None, :])[0, : problem.data_rows]
     spread = float(np.median(np.abs(residual - np.median(residual))))
     return max(_TUNING * spread, 1e-12)
@@ -265,27 +295,7 @@ def _fit(
         )
     if not solution.success and solution.status is Status.START_FAILED:
         raise FitError(solution.message)
-    return _refit_with_noise(problem, solution)
-
-
-def _refit_with_noise(problem: GrayBoxProblem, solution: Solution) -> Solution:
-    """Weigh priors against the noise that the residuals show, where no noise level was given."""
-    if problem.residual_size == problem.data_rows or problem.settings.noise:
-        return solution
-    for _ in range(3):
-        data = problem.residuals(solution.x[None, :])[0, : problem.data_rows]
-        dof = max(problem.data_rows - problem.space.size, 1)
-        scale = float(np.sqrt(data @ data / dof))
-        if abs(scale - problem.noise_scale) <= 1e-3 * problem.noise_scale or scale == 0:
-            break
-        problem.noise_scale = scale
-        search = LeastSquares(problem.space, LeastSquaresSettings(max_iters=50))
-        search.x = solution.x.copy()
-        again = minimise(problem, search)
-        again.history = solution.history + again.history[1:]
-        again.stats = {**solution.stats, **again.stats}
-        solution = again
-    return solution
+    return refit_with_noise(problem, solution, search.settings, time_limit)
 
 
 def finish(
@@ -301,6 +311,9 @@ def finish(
 
     experiment = prepared.experiment
     held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
+    if held_out is not None:
+        held_out.noise_scale = problem.noise_scale
+    loss = Loss(experiment.search.loss, loss_scale)
     assessment = assess(
         problem,
         problem.space.start,
@@ -308,14 +321,16 @@ def finish(
         held_out,
         method=experiment.confidence.method,
         level=experiment.confidence.level,
-        loss=Loss(experiment.search.loss, loss_scale),
+        loss=loss,
         profile=experiment.confidence.profile,
         seed=experiment.seed,
         starts=measured_starts(prepared, prepared.training, held_out=False),
         held_out_starts=measured_starts(prepared, prepared.held_out, held_out=True),
     )
     folds = experiment.held_out.folds
-    crossed = cross_validate(prepared, solution.x, folds) if folds > 1 else None
+    crossed = None
+    if folds > 1:
+        crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
     solution.covariance = assessment.value_covariance
     solution.intervals = assessment.intervals
     summary = summarise(

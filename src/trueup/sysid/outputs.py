@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup.errors import RunDirectoryError
+from trueup.errors import ReportError, RunDirectoryError
 from trueup.simulation.precise_xml import precise_xml
 from trueup.studies import RunDirectory, atomic
 from trueup.sysid.assessment import SequenceSignals
@@ -20,12 +20,19 @@ SIGNALS_FILE = "signals.npz"
 
 
 def write_outputs(result: Identification, directory: RunDirectory) -> None:
-    """Write every result file; each is whole or absent."""
+    """Write every result file; each is whole or absent.
+
+    The report comes last: where it cannot be drawn, the results are there.
+
+    Raises:
+      ReportError: the report cannot be drawn.
+      RunDirectoryError: a file cannot be written.
+    """
     from trueup.sysid.report import identification_report
 
     parameters = result.problem.parameters.copy()
     parameters.update_from_vector(result.solution.x)
-    # everything is made before anything is written: a failure here leaves no half result
+    # all results are made before any is written: a failure here leaves no half result
     models: dict[str, str] = {}
     for variant in result.problem.variants:
         if variant.name not in models:
@@ -33,18 +40,21 @@ def write_outputs(result: Identification, directory: RunDirectory) -> None:
             spec.compile()
             models[variant.name] = precise_xml(spec, directory.path)
     signals = pack_signals(result.assessment.signals)
-    output = result.prepared.experiment.output
-    report = ""
-    if output.report:
-        videos = _videos(result) if output.video else []
-        report = identification_report(result.summary, result.assessment.signals, videos).html()
     parameters.save_to_disk(directory.inside("identified_parameters.yaml"))
     for name, text in models.items():
         atomic.write_text(directory.model(name), text)
     atomic.write_bytes(directory.inside(SIGNALS_FILE), signals)
-    if report:
-        atomic.write_text(directory.report, report)
     atomic.write_json(directory.solution, result.summary)
+    output = result.prepared.experiment.output
+    if output.report:
+        videos = _videos(result) if output.video else []
+        try:
+            report = identification_report(result.summary, result.assessment.signals, videos).html()
+        except ReportError as error:
+            raise ReportError(
+                f"{error}. The report is missing; all results are in {directory.path}"
+            ) from error
+        atomic.write_text(directory.report, report)
 
 
 def _videos(result: Identification) -> list[Any]:

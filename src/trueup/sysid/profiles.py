@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, profile_likelihood
 from trueup.parameters import Space
+from trueup.sysid._inner_fit import inner_fit
 
 
 def profile_intervals(
@@ -18,6 +19,8 @@ def profile_intervals(
     covariance: CovarianceEstimate,
     names: list[str],
     level: float,
+    loss: Loss | None = None,
+    noise_scale: float = 1.0,
 ) -> dict[str, tuple[float, float]]:
     """Intervals by profile likelihood.
 
@@ -27,10 +30,14 @@ def profile_intervals(
       covariance: linearised uncertainty, which says where to look.
       names: parameters to profile.
       level: coverage.
+      loss: robust loss of the fit.
+      noise_scale: unit of the residual that ``covariance`` was estimated in.
 
     Returns:
       name -> ends; infinite where the likelihood never falls far enough within the bounds.
     """
+    loss = loss or Loss()
+    settings = LeastSquaresSettings(max_iters=20, loss=loss.name, loss_scale=loss.scale)
     out: dict[str, tuple[float, float]] = {}
     if not names:
         return out
@@ -43,16 +50,16 @@ def profile_intervals(
         point[index] = value
         fixed = space.from_search(point)
         if space.size == 1:
-            return float(problem.costs(fixed[None])[0, 0])
+            return float(LeastSquares(space, settings).evaluate_costs(problem, fixed[None], {})[0])
         held = _Held(problem, index, fixed)
-        return minimise(held, LeastSquares(held.space, LeastSquaresSettings(max_iters=20))).cost
+        return inner_fit(held, LeastSquares(held.space, settings)).cost
 
     results = profile_likelihood(
         fit_with_fixed,
         z,
         covariance.half_widths,
         solution.cost,
-        covariance.variance_inflation,
+        covariance.variance_inflation * noise_scale**2,
         max(problem.data_rows - space.size, 1),
         alpha=1 - level,
         lower=lower,

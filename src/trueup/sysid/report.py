@@ -11,6 +11,7 @@ import numpy as np
 from trueup import reports
 from trueup.sysid.assessment import SequenceSignals
 
+_DIRECTIONS = 6  # that are drawn
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
 
 
@@ -315,20 +316,39 @@ def _identifiability(summary: dict[str, Any]) -> reports.Section:
             title="How strongly the data see each direction of relative changes",
         )
     )
-    names = [r["name"] for r in summary["parameters"]]
-    shown = [*found["directions"], *found["weak"]][:6]
+    content += _directions(found, [r["name"] for r in summary["parameters"]])
+    return reports.Section("Identifiability", "identifiability", content=content)
+
+
+def _directions(found: dict[str, Any], names: list[str]) -> list[Any]:
+    """Directions that the data do not determine, or hardly, as far as parameters take part."""
+    rows = [
+        (title, [d["coefficients"].get(n, 0.0) for n in names])
+        for title, kind in (("not determined", "directions"), ("weak", "weak"))
+        for d in found[kind]
+    ]
+    # initial states of windows are unknowns too, and no parameters
+    shown = [(title, row) for title, row in rows if np.any(row)]
+    content: list[Any] = []
     if shown:
         content.append(
             reports.direction_figure(
                 names,
-                np.array([[d["coefficients"].get(n, 0.0) for n in names] for d in shown]),
-                titles=["not determined"] * len(found["directions"][:6])
-                + ["weak"] * (len(shown) - len(found["directions"][:6])),
+                np.array([row for _, row in shown[:_DIRECTIONS]]),
+                titles=[title for title, _ in shown[:_DIRECTIONS]],
                 title="Combinations that the data cannot tell apart",
                 caption="Relative change of each parameter along the direction.",
             )
         )
-    return reports.Section("Identifiability", "identifiability", content=content)
+    left_out = len(rows) - len(shown)
+    if left_out:
+        what = "combination holds" if left_out == 1 else "combinations hold"
+        content.append(
+            reports.Text(
+                f"{left_out} {what} initial states of windows only, and no parameter: not drawn."
+            )
+        )
+    return content
 
 
 def _sentence(text: str) -> str:
