@@ -11,7 +11,7 @@ import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.parameters import ParameterDict
-from trueup.signals import TimeSeries, split_by_time
+from trueup.signals import InterpolationMethod, TimeSeries, split_by_time
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import GainOrBias, MeasurementModel
 from trueup.simulation.trajectory import create_initial_state
@@ -152,7 +152,13 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
                 f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
             )
         recordings.append(
-            load_recording(part, folder, models[variant], experiment.measurement.filters)
+            load_recording(
+                part,
+                folder,
+                models[variant],
+                experiment.measurement.filters,
+                experiment.control,
+            )
         )
     inputs += [r.path for r in recordings]
     _check_names(recordings, experiment)
@@ -253,23 +259,27 @@ def _pieces(
                 (split.held_out[0], True, " (held out)"),
             ]
         for position, (span, held, suffix) in enumerate(spans):
-            control, measured = _cut(recording, span)
+            control, measured = _cut(recording, span, experiment.control)
             start = float(measured.times[0])
-            state = _initial_state(recording, model, start, first=position == 0)
+            # what is given for the beginning does not hold where the beginning is left out
+            first = position == 0 and not recording.begins_late
+            state = _initial_state(recording, model, start, first)
             pieces.append(
                 _Piece(recording.name + suffix, variant, held, recording, control, measured, state)
             )
     return pieces
 
 
-def _cut(recording: LoadedRecording, span: tuple[float, float]) -> tuple[TimeSeries, TimeSeries]:
+def _cut(
+    recording: LoadedRecording, span: tuple[float, float], method: InterpolationMethod
+) -> tuple[TimeSeries, TimeSeries]:
     measured, control = recording.measured, recording.control
     rows = (measured.times >= span[0]) & (measured.times <= span[1])
     measured = TimeSeries(measured.times[rows], measured.data[rows], measured.signal_mapping)
     start, end = measured.times[0], measured.times[-1]
     inner = control.times[(control.times > start) & (control.times < end)]
     grid = np.concatenate([[start], inner, [end]])
-    held = TimeSeries(grid, control.interpolate(grid, "zoh"), control.signal_mapping)
+    held = TimeSeries(grid, control.interpolate(grid, method), control.signal_mapping)
     return held, measured
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.signals import (
+    InterpolationMethod,
     QualityReport,
     Recording,
     TimeSeries,
@@ -19,6 +20,12 @@ from trueup.signals import (
     read,
     savitzky_golay,
     select,
+)
+from trueup.sysid.common_interval import (
+    Samples,
+    common_interval,
+    on_all_clocks,
+    on_slowest_clock,
 )
 from trueup.sysid.experiment import FilterPart, RecordingPart, SignalPart
 from trueup.sysid.measured_state import state_columns
@@ -37,6 +44,8 @@ class LoadedRecording:
     """One column for each actuator; zero where none was recorded."""
     measured: TimeSeries
     quality: QualityReport
+    begins_late: bool = False
+    """Whether its beginning is left out because a stream was missing there."""
     notes: tuple[str, ...] = field(default=())
     """What was assumed, in sentences."""
 
@@ -46,11 +55,19 @@ def load_recording(
     folder: Path,
     model: mujoco.MjModel,
     filters: Mapping[str, FilterPart],
+    method: InterpolationMethod = "zoh",
 ) -> LoadedRecording:
-    """Read a recording, convert it, and check its quality; nothing is refused yet.
+    """Read a recording, convert it, and check its quality, for which nothing is refused yet.
+
+    Args:
+      part: what the experiment file says of the recording.
+      folder: folder that its file name refers to.
+      model: the model whose signals it holds.
+      filters: filters by pattern of signal names.
+      method: what a control is between its samples: ``zoh`` for held, or ``linear``.
 
     Raises:
-      RecordingError: the file cannot be read, or a column is missing.
+      RecordingError: the file cannot be read, a column is missing, or the streams hardly overlap.
       UnitError: an unknown unit.
       SignalError: a signal or actuator that the model does not have.
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
@@ -71,16 +88,30 @@ def load_recording(
     }
     chosen = select(recording, wanted)
     _check_clocks(name, chosen)
-    signals = list(part.signals)
-    measured_times, measured = _merge(chosen, signals)
-    control_times, control = _merge(chosen, [f"{a}_ctrl" for a in part.controls], hold=True)
-    measured_series = TimeSeries.from_names(
-        *_trimmed(part, name, measured_times, measured), model, signals
-    )
-    full, notes = _all_controls(part, model, name, control_times, control, measured_series)
+    _check_actuators(part, model, name)
+    columns = {signal: chosen.column(signal) for signal in part.signals}
+    controls = {actuator: chosen.column(f"{actuator}_ctrl") for actuator in part.controls}
+    interval = common_interval(name, columns, controls, part.trim)
+    times, values, notes = on_slowest_clock(name, columns, interval, part.trim)
+    measured_series = TimeSeries.from_names(times, values, model, list(part.signals))
+    if interval.begins_late and part.initial not in ("measured", "estimated"):
+        notes.append(
+            f"{name}: the initial state of the file belongs to the beginning that is left out; the "
+            f"measured state at {times[0]:.6g} s is taken instead."
+        )
+    full, assumed = _all_controls(part, model, name, controls, measured_series, method)
     measured_series = _filtered(measured_series, filters)
     quality = _quality(part, name, model, measured_series, full, list(part.controls))
-    return LoadedRecording(name, part, path, full, measured_series, quality, tuple(notes))
+    return LoadedRecording(
+        name,
+        part,
+        path,
+        full,
+        measured_series,
+        quality,
+        interval.begins_late,
+        (*interval.notes, *notes, *assumed),
+    )
 
 
 def _check_clocks(name: str, recording: Recording) -> None:
@@ -99,68 +130,24 @@ def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
     }
 
 
-def _merge(
-    recording: Recording, names: list[str], hold: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times ``(n,)`` and values ``(n, len(names))`` of channels, on the slowest of their clocks."""
-    if not names:
-        return np.zeros(0), np.zeros((0, 0))
-    pairs = [recording.column(name) for name in names]
-    clock = min((times for times, _ in pairs), key=len)
-    columns = []
-    for times, values in pairs:
-        if times is clock or (len(times) == len(clock) and np.array_equal(times, clock)):
-            columns.append(values)
-            continue
-        series = TimeSeries(times, values[:, None])
-        columns.append(series.interpolate(clock, "zoh" if hold else "linear")[:, 0])
-    return clock, np.stack(columns, axis=1)
-
-
-def _trimmed(
-    part: RecordingPart, name: str, times: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    keep = np.ones(len(times), bool)
-    if part.trim.start is not None:
-        keep &= times >= part.trim.start
-    if part.trim.end is not None:
-        keep &= times <= part.trim.end
-    if keep.sum() < 3:
-        raise ExperimentError(
-            f"recording {name!r}: the trimmed part (start: {part.trim.start}, end: "
-            f"{part.trim.end}) leaves {int(keep.sum())} samples; the recording runs from "
-            f"{times[0]:.6g} to {times[-1]:.6g} s"
-        )
-    return times[keep], values[keep]
-
-
 def _all_controls(
     part: RecordingPart,
     model: mujoco.MjModel,
     name: str,
-    times: np.ndarray,
-    values: np.ndarray,
+    controls: Mapping[str, Samples],
     measured: TimeSeries,
+    method: InterpolationMethod,
 ) -> tuple[TimeSeries, list[str]]:
     """Controls of all actuators over the measured time; those not recorded are zero."""
-    actuators = [model.actuator(i).name for i in range(model.nu)]
-    unknown = [a for a in part.controls if a not in actuators]
-    if unknown:
-        raise ExperimentError(
-            f"recording {name!r}: controls names {listing(unknown)}, which are no actuators of the "
-            f"model; it has {listing(actuators)}.{did_you_mean(unknown[0], actuators)}"
-        )
-    start, end = measured.times[0], measured.times[-1]
-    if len(times) == 0:
-        grid = measured.times
-        held = np.zeros((len(grid), 0))
+    actuators = _actuators(model)
+    if controls:
+        ends = float(measured.times[0]), float(measured.times[-1])
+        grid, values = on_all_clocks(controls, *ends, method)
     else:
-        inner = times[(times > start) & (times < end)]
-        grid = np.concatenate([[start], inner, [end]])
-        held = TimeSeries(times, values).interpolate(grid, "zoh")
+        grid, values = measured.times, np.zeros((len(measured.times), 0))
     full = np.zeros((len(grid), model.nu))
-    for column, actuator in enumerate(part.controls):
-        full[:, actuators.index(actuator)] = held[:, column]
+    for column, actuator in enumerate(controls):
+        full[:, actuators.index(actuator)] = values[:, column]
     missing = [a for a in actuators if a not in part.controls]
     notes = []
     if missing and part.controls:
@@ -170,6 +157,20 @@ def _all_controls(
     elif missing:
         notes.append(f"{name}: no control was recorded; all {model.nu} are taken as zero.")
     return TimeSeries.from_control_names(grid, full, model), notes
+
+
+def _actuators(model: mujoco.MjModel) -> list[str]:
+    return [model.actuator(i).name for i in range(model.nu)]
+
+
+def _check_actuators(part: RecordingPart, model: mujoco.MjModel, name: str) -> None:
+    actuators = _actuators(model)
+    unknown = [a for a in part.controls if a not in actuators]
+    if unknown:
+        raise ExperimentError(
+            f"recording {name!r}: controls names {listing(unknown)}, which are no actuators of the "
+            f"model; it has {listing(actuators)}.{did_you_mean(unknown[0], actuators)}"
+        )
 
 
 def _filtered(series: TimeSeries, filters: Mapping[str, FilterPart]) -> TimeSeries:
