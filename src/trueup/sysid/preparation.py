@@ -11,20 +11,24 @@ import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.parameters import ParameterDict
-from trueup.signals import InterpolationMethod, TimeSeries, split_by_time
+from trueup.signals import TimeSeries, split_by_time
+from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import GainOrBias, MeasurementModel
-from trueup.simulation.trajectory import create_initial_state
-from trueup.sysid.experiment import Experiment, GainPart, InitialState, MeasurementPart
+from trueup.sysid.experiment import Experiment, GainPart, MeasurementPart
 from trueup.sysid.initial_unknowns import add_initial_states, window_starts
-from trueup.sysid.measured_state import measured_state, state_columns
 from trueup.sysid.model_loading import load_spec, model_files
 from trueup.sysid.observed_sequence import ObservationSettings
+from trueup.sysid.piece_start import (
+    SMOOTHING,
+    cut,
+    initial_state,
+    lead_in_of,
+    unmeasured_positions,
+)
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.recorded import LoadedRecording, load_recording
 from trueup.sysid.unknowns import build_parameters
-
-_SMOOTHING = 0.02  # half width [s] of the local fit that gives an initial state
 
 
 class MeasurementRules:
@@ -178,6 +182,9 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
         if not piece.held_out:
             _add_initial_unknowns(experiment, parameters, models[piece.variant], piece)
     notes = [note for r in recordings for note in r.notes]
+    for recording in recordings:
+        model = models[recording.part.model or "model"]
+        notes += unmeasured_positions(recording, model, parameters)
     training = _groups(pieces, specs, held_out=False)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
@@ -208,6 +215,8 @@ class _Piece:
     control: TimeSeries
     measured: TimeSeries
     state: np.ndarray
+    lead_in: LeadIn | None
+    """What was recorded before it."""
 
 
 def _check_names(recordings: list[LoadedRecording], experiment: Experiment) -> None:
@@ -258,62 +267,27 @@ def _pieces(
                 (split.training[0], False, ""),
                 (split.held_out[0], True, " (held out)"),
             ]
+        beginning = None
         for position, (span, held, suffix) in enumerate(spans):
-            control, measured = _cut(recording, span, experiment.control)
+            control, measured = cut(recording, span, experiment.control)
             start = float(measured.times[0])
             # what is given for the beginning does not hold where the beginning is left out
             first = position == 0 and not recording.begins_late
-            state = _initial_state(recording, model, start, first)
+            state = initial_state(recording, model, start, first)
             pieces.append(
-                _Piece(recording.name + suffix, variant, held, recording, control, measured, state)
+                _Piece(
+                    recording.name + suffix,
+                    variant,
+                    held,
+                    recording,
+                    control,
+                    measured,
+                    state,
+                    lead_in_of(recording, state, start, beginning, experiment.control),
+                )
             )
+            beginning = state if beginning is None else beginning
     return pieces
-
-
-def _cut(
-    recording: LoadedRecording, span: tuple[float, float], method: InterpolationMethod
-) -> tuple[TimeSeries, TimeSeries]:
-    measured, control = recording.measured, recording.control
-    rows = (measured.times >= span[0]) & (measured.times <= span[1])
-    measured = TimeSeries(measured.times[rows], measured.data[rows], measured.signal_mapping)
-    start, end = measured.times[0], measured.times[-1]
-    inner = control.times[(control.times > start) & (control.times < end)]
-    grid = np.concatenate([[start], inner, [end]])
-    held = TimeSeries(grid, control.interpolate(grid, method), control.signal_mapping)
-    return held, measured
-
-
-def _initial_state(
-    recording: LoadedRecording, model: mujoco.MjModel, start: float, first: bool
-) -> np.ndarray:
-    """State at a time of a recording; the samples before a later stretch help to find it."""
-    given = recording.part.initial
-    default = create_initial_state(model, mujoco.MjData(model).qpos)
-    if isinstance(given, InitialState) and first:
-        for kind, values in (("qpos", given.qpos), ("qvel", given.qvel)):
-            for joint in values:
-                _joint(model, joint, f"recording {recording.name!r}: initial.{kind}")
-        data = mujoco.MjData(model)
-        for joint, value in given.qpos.items():
-            data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
-        for joint, value in given.qvel.items():
-            data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
-        return create_initial_state(model, data.qpos, data.qvel)
-    if given == "default" and first:
-        return default
-    measured = recording.measured
-    columns = state_columns(model, measured)
-    return measured_state(model, measured, columns, start, _SMOOTHING, default)
-
-
-def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
-    names = [model.joint(i).name for i in range(model.njnt)]
-    if name not in names:
-        raise ExperimentError(
-            f"{where} names the joint {name!r}; the model has {listing(names)}."
-            f"{did_you_mean(name, names)}"
-        )
-    return names.index(name)
 
 
 def _add_initial_unknowns(
@@ -325,7 +299,7 @@ def _add_initial_unknowns(
     first = piece.recording.part.initial == "estimated"
     # a recording that begins as it is said to has only later windows to estimate
     chosen = starts if first else starts[1:]
-    add_initial_states(parameters, model, piece.measured, piece.state, chosen, _SMOOTHING)
+    add_initial_states(parameters, model, piece.measured, piece.state, chosen, SMOOTHING)
 
 
 def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> list[ModelSequences]:
@@ -342,6 +316,7 @@ def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> l
                     [p.control for p in chosen],
                     [p.measured for p in chosen],
                     allow_missing_sensors=True,
+                    lead_in=[p.lead_in for p in chosen],
                 )
             )
     return groups
@@ -364,5 +339,5 @@ def _settings(experiment: Experiment, recordings: list[LoadedRecording]) -> Obse
         control=experiment.control,
         exact_sensor_times=True,
         window=experiment.window,
-        state_smoothing=_SMOOTHING,
+        state_smoothing=SMOOTHING,
     )

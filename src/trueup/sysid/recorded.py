@@ -44,6 +44,8 @@ class LoadedRecording:
     """One column for each actuator; zero where none was recorded."""
     measured: TimeSeries
     quality: QualityReport
+    earlier: TimeSeries | None = None
+    """Controls before the measured time, up to its beginning; None where none were recorded."""
     begins_late: bool = False
     """Whether its beginning is left out because a stream was missing there."""
     notes: tuple[str, ...] = field(default=())
@@ -99,7 +101,10 @@ def load_recording(
             f"{name}: the initial state of the file belongs to the beginning that is left out; the "
             f"measured state at {times[0]:.6g} s is taken instead."
         )
-    full, assumed = _all_controls(part, model, name, controls, measured_series, method)
+    ends = float(measured_series.times[0]), float(measured_series.times[-1])
+    full = _all_controls(model, controls, *ends, method)
+    first = max([float(t[0]) for t, _ in controls.values()], default=ends[0])
+    earlier = _all_controls(model, controls, first, ends[0], method) if first < ends[0] else None
     measured_series = _filtered(measured_series, filters)
     quality = _quality(part, name, model, measured_series, full, list(part.controls))
     return LoadedRecording(
@@ -109,8 +114,9 @@ def load_recording(
         full,
         measured_series,
         quality,
+        earlier,
         interval.begins_late,
-        (*interval.notes, *notes, *assumed),
+        (*interval.notes, *notes, *_without_control(part, model, name)),
     )
 
 
@@ -131,32 +137,29 @@ def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
 
 
 def _all_controls(
-    part: RecordingPart,
     model: mujoco.MjModel,
-    name: str,
     controls: Mapping[str, Samples],
-    measured: TimeSeries,
+    start: float,
+    end: float,
     method: InterpolationMethod,
-) -> tuple[TimeSeries, list[str]]:
-    """Controls of all actuators over the measured time; those not recorded are zero."""
-    actuators = _actuators(model)
+) -> TimeSeries:
+    """Controls of all actuators from one time to another; those not recorded are zero."""
+    grid, full = np.array([start, end]), np.zeros((2, model.nu))
     if controls:
-        ends = float(measured.times[0]), float(measured.times[-1])
-        grid, values = on_all_clocks(controls, *ends, method)
-    else:
-        grid, values = measured.times, np.zeros((len(measured.times), 0))
-    full = np.zeros((len(grid), model.nu))
-    for column, actuator in enumerate(controls):
-        full[:, actuators.index(actuator)] = values[:, column]
-    missing = [a for a in actuators if a not in part.controls]
-    notes = []
-    if missing and part.controls:
-        notes.append(
-            f"{name}: no control was recorded for {listing(missing)}; it is taken as zero."
-        )
-    elif missing:
-        notes.append(f"{name}: no control was recorded; all {model.nu} are taken as zero.")
-    return TimeSeries.from_control_names(grid, full, model), notes
+        grid, values = on_all_clocks(controls, start, end, method)
+        actuators = _actuators(model)
+        full = np.zeros((len(grid), model.nu))
+        full[:, [actuators.index(actuator) for actuator in controls]] = values
+    return TimeSeries.from_control_names(grid, full, model)
+
+
+def _without_control(part: RecordingPart, model: mujoco.MjModel, name: str) -> list[str]:
+    missing = [a for a in _actuators(model) if a not in part.controls]
+    if not missing:
+        return []
+    if part.controls:
+        return [f"{name}: no control was recorded for {listing(missing)}; it is taken as zero."]
+    return [f"{name}: no control was recorded; all {model.nu} are taken as zero."]
 
 
 def _actuators(model: mujoco.MjModel) -> list[str]:
