@@ -43,7 +43,7 @@ class SignalPart(_Part):
     column: str
     """Name of the column; ``"3"`` is the fourth of a file without a header."""
     unit: str | None = None
-    """Unit of the column; SI where absent."""
+    """Unit of the column, of the quantity that the signal has; SI where absent."""
     scale: float = 1.0
     """Factor on the column before the unit is converted."""
     offset: float = 0.0

@@ -21,6 +21,7 @@ from trueup.signals import (
     savitzky_golay,
     select,
 )
+from trueup.sysid.channel_units import check_unit
 from trueup.sysid.common_interval import (
     Samples,
     common_interval,
@@ -70,7 +71,7 @@ def load_recording(
 
     Raises:
       RecordingError: the file cannot be read, a column is missing, or the streams hardly overlap.
-      UnitError: an unknown unit.
+      UnitError: an unknown unit, or one of another quantity than the signal's.
       SignalError: a signal or actuator that the model does not have.
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
     """
@@ -101,6 +102,7 @@ def load_recording(
             f"{name}: the initial state of the file belongs to the beginning that is left out; the "
             f"measured state at {times[0]:.6g} s is taken instead."
         )
+    _check_units(part, name, model, recording, measured_series)
     ends = float(measured_series.times[0]), float(measured_series.times[-1])
     full = _all_controls(model, controls, *ends, method)
     first = max([float(t[0]) for t, _ in controls.values()], default=ends[0])
@@ -127,6 +129,22 @@ def _check_clocks(name: str, recording: Recording) -> None:
         broken = [f.sentence for f in found if f.check in _CLOCK_CHECKS]
         if broken:
             raise RecordingError(f"the recording {name!r} cannot be used: {' '.join(broken)}")
+
+
+def _check_units(
+    part: RecordingPart,
+    name: str,
+    model: mujoco.MjModel,
+    recording: Recording,
+    measured: TimeSeries,
+) -> None:
+    """Raise UnitError for a unit of another quantity than that of its signal."""
+    signals = measured.signal_mapping or {}
+    for given, signal in zip(_columns(part.signals).values(), signals, strict=True):
+        stream, column = recording.find(given["column"])
+        unit = given.get("unit", stream.units.get(column))
+        if unit:
+            check_unit(model, name, signal, column, unit)
 
 
 def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
