@@ -21,14 +21,14 @@ from trueup.signals import (
     savitzky_golay,
     select,
 )
-from trueup.sysid.channel_units import check_unit
+from trueup.sysid.column_mappings import check_components, check_units, column_mappings
 from trueup.sysid.common_interval import (
     Samples,
     common_interval,
     on_all_clocks,
     on_slowest_clock,
 )
-from trueup.sysid.experiment import FilterPart, RecordingPart, SignalPart
+from trueup.sysid.experiment import FilterPart, RecordingPart
 from trueup.sysid.measured_state import state_columns
 
 _CLOCK_CHECKS = ("samples", "time order", "duplicate times")
@@ -85,14 +85,17 @@ def load_recording(
     if part.header is not None:
         options["header"] = part.header
     recording = read(path, **options)
+    mappings = {signal: column_mappings(given) for signal, given in part.signals.items()}
     wanted = {
-        **_columns(part.signals),
-        **{f"{a}_ctrl": c for a, c in _columns(part.controls).items()},
+        **{f"{s}{label}": one for s, each in mappings.items() for label, one in each.items()},
+        **{f"{a}_ctrl": column_mappings(given)[""] for a, given in part.controls.items()},
     }
     chosen = select(recording, wanted)
+    check_components(name, model, recording, mappings)
     _check_clocks(name, chosen)
     _check_actuators(part, model, name)
-    columns = {signal: chosen.column(signal) for signal in part.signals}
+    measured = [f"{signal}{label}" for signal, each in mappings.items() for label in each]
+    columns = {key: chosen.column(key) for key in measured}
     controls = {actuator: chosen.column(f"{actuator}_ctrl") for actuator in part.controls}
     interval = common_interval(name, columns, controls, part.trim)
     times, values, notes = on_slowest_clock(name, columns, interval, part.trim)
@@ -102,7 +105,7 @@ def load_recording(
             f"{name}: the initial state of the file belongs to the beginning that is left out; the "
             f"measured state at {times[0]:.6g} s is taken instead."
         )
-    _check_units(part, name, model, recording, measured_series)
+    check_units(name, model, recording, mappings, measured_series)
     ends = float(measured_series.times[0]), float(measured_series.times[-1])
     full = _all_controls(model, controls, *ends, method)
     first = max([float(t[0]) for t, _ in controls.values()], default=ends[0])
@@ -129,29 +132,6 @@ def _check_clocks(name: str, recording: Recording) -> None:
         broken = [f.sentence for f in found if f.check in _CLOCK_CHECKS]
         if broken:
             raise RecordingError(f"the recording {name!r} cannot be used: {' '.join(broken)}")
-
-
-def _check_units(
-    part: RecordingPart,
-    name: str,
-    model: mujoco.MjModel,
-    recording: Recording,
-    measured: TimeSeries,
-) -> None:
-    """Raise UnitError for a unit of another quantity than that of its signal."""
-    signals = measured.signal_mapping or {}
-    for given, signal in zip(_columns(part.signals).values(), signals, strict=True):
-        stream, column = recording.find(given["column"])
-        unit = given.get("unit", stream.units.get(column))
-        if unit:
-            check_unit(model, name, signal, column, unit)
-
-
-def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
-    return {
-        name: {"column": part} if isinstance(part, str) else part.model_dump(exclude_none=True)
-        for name, part in parts.items()
-    }
 
 
 def _all_controls(
