@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from trueup.sysid.experiment_file import parse_experiment
+from trueup.sysid.identification import identify
 from trueup.sysid.preparation import prepare
 
 MODEL = """
@@ -36,17 +37,21 @@ held_out: {fraction: 0.3}
 """
 
 
-def _record(folder: Path, actuator: str, steps: int = 2000) -> None:
+def _record(folder: Path, actuator: str, noise: float = 0.0, drift: float = 0.0) -> None:
+    """A run of the model, whose damping rises by ``drift`` where the held-out part begins."""
     text = MODEL % ACTUATORS[actuator]
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
-    rows = []
+    rows, steps = [], 2000
     for k in range(steps):
         t = 0.002 * k
+        model.dof_damping[0] = 0.3 + drift * (k > 0.7 * steps)
         command = 0.8 + 0.5 * np.sign(np.sin(9 * t)) + 0.3 * np.sin(7 * t)
         rows.append([t, command, data.qpos[0], data.qvel[0]])
         data.ctrl[0] = command
         mujoco.mj_step(model, data)
+    rows = np.array(rows)
+    rows[:, 2:] += noise * np.random.default_rng(3).normal(size=(steps, 2)) * [1.0, 10.0]
     (folder / "model.xml").write_text(text)
     np.savetxt(
         folder / "run.csv", rows, delimiter=",", header="t,u,q,v", comments="", fmt="%.17g"
@@ -108,3 +113,17 @@ def test_an_initial_position_of_the_whole_is_that_of_the_beginning_only(tmp_path
     residuals = problem.residuals(np.stack([problem.space.start, other]))
     np.testing.assert_allclose(residuals[0], residuals[1], atol=1e-9)
     assert np.abs(residuals).max() < 0.002
+
+
+@pytest.mark.parametrize("windows", ["", "window: 0.4\nwindow_states: estimated\n"])
+def test_the_noise_of_a_held_out_state_is_no_error_of_the_model(tmp_path, windows):
+    _record(tmp_path, "filter", noise=1e-3)
+    text = EXPERIMENT + windows + "output: {report: false}\n"
+    result = identify(parse_experiment(text), tmp_path, output=tmp_path / "out", verbose=False)
+    assert result.assessment.stability.ratios.max() < 1.0
+    assert result.assessment.stability.values.shape == result.solution.x.shape
+    # a machine that changes is one
+    _record(tmp_path, "filter", noise=1e-3, drift=0.003)
+    result = identify(parse_experiment(text), tmp_path, output=tmp_path / "two", verbose=False)
+    assert result.assessment.stability.ratios[0] > 1.0
+    assert "Model error dominates" in result.assessment.stability.sentences[0]

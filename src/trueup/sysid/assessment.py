@@ -76,6 +76,7 @@ def assess(
     start: np.ndarray,
     solution: Solution,
     held_out: GrayBoxProblem | None = None,
+    held_out_alone: GrayBoxProblem | None = None,
     *,
     method: str = "auto",
     level: float = 0.95,
@@ -90,6 +91,8 @@ def assess(
       start: start values ``(p,)``.
       solution: the fit.
       held_out: the problem of the held-out data, with the same unknowns.
+      held_out_alone: the same for a fit of its own, which may have further unknowns after those of
+        ``problem``; ``held_out`` where None.
       method: how noise is taken into account, see
         :func:`trueup.fitting.uncertainty.estimate_covariance`.
       level: coverage of the intervals.
@@ -121,6 +124,7 @@ def assess(
     signals = sequence_signals(problem, start, x, held_out=False)
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
+    alone = held_out if held_out_alone is None else held_out_alone
     remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
     return Assessment(
         covariance,
@@ -133,7 +137,7 @@ def assess(
         signals,
         {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
         {s.name: _size(s) for s in signals if not s.held_out},
-        None if held_out is None else check_stability(held_out, x, covariance, level),
+        check_stability(alone, x, covariance, level) if alone is not None else None,
         profile_intervals(problem, solution, covariance, profile or [], level),
         tuple(remarks),
     )
@@ -276,18 +280,26 @@ def check_stability(
     Two sets of data of one machine should give the same parameters within their intervals. Where
     they do not, the model is wrong by more than noise, and no interval that knows only noise covers
     the truth.
+
+    Args:
+      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
+        not compared.
+      x: estimates from the training data ``(p,)``.
+      covariance: their covariance.
+      level: coverage of the intervals.
     """
-    space = held_out.space
+    space, count = held_out.space, len(x)
+    start = np.concatenate([x, space.start[count:]])
     search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
-    search.x = np.clip(x, space.lower, space.upper)
+    search.x = np.clip(start, space.lower, space.upper)
     fit = minimise(held_out, search)
     residual, jacobian, failures = final_jacobian(held_out, fit.x)
     if failures:
         return None
     at_bound = space.at_bound(fit.x, 1e-6)
     own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
-    distance = np.abs(space.to_search(fit.x) - space.to_search(x))
-    expected = np.hypot(own.half_widths, covariance.half_widths)
+    distance = np.abs(space.to_search(fit.x) - space.to_search(start))[:count]
+    expected = np.hypot(own.half_widths[:count], covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
     ratios = np.where(np.isfinite(ratios), ratios, 0.0)
@@ -298,4 +310,5 @@ def check_stability(
             f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
             f"the interval should be about {ratios[i]:.1f} times as wide."
         )
-    return Stability(fit.x, own.half_widths * space.slope(fit.x), ratios, tuple(sentences))
+    half_widths = (own.half_widths * space.slope(fit.x))[:count]
+    return Stability(fit.x[:count], half_widths, ratios, tuple(sentences))

@@ -305,6 +305,7 @@ def finish(
         problem.space.start,
         solution,
         held_out,
+        prepared.held_out_alone(),
         method=experiment.confidence.method,
         level=experiment.confidence.level,
         loss=Loss(experiment.search.loss, loss_scale),

@@ -230,7 +230,8 @@ def observe(
     if lead_in is not None:
         from trueup.sysid.lead_in_segments import with_lead_in
 
-        *before, whole = with_lead_in(model, whole, lead_in, settings)
+        *earlier, whole = with_lead_in(model, whole, lead_in, settings)
+        before = tuple(earlier)
     times, data = trajectory.sensordata.times, trajectory.sensordata.data[:, columns]
     if settings.resample:
         rows = _rows_inside(times, whole, timestep, channels, delay_range)

@@ -114,6 +114,8 @@ class Prepared:
     inputs: list[Path]
     """Files that were read."""
     notes: list[str]
+    held_out_states: ParameterDict
+    """Unknown initial states of held-out parts, which only a fit to these parts alone has."""
 
     def problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
@@ -125,6 +127,19 @@ class Prepared:
             self.settings,
             self.rules,
         )
+
+    def held_out_alone(self) -> GrayBoxProblem | None:
+        """Problem of the held-out data for a fit of its own; None where nothing is held out.
+
+        The error of a measured initial state would be taken for one of the parameters: these states
+        are unknowns too, after those of :meth:`problem`.
+        """
+        if not self.held_out:
+            return None
+        parameters = self.parameters.copy()
+        for param in self.held_out_states.values():
+            parameters.add(param)
+        return self.problem(parameters, self.held_out)
 
 
 def prepare(experiment: Experiment, folder: Path) -> Prepared:
@@ -180,7 +195,14 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
     _check_states(parameters, [p.name for p in pieces])
     for piece in pieces:
         if not piece.held_out:
-            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece)
+            first = piece.recording.part.initial == "estimated"
+            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece, first)
+    held_out_states = ParameterDict()
+    for piece in pieces:
+        if piece.held_out:
+            _add_initial_unknowns(
+                experiment, held_out_states, models[piece.variant], piece, piece.state_measured
+            )
     notes = [note for r in recordings for note in r.notes]
     for recording in recordings:
         model = models[recording.part.model or "model"]
@@ -201,6 +223,7 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
         specs,
         list(dict.fromkeys(inputs)),
         notes,
+        held_out_states,
     )
 
 
@@ -215,6 +238,8 @@ class _Piece:
     control: TimeSeries
     measured: TimeSeries
     state: np.ndarray
+    state_measured: bool
+    """Whether the state comes from measured signals, and so with their noise."""
     lead_in: LeadIn | None
     """What was recorded before it."""
 
@@ -283,6 +308,7 @@ def _pieces(
                     control,
                     measured,
                     state,
+                    not first or recording.part.initial in ("measured", "estimated"),
                     lead_in_of(recording, state, start, beginning, experiment.control),
                 )
             )
@@ -291,12 +317,15 @@ def _pieces(
 
 
 def _add_initial_unknowns(
-    experiment: Experiment, parameters: ParameterDict, model: mujoco.MjModel, piece: _Piece
+    experiment: Experiment,
+    parameters: ParameterDict,
+    model: mujoco.MjModel,
+    piece: _Piece,
+    first: bool,
 ) -> None:
-    """Unknown initial states of a recording, of its windows, or of both."""
+    """Unknown initial states of a piece, where ``first``, of its later windows, or of both."""
     window = experiment.window if experiment.window_states == "estimated" else 0.0
     starts = window_starts(piece.measured, float(model.opt.timestep), window, piece.name)
-    first = piece.recording.part.initial == "estimated"
     # a recording that begins as it is said to has only later windows to estimate
     chosen = starts if first else starts[1:]
     add_initial_states(parameters, model, piece.measured, piece.state, chosen, SMOOTHING)
