@@ -119,6 +119,10 @@ CASES: dict[str, tuple[Change, str]] = {
         setting("recordings.0.signals.angle", {"column": "angle", "unit": "degree/s/s/s"}),
         r"[Uu]nknown unit.*deg",
     ),
+    "unit of another quantity": (
+        setting("recordings.0.signals.angle", {"column": "angle", "unit": "mm"}),
+        r"'angle' in rad.*'mm' \(length\).*fit are .*'deg'",
+    ),
     "pattern that fits no signal": (
         setting("measurement.signals", {"angl": {"noise": 1.0}}),
         r"measurement.signals: 'angl' fits no recorded signal.*'angle'",

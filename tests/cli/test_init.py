@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
+from trueup.cli import main
 from trueup.signals import Recording, Stream
 from trueup.sysid.column_matching import match_columns
 from trueup.sysid.column_names import take_apart
@@ -230,3 +231,51 @@ def test_init_of_wrong_files_writes_nothing(
     assert code == 2
     assert expected in said["message"]
     assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("tip_pos_x", "tip_pos_y", "tip_pos_z"),
+        ("tip_pos_0", "tip_pos_1", "tip_pos_2"),
+        ("tip_pos1", "tip_pos2", "tip_pos3"),
+        ("tip_pos[0]", "tip_pos[1]", "tip_pos[2]"),
+        ("/arm/tipPos/x [m]", "/arm/tipPos/y [m]", "/arm/tipPos/z [m]"),
+    ],
+)
+def test_a_sensor_of_several_components_takes_a_column_for_each(columns: tuple[str, ...]):
+    sensors = '<framepos name="tip_pos" objtype="body" objname="world"/>'
+    model = arm(sensors=sensors)
+    signals, _ = match_columns(recording("elbow_pos", *columns[::-1]), model)
+    found = {m.place.name: m.columns for m in signals}
+    assert found == {"tip_pos": list(columns), "elbow_qpos": ["elbow_pos"]}
+    signals, _ = match_columns(recording("elbow_pos", *columns[:2]), model)
+    assert "tip_pos" not in {m.place.name for m in signals}
+
+
+def test_a_quaternion_is_matched_and_a_wide_sensor_can_be_used(tmp_path: Path):
+    text = pendulum.MODEL.format(**pendulum.TRUE).replace(
+        "</sensor>",
+        '<framequat name="turn" objtype="body" objname="rod"/>'
+        '<framepos name="tip" objtype="geom" objname="end"/></sensor>',
+    )
+    text = text.replace("</body>", '<geom name="end" pos="0 0 -0.5" size="0.01"/></body>')
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    rows = []
+    for step in range(600):
+        torque = np.sin(3e-5 * step**2) + 0.5 * np.sin(0.05 * step)
+        mujoco.mj_forward(model, data)
+        rows.append([0.005 * step, torque, *data.sensordata])
+        data.ctrl[:] = torque
+        mujoco.mj_step(model, data)
+    header = "t,torque,angle,speed,turn_w,turn_x,turn_y,turn_z,tip_x,tip_y,tip_z"
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=header, comments="")
+    (tmp_path / "pendulum.xml").write_text(text)
+    folder = str(tmp_path)
+    given = [f"{folder}/pendulum.xml", f"{folder}/run.csv", "--output", f"{folder}/arm.yaml"]
+    assert main(["init", *given]) == 0
+    (part,) = load_experiment(tmp_path / "arm.yaml").recordings
+    assert part.signals["tip"] == ["tip_x", "tip_y", "tip_z"]
+    assert part.signals["turn"] == ["turn_w", "turn_x", "turn_y", "turn_z"]
+    assert main(["check", f"{folder}/arm.yaml"]) == 0

@@ -41,7 +41,13 @@ def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("peak", 20.0), ("raised", 1.0), ("rounds", 10), ("device", "hip"), ("weights", {"effort": 3000.0})],
+    [
+        ("peak", 20.0),
+        ("raised", 1.0),
+        ("rounds", 10),
+        ("device", "hip"),
+        ("weights", {"effort": 3000.0}),
+    ],
 )
 def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_path, name, value):
     benchmark_of_exoskeletons.keep_settings(tmp_path, searches)

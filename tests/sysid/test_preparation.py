@@ -6,6 +6,7 @@ from recorded_models import PENDULUM, recording, wobble
 
 from trueup.errors import ExperimentError, ModelError, RecordingError, TargetError, TrueupError
 from trueup.sysid.experiment_file import parse_experiment
+from trueup.sysid.identification import identify
 from trueup.sysid.preparation import prepare
 
 EXPERIMENT = """\
@@ -209,3 +210,50 @@ def test_start_values_without_a_place_in_the_model_are_in_the_middle(folder):
     assert starts["gain"] == pytest.approx(1.0)
     assert starts["late"] == pytest.approx(0.01)
     assert starts["tau"] == pytest.approx(0.01)
+
+
+def test_a_wide_sensor_takes_a_column_for_each_component(folder):
+    wide = PENDULUM.replace(
+        "</sensor>", '<framepos name="tip" objtype="body" objname="rod"/></sensor>'
+    )
+    (folder / "model.xml").write_text(wide)
+    signals = (
+        "signals: {angle: {column: q, unit: deg}, speed: dq}",
+        "signals: {angle: {column: q, unit: deg}, %s}",
+    )
+    for given in ("tip: [q, dq, u]", "tip: {column: [q, dq, u], unit: mm}"):
+        prepared = _prepare(folder, (signals[0], signals[1] % given))
+        (series,) = prepared.training[0].sensordata
+        scale = 1e-3 if "mm" in given else 1.0
+        np.testing.assert_array_equal(series.signal_mapping["tip"][1], [1, 2, 3])
+        np.testing.assert_allclose(series.data[:, 1], scale * np.rad2deg(series.data[:, 0]))
+    for given, words in (
+        ("tip: q", r"'tip' takes 3 columns.*given are 1 \('q'\).*\[column_1, column_2, column_3\]"),
+        ("tip: [q, dq]", r"'tip' takes 3 columns.*given are 2 .*has the columns.*'dq'"),
+        ("speed: [q, dq]", r"'speed' takes one column; given are 2"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            _prepare(folder, (signals[0], signals[1] % given))
+    with pytest.raises(ExperimentError, match=r"controls\.motor"):
+        _prepare(folder, ("{motor: u}", "{motor: [u, u]}"))
+
+
+def test_a_component_that_stands_still_is_no_complaint(folder):
+    wide = PENDULUM.replace("</body>", '<site name="end" pos="0 0 -0.5"/></body>').replace(
+        "</sensor>", '<framepos name="tip" objtype="site" objname="end"/></sensor>'
+    )
+    (folder / "model.xml").write_text(wide)
+    models = recording(wide, wobble(1200), [0.4], edit=_true, exact=True)
+    data = models.sensordata[0]
+    noisy = data.data + 1e-4 * np.random.default_rng(0).normal(size=data.data.shape)
+    table = np.column_stack([data.times, noisy, wobble(1200)[:-1]])
+    header = "t,q,dq,x,y,z,u"
+    np.savetxt(folder / "run.csv", table, delimiter=",", header=header, comments="", fmt="%.9g")
+    text = EXPERIMENT.replace(
+        "{angle: {column: q, unit: deg}, speed: dq}", "{angle: q, tip: [x, y, z]}"
+    )
+    experiment = parse_experiment(text + "output: {report: false}\n")
+    result = identify(experiment, folder, output=folder / "out", verbose=False)
+    np.testing.assert_allclose(result.solution.x, TRUTH, rtol=0.02)
+    told = [i["sentence"] for i in result.summary["insights"]]
+    assert not any("tip[1]" in sentence for sentence in told), told

@@ -36,5 +36,7 @@ def _show(result: dict[str, Any], output: Output) -> None:
         output.text(f"  {'+' if found['identifiable'] else '!'} {sentence}")
     if len(found["sentences"]) > _MOST:
         output.text(f"    and {len(found['sentences']) - _MOST} weaker ones (all with --json)")
+    if result["notes"]:
+        output.text("", "Assumed:")
     for note in result["notes"]:
-        output.text(f"  {note}")
+        output.text(f"  - {note}")

@@ -73,6 +73,8 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
     for insight in summary["insights"]:
         mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
         output.text(f"  {mark} {insight['sentence']}")
+    for note in summary["notes"]:
+        output.text(f"  - {note}")
     output.text("", f"Report: {summary['report']}", f"Files:  {summary['directory']}")
 
 

@@ -19,7 +19,7 @@ def run_init(command: Init, output: Output) -> int:
     output.result(
         {
             "experiment": str(target),
-            "signals": {m.place.name: m.column.column for m in proposal.signals},
+            "signals": {m.place.name: _columns(m) for m in proposal.signals},
             "controls": {m.place.name: m.column.column for m in proposal.controls},
             "parameters": proposal.parameters,
             "open_points": proposal.open_points,
@@ -40,6 +40,10 @@ def run_init(command: Init, output: Output) -> int:
     return 0
 
 
+def _columns(match: Match) -> str | list[str]:
+    return match.columns if match.others else match.column.column
+
+
 def _target(command: Init) -> Path:
     target = command.output
     if target.is_dir():
@@ -56,7 +60,8 @@ def _target(command: Init) -> Path:
 
 def _show(target: Path, matches: list[Match], output: Output) -> None:
     rows = [
-        [m.place.name, m.column.column, "" if m.sure else "a guess", m.place.what] for m in matches
+        [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
+        for m in matches
     ]
     if rows:
         output.table(["signal or actuator", "column", "", "what it is"], rows)

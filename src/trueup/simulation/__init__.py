@@ -11,12 +11,13 @@ from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trueup.simulation import control
-    from trueup.simulation.engine import BatchEngine, Block, Segment
+    from trueup.simulation.engine import BatchEngine, Block
     from trueup.simulation.initial_state import create_initial_state, with_start_time
     from trueup.simulation.model_sequences import ModelSequences
     from trueup.simulation.observation import Channel, GainOrBias, MeasurementModel
     from trueup.simulation.open_loop import sysid_rollout
     from trueup.simulation.rendering import render_rollout
+    from trueup.simulation.segment import Segment
     from trueup.simulation.system_trajectory import SystemTrajectory
     from trueup.simulation.targets import element_names
     from trueup.simulation.variants import BuildModel, ModelVariants, compile_spec
@@ -31,7 +32,7 @@ _EXPORTS = {
     "MeasurementModel": "trueup.simulation.observation",
     "ModelSequences": "trueup.simulation.model_sequences",
     "ModelVariants": "trueup.simulation.variants",
-    "Segment": "trueup.simulation.engine",
+    "Segment": "trueup.simulation.segment",
     "SystemTrajectory": "trueup.simulation.system_trajectory",
     "captured_warnings": "trueup.simulation.warning_capture",
     "compile_spec": "trueup.simulation.variants",

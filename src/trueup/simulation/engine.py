@@ -9,40 +9,16 @@ import numpy as np
 from mujoco.batch import Batch
 from mujoco.batch import SimulationError as BatchError
 
+from trueup.simulation.continuation import Continuation
 from trueup.simulation.initial_state import with_start_time
+from trueup.simulation.segment import FULL_PHYSICS, INTEGRATION, Segment
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.warning_capture import captured_warnings, warning_reasons
-
-FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
-INTEGRATION = mujoco.mjtState.mjSTATE_INTEGRATION
 
 _KEPT_BATCHES = 4  # sizes of batches that are kept: making one costs more than a short rollout
 
 BLOCK_BYTES = 64_000_000
 """Recorded data held at once; longer runs come in several blocks of time."""
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A stretch of a recording that is simulated from a known state."""
-
-    start_time: float
-    """Time of the initial state on the recording's clock [s]."""
-    initial_state: np.ndarray
-    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``."""
-    controls: np.ndarray
-    """Control of each step ``(steps, nu)``."""
-    sequence: str = ""
-    """Name that state targets address: the sequence for its first window, ``sequence#k`` for the
-    k-th later one."""
-    clock: float = 0.0
-    """Time that the simulation starts at [s]: since the beginning of the sequence, so that a
-    recording with a clock of 1e9 s does not cost the delay buffers their resolution."""
-
-    @property
-    def steps(self) -> int:
-        """Number of simulation steps."""
-        return len(self.controls)
 
 
 @dataclass(frozen=True)
@@ -64,6 +40,8 @@ class BatchEngine:
       segments: what is simulated; segments may have different lengths.
       record: fields of MjData to record after every step, such as ``("sensordata", "qpos")``.
       n_threads: threads; 0 for all cores.
+      chains: consecutive segments of each recording of which some go on from the one before, in
+        the order of time; the last one of each is among ``segments``.
     """
 
     def __init__(
@@ -72,6 +50,7 @@ class BatchEngine:
         segments: Sequence[Segment],
         record: Sequence[str],
         n_threads: int = 0,
+        chains: Sequence[Sequence[Segment]] = (),
     ):
         self.model = model
         self.record = tuple(record)
@@ -80,6 +59,13 @@ class BatchEngine:
         self.order = np.argsort([-s.steps for s in segments], kind="stable")
         self.segments = [segments[i] for i in self.order]
         self._rows = _integration_rows(model, self._data, self.segments)
+        chains = [c for c in chains if any(s.carried is not None for s in c)]
+        self._continuation = Continuation(
+            model,
+            chains,
+            {id(s): i for i, s in enumerate(self.segments)},
+            [_integration_rows(model, self._data, c) for c in chains],
+        )
         self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
@@ -125,12 +111,14 @@ class BatchEngine:
         count = len(self.segments)
         with captured_warnings():
             batch = self._batch_of(n * count) if models is None else self._new(n * count)
-            self._set_states(batch, n, [w for w in writes if w[0].field.startswith("state.")])
+            states = [w for w in writes if w[0].field.startswith("state.")]
             if models is not None:
                 batch.set_models([m for m in models for _ in range(count)])
             else:
                 self._set_fields(batch, n, writes, failures)
             batch.warning[...] = 0
+            carried = self._carried(batch, n, states, failures)
+            self._set_states(batch, n, states, carried)
             yield from self._advance(batch, n, failures)
 
     def model_of(self, sim: int) -> mujoco.MjModel:
@@ -146,14 +134,36 @@ class BatchEngine:
             self._model_batches[nsim] = Batch(self.model, nsim, self.n_threads)
         return self._model_batches[nsim]
 
-    def _set_states(self, batch: Batch, n: int, writes) -> None:
+    def _carried(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> list[np.ndarray]:
+        """What segments take over from the simulation of the time before them."""
+        going_on = self._continuation
+        if not going_on.taken_over:
+            return []
+        count = len(self.segments)
+        width = 8 * n * len(going_on.chains) * max(self.model.nu, 1)
+        found = going_on.run(
+            batch,
+            n,
+            count,
+            writes,
+            max(16, BLOCK_BYTES // width),
+            lambda call: self._try(batch, failures, count, call),
+        )
+        self._collect_warnings(batch, n, failures)
+        batch.warning[...] = 0
+        return found
+
+    def _set_states(self, batch: Batch, n: int, writes, carried: list[np.ndarray]) -> None:
         count = len(self.segments)
         batch.state[: n * count] = np.tile(self._rows, (n, 1))
+        taken_over = self._continuation.taken_over
+        for (place, columns), values in zip(taken_over, carried, strict=True):
+            batch.state[np.ix_(np.arange(n) * count + place, columns)] = values
         for write, values in writes:
             rows = batch.bind(write.field.removeprefix("state."))[: n * count]
             for s, segment in enumerate(self.segments):
-                first = segment.sequence and segment.clock == 0.0
-                if write.sequence == segment.sequence or (first and not write.sequence):
+                common = segment.begins and not write.sequence
+                if write.sequence == segment.sequence or common:
                     # rows of one segment of every candidate, a strided view of the state
                     rows[s::count][:, write.entries] = values
 

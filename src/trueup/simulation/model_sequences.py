@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import ModelError, SignalError, did_you_mean, listing
 from trueup.signals.time_series import TimeSeries
+from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.system_trajectory import SystemTrajectory
 
 
@@ -25,6 +26,7 @@ class ModelSequences:
         control: controls of each sequence.
         sensordata: measured signals of each sequence.
         allow_missing_sensors: accept sequences that hold only some of the model's sensors.
+        lead_in: what was recorded before each sequence begins; None where that is nothing.
 
     Attributes:
         name: as given.
@@ -34,6 +36,7 @@ class ModelSequences:
         control: controls, one a sequence.
         sensordata: measured signals, one a sequence.
         allow_missing_sensors: as given.
+        lead_in: as given, one a sequence.
         gt_model: the model compiled from ``spec`` as given.
         measured_rollout: one :class:`SystemTrajectory` a sequence, without states.
 
@@ -51,6 +54,7 @@ class ModelSequences:
         control: TimeSeries | Sequence[TimeSeries],
         sensordata: TimeSeries | Sequence[TimeSeries],
         allow_missing_sensors: bool = False,
+        lead_in: Sequence[LeadIn | None] | None = None,
     ):
         self.name = name
         self.spec = spec
@@ -61,6 +65,7 @@ class ModelSequences:
         self.initial_state = _states(initial_state)
         self.control = [control] if isinstance(control, TimeSeries) else list(control)
         self.sensordata = [sensordata] if isinstance(sensordata, TimeSeries) else list(sensordata)
+        self.lead_in = [None] * len(self.sequence_name) if lead_in is None else list(lead_in)
         self._check_counts()
         self.gt_model = _compiled_copy(spec, name)
         self.measured_rollout = [
@@ -118,6 +123,7 @@ class ModelSequences:
         part.initial_state = [self.initial_state[position] for position in chosen]
         part.control = [self.control[position] for position in chosen]
         part.sensordata = [self.sensordata[position] for position in chosen]
+        part.lead_in = [self.lead_in[position] for position in chosen]
         part.measured_rollout = [self.measured_rollout[position] for position in chosen]
         return part
 
@@ -147,6 +153,7 @@ class ModelSequences:
             "initial states": len(self.initial_state),
             "controls": len(self.control),
             "sensordata": len(self.sensordata),
+            "lead-ins": len(self.lead_in),
         }
         if len(set(counts.values())) > 1 or not self.sequence_name:
             found = ", ".join(f"{count} {what}" for what, count in counts.items())

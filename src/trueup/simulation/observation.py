@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trueup.simulation.engine import Segment
+from trueup.simulation.segment import Segment
 
 
 @dataclass(frozen=True)

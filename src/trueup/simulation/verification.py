@@ -13,8 +13,9 @@ from mujoco.batch import SimulationError as BatchError
 
 from trueup.errors import ModelError, TargetError, listing
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine import BatchEngine, Segment, written_model
+from trueup.simulation.engine import BatchEngine, written_model
 from trueup.simulation.model_writes import ModelWrites
+from trueup.simulation.segment import Segment
 
 # text, names and drawing do not move anything; bounding volumes are compared by the motion
 _IGNORED = (

@@ -78,6 +78,7 @@ def assess(
     start: np.ndarray,
     solution: Solution,
     held_out: GrayBoxProblem | None = None,
+    held_out_alone: GrayBoxProblem | None = None,
     *,
     method: str = "auto",
     level: float = 0.95,
@@ -94,6 +95,8 @@ def assess(
       start: start values ``(p,)``.
       solution: the fit.
       held_out: the problem of the held-out data, with the same unknowns.
+      held_out_alone: the same for a fit of its own, which may have further unknowns after those of
+        ``problem``; ``held_out`` where None.
       method: how noise is taken into account, see
         :func:`trueup.fitting.uncertainty.estimate_covariance`.
       level: coverage of the intervals.
@@ -101,7 +104,7 @@ def assess(
       profile: parameters with a profile likelihood as well.
       seed: seed of the bootstrap.
       starts: measured start states of the training data, whose noise counts besides.
-      held_out_starts: those of the held-out data.
+      held_out_starts: those of ``held_out_alone``.
     """
     x, space = solution.x, problem.space
     residual, jacobian, failures = final_jacobian(problem, x)
@@ -127,10 +130,11 @@ def assess(
     signals = sequence_signals(problem, start, x, held_out=False)
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
+    alone = held_out if held_out_alone is None else held_out_alone
     remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
     stability = None
-    if held_out is not None and solution.success:  # else the distance is that of the search
-        stability = check_stability(held_out, x, covariance, level, held_out_starts)
+    if alone is not None and solution.success:  # else the distance is that of the search
+        stability = check_stability(alone, x, covariance, level, held_out_starts)
     return Assessment(
         covariance,
         intervals,
@@ -317,10 +321,19 @@ def check_stability(
     Two sets of data of one machine should give the same parameters within their intervals. Where
     they do not, the model is wrong by more than noise, and no interval that knows only noise covers
     the truth.
+
+    Args:
+      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
+        not compared.
+      x: estimates from the training data ``(p,)``.
+      covariance: their covariance.
+      level: coverage of the intervals.
+      starts: measured start states of the held-out data.
     """
-    space = held_out.space
+    space, count = held_out.space, len(x)
+    start = np.concatenate([x, space.start[count:]])
     search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
-    search.x = np.clip(x, space.lower, space.upper)
+    search.x = np.clip(start, space.lower, space.upper)
     fit = inner_fit(held_out, search)
     residual, jacobian, failures = final_jacobian(held_out, fit.x)
     if failures or not fit.success:
@@ -328,8 +341,8 @@ def check_stability(
     at_bound = space.at_bound(fit.x, 1e-6)
     own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
     own, _ = _with_start_noise(own, starts, fit.x, residual, jacobian, Loss())
-    distance = np.abs(space.to_search(fit.x) - space.to_search(x))
-    expected = np.hypot(own.half_widths, covariance.half_widths)
+    distance = np.abs(space.to_search(fit.x) - space.to_search(start))[:count]
+    expected = np.hypot(own.half_widths[:count], covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
     ratios = np.where(np.isfinite(ratios), ratios, 0.0)
@@ -340,4 +353,5 @@ def check_stability(
             f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
             f"the interval should be about {ratios[i]:.1f} times as wide."
         )
-    return Stability(fit.x, own.half_widths * space.slope(fit.x), ratios, tuple(sentences))
+    half_widths = (own.half_widths * space.slope(fit.x))[:count]
+    return Stability(fit.x[:count], half_widths, ratios, tuple(sentences))

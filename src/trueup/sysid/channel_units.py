@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 import mujoco
 
+from trueup.errors import UnitError, listing
+from trueup.signals import UNITS, find_unit
+
 _S = mujoco.mjtSensor
 _ANGLE_OR_LENGTH = {
     int(_S.mjSENS_JOINTPOS): ("rad", "m"),
@@ -41,6 +44,33 @@ def signal_units(models: Sequence[mujoco.MjModel], signals: Sequence[str]) -> tu
     return tuple(next((u for m in models if (u := _unit(m, s))), "") for s in signals)
 
 
+def check_unit(model: mujoco.MjModel, recording: str, signal: str, column: str, unit: str) -> None:
+    """Check that a unit measures the quantity that a signal of a model has.
+
+    Args:
+      model: the model.
+      recording: name of the recording, for messages.
+      signal: full name of the signal.
+      column: where it was recorded, for messages.
+      unit: unit of the column; a pure number such as ``counts`` fits every signal.
+
+    Raises:
+      UnitError: the quantities differ, or the unit is unknown.
+    """
+    found = find_unit(unit)
+    expected = _unit(model, signal)
+    if not expected or found.quantity in ("number", find_unit(expected).quantity):
+        return
+    wanted = find_unit(expected)
+    fitting = [name for name, other in UNITS.items() if other.quantity == wanted.quantity]
+    raise UnitError(
+        f"recording {recording!r}: the model has the signal {signal!r} in {expected} "
+        f"({wanted.quantity}), but the unit of the column {column!r} is {unit!r} "
+        f"({found.quantity}). Units that fit are {listing(fitting, limit=len(fitting))}: correct "
+        f"the unit or the column, or leave the unit out and give a scale"
+    )
+
+
 def _unit(model: mujoco.MjModel, signal: str) -> str:
     sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, signal)
     if sensor >= 0:
@@ -66,7 +96,16 @@ def _of_sensor(model: mujoco.MjModel, sensor: int) -> str:
         if float(model.actuator_gear[element, 0]) == 1.0:
             return _by_joint(model, int(model.actuator_trnid[element, 0]), ("N m", "N"))
         return ""
+    tendon = kind in (int(_S.mjSENS_TENDONPOS), int(_S.mjSENS_TENDONVEL))
+    if tendon and _sums_joints(model, element):
+        return ""
     return _FIXED.get(kind, "")
+
+
+def _sums_joints(model: mujoco.MjModel, tendon: int) -> bool:
+    """Whether the length of a tendon is a weighted sum of joint positions, of whatever unit."""
+    first = int(model.tendon_adr[tendon])
+    return int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
 
 
 def _by_joint(model: mujoco.MjModel, joint: int, units: tuple[str, str]) -> str:

@@ -119,6 +119,7 @@ def _shift(
                 models.control,
                 models.sensordata,
                 allow_missing_sensors=True,
+                lead_in=models.lead_in,
             )
         )
     other = GrayBoxProblem(

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from trueup.signals import Recording
-from trueup.sysid.column_names import ColumnName, likeness, take_apart
+from trueup.sysid.column_names import ColumnName, likeness, take_apart, words_of
 
 _ENOUGH = 0.45  # score from which a match is believed
 _SENSOR_QUANTITY = {
@@ -20,6 +20,7 @@ _SENSOR_QUANTITY = {
     int(mujoco.mjtSensor.mjSENS_TENDONPOS): "position",
     int(mujoco.mjtSensor.mjSENS_TENDONVEL): "velocity",
 }
+_UNIT_WORDS = {"m", "mm", "cm", "rad", "deg", "dps", "s", "n", "nm", "g"}
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
@@ -38,6 +39,8 @@ class Place:
     """Place among its kind, from 0."""
     what: str
     """In words, for comments."""
+    components: int = 1
+    """Columns that it takes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,15 @@ class Match:
 
     place: Place
     column: ColumnName
+    """Its column, or that of its first component."""
     score: float
+    others: tuple[ColumnName, ...] = ()
+    """Columns of the other components, in their order."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of all components."""
+        return [self.column.column, *(other.column for other in self.others)]
 
     @property
     def sure(self) -> bool:
@@ -55,12 +66,17 @@ class Match:
 
 
 def measurable(model: mujoco.MjModel) -> list[Place]:
-    """Scalar sensors of a model, and the joint states that no sensor measures."""
+    """Sensors of a model, and the states of scalar joints that no sensor measures."""
     places: list[Place] = []
     covered: set[tuple[int, str]] = set()
     for i in range(model.nsensor):
         kind = int(model.sensor_type[i])
-        if int(model.sensor_dim[i]) != 1 or not model.sensor(i).name:
+        name, components = model.sensor(i).name, int(model.sensor_dim[i])
+        if not name:
+            continue
+        if components > 1:
+            what = f"sensor, {components} components"
+            places.append(Place(name, name, "", -1, len(places), what, components))
             continue
         quantity = _SENSOR_QUANTITY.get(kind, "")
         joint = int(model.sensor_objid[i])
@@ -129,12 +145,37 @@ def match_columns(
     Returns:
       Matches of measured signals and of controls; each column and each place at most once.
     """
+    places = measurable(model)
     names = [take_apart(c) for c in recording.columns if c not in without]
+    # a component may stand still; its name says enough
+    wide = [m for p in places if p.components > 1 if (m := _components(p, names)) is not None]
+    taken = {column for m in wide for column in m.columns}
+    names = [n for n in names if n.column not in taken]
     names = [n for n in names if np.ptp(_finite(recording, n.column)) > 0]
     controls = _assign(commandable(model), names, model, control=True)
     taken = {m.column.column for m in controls}
     left = [n for n in names if n.column not in taken]
-    return _assign(measurable(model), left, model, control=False), controls
+    scalar = [p for p in places if p.components == 1]
+    found = [*wide, *_assign(scalar, left, model, control=False)]
+    order = {p.name: k for k, p in enumerate(places)}
+    return sorted(found, key=lambda m: order[m.place.name]), controls
+
+
+def _components(place: Place, names: list[ColumnName]) -> Match | None:
+    """Columns named after a sensor and its components: ``tip_x``, ``tip[0]``, ``imu/tip/1``."""
+    by_words = {tuple(w for w in words_of(n.column) if w not in _UNIT_WORDS): n for n in names}
+    count = place.components
+    numbered = [[str(k + first) for k in range(count)] for first in (0, 1)]
+    lettered = [list("xyz")] if count == 3 else [list("wxyz")] if count == 4 else []
+    for labels in (*lettered, *numbered):
+        wanted = [(*words_of(place.name), label) for label in labels]
+        # a topic before the name leaves a doubt whose component it is
+        for cut, score in ((0, 1.0), (len(wanted[0]), 0.6)):
+            ends = {words[-cut:]: n for words, n in by_words.items()}
+            columns = [ends[w] for w in wanted if w in ends]
+            if len(columns) == count:
+                return Match(place, columns[0], score, tuple(columns[1:]))
+    return None
 
 
 def _assign(

@@ -37,17 +37,25 @@ class ModelPart(_Part):
     """Hardness of joint friction."""
 
 
-class SignalPart(_Part):
+class ColumnPart(_Part):
     """A column of a recording and its unit."""
 
     column: str
     """Name of the column; ``"3"`` is the fourth of a file without a header."""
     unit: str | None = None
-    """Unit of the column; SI where absent."""
+    """Unit of the column, of the quantity that the signal has; SI where absent."""
     scale: float = 1.0
     """Factor on the column before the unit is converted."""
     offset: float = 0.0
     """Subtracted from the column before the factor, such as the encoder count at zero."""
+
+
+class SignalPart(ColumnPart):
+    """The columns of a signal and their unit."""
+
+    column: str | list[str]  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Name of the column, or one for each component in their order: ``[x, y, z]``; ``"3"`` is the
+    fourth of a file without a header."""
 
 
 class Trim(_Part):
@@ -85,9 +93,10 @@ class RecordingPart(_Part):
     """Samples a second, where there is no time column."""
     header: bool | None = None
     """Whether the first line of a text file names the columns; found out where absent."""
-    signals: dict[str, SignalPart | str] = Field(min_length=1)
-    """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column."""
-    controls: dict[str, SignalPart | str] = {}
+    signals: dict[str, SignalPart | str | list[str]] = Field(min_length=1)
+    """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column, or one column
+    for each component: ``tip_position: [x, y, z]``."""
+    controls: dict[str, ColumnPart | str] = {}
     """Actuator -> column."""
     initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
     """Initial state: from the recording, the model's default, unknowns of the fit, or given."""

@@ -101,13 +101,14 @@ def _is_other_branch(problem: Any) -> bool:
     found, kind = problem.get("input"), problem["type"]
     mapping_for_text = kind == "string_type" and isinstance(found, dict)
     text_for_mapping = kind == "model_type" and isinstance(found, str)
-    return mapping_for_text or text_for_mapping
+    mapping_for_list = kind == "list_type" and isinstance(found, dict)
+    return mapping_for_text or text_for_mapping or mapping_for_list
 
 
 def _is_tag(part: Any) -> bool:
     """Whether a part of pydantic's path names a branch of a union, not a key of the file."""
     return isinstance(part, str) and (
-        part in ("str", "float", "list[float]")
+        part in ("str", "float", "list[float]", "list[str]")
         or part.startswith(("literal[", "tuple[", "function-", "nullable"))
         or (part[:1].isupper() and part.isidentifier() and _model_named(part) is not None)
     )

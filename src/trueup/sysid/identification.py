@@ -319,6 +319,7 @@ def finish(
         problem.space.start,
         solution,
         held_out,
+        prepared.held_out_alone(),
         method=experiment.confidence.method,
         level=experiment.confidence.level,
         loss=loss,

@@ -12,6 +12,7 @@ from trueup.sysid.problem import GrayBoxProblem
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # [%] below which a channel is hardly explained
 _ABOVE_NOISE = 3.0  # error over the given noise, worth a word
+_AT_REST = 1.0  # [%] of fit within which a constant is as good
 _MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
 
 
@@ -63,7 +64,8 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
     """Channels that the model hardly explains, and errors far above the noise that was given."""
     out = []
     row = assessment.scores.row("training", "identified")
-    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT]
+    still = _still_components(assessment)
+    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT and c.channel not in still]
     if poor:
         shown = ", ".join(f"{c.channel} {c.fit_percent:.3g} %" for c in poor[:4])
         out.append(
@@ -89,6 +91,27 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
     return out
 
 
+def _still_components(assessment: Assessment) -> set[str]:
+    """Components that stand still in the model and the data, where others of the signal move.
+
+    The height of a body that moves in a plane is noise alone, which no model explains.
+    """
+    channels = assessment.scores.row("training", "identified").channels
+    moving = {_signal(c.channel) for c in channels if c.fit_percent >= _POOR_FIT}
+    out = set()
+    for c in channels:
+        series = [
+            s.fitted[:, s.channels.index(c.channel)]
+            for s in assessment.signals
+            if not s.held_out and c.channel in s.channels
+        ]
+        predicted = max(float(np.std(values)) for values in series)
+        rests = predicted < 0.1 * c.rmse and abs(c.fit_percent) < _AT_REST
+        if "[" in c.channel and rests and _signal(c.channel) in moving:
+            out.add(c.channel)
+    return out
+
+
 def _signal(channel: str) -> str:
     """Signal that a channel such as ``gyro[1]`` belongs to."""
     return channel.partition("[")[0]
@@ -96,9 +119,11 @@ def _signal(channel: str) -> str:
 
 def _worse(assessment: Assessment) -> list[tuple[str, str]]:
     """Channels that a constant or the initial model meets better."""
+    still = _still_components(assessment)
     return [
         ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
         for remark in assessment.scores.remarks
+        if not any(f", {channel}: " in remark for channel in still)
     ]
 
 

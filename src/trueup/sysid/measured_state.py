@@ -30,6 +30,10 @@ class StateColumns:
     from_sensors: frozenset[int] = frozenset()
     """Columns that a sensor of the model gives; the others are states."""
 
+    def gives(self, dof: int) -> bool:
+        """Whether a velocity was measured, or follows from a measured position."""
+        return dof in self.velocities or self.position_of_velocity.get(dof) in self.positions
+
     def missing(self, model: mujoco.MjModel) -> list[str]:
         """Scalar joints whose position was not measured, by name."""
         names = []
@@ -67,6 +71,26 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
             elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
                 velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
     return StateColumns(positions, velocities, twin, frozenset(sensors))
+
+
+def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> np.ndarray | None:
+    """Entries of a state that a recording leaves open.
+
+    Args:
+      model: the model.
+      columns: from :func:`state_columns`; None takes positions and velocities for known.
+
+    Returns:
+      ``(state size,)`` of bool for ``mjSTATE_FULLPHYSICS``, with the time, activations and delay
+      buffers; None where positions and velocities are all there is and all are known.
+    """
+    entries = np.ones(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS), bool)
+    if columns is None:
+        entries[1 : 1 + model.nq + model.nv] = False
+    else:
+        entries[[1 + address for address in columns.positions]] = False
+        entries[[1 + model.nq + dof for dof in range(model.nv) if columns.gives(dof)]] = False
+    return entries if entries[1:].any() else None
 
 
 def measured_state(

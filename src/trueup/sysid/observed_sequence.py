@@ -10,8 +10,9 @@ from trueup.errors import SignalError, did_you_mean, listing
 from trueup.signals import InterpolationMethod, SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.simulation.control_layout import control_in_model_order
-from trueup.simulation.engine import Segment
+from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.observation import Channel, Window, clock_slack
+from trueup.simulation.segment import Segment
 from trueup.simulation.system_trajectory import SystemTrajectory
 
 NORMALISATIONS = ("toolbox", "spread", "none")
@@ -66,6 +67,9 @@ class ObservedSequence:
     """Factor on the residual of each channel ``(C,)``."""
     windows: tuple[Window, ...]
     normalisation: str
+    segments: tuple[Segment, ...] = ()
+    """Stretches of the run in the order of time, those before the sequence and those without
+    measured rows too: later ones go on from earlier ones."""
 
     def weights_for(self, measured: np.ndarray) -> np.ndarray:
         """Weights ``(n, C)`` where parameters change the measured side to ``measured (n, T, C)``.
@@ -203,8 +207,17 @@ def observe(
     trajectory: SystemTrajectory,
     settings: ObservationSettings,
     delay_range: tuple[float, float],
+    lead_in: LeadIn | None = None,
 ) -> ObservedSequence:
     """Prepare a sequence: simulated windows, compared rows, weights.
+
+    Args:
+      model: the model.
+      name: name of the sequence.
+      trajectory: what was recorded.
+      settings: what is compared, and how.
+      delay_range: smallest and largest delay that any candidate may have [s].
+      lead_in: what was recorded before the sequence begins.
 
     Raises:
       SignalError: the sequence does not fit the model or the settings.
@@ -213,6 +226,12 @@ def observe(
     timestep = float(model.opt.timestep)
     controls, start = _controls(model, trajectory.control, settings, timestep)
     whole = Segment(start, trajectory.initial_state, controls, name)
+    before: tuple[Segment, ...] = ()
+    if lead_in is not None:
+        from trueup.sysid.lead_in_segments import with_lead_in
+
+        *earlier, whole = with_lead_in(model, whole, lead_in, settings)
+        before = tuple(earlier)
     times, data = trajectory.sensordata.times, trajectory.sensordata.data[:, columns]
     if settings.resample:
         rows = _rows_inside(times, whole, timestep, channels, delay_range)
@@ -241,11 +260,11 @@ def observe(
         if owner in settings.noise:
             divisors[i] = settings.noise[owner]
     window = Window(whole, timestep, tuple(channels), times, data, delay_range)
-    windows: tuple[Window, ...] = (window,)
+    windows, segments = (window,), (whole,)
     if settings.window > 0:
         from trueup.sysid.shooting import cut_windows
 
-        windows = cut_windows(model, window, trajectory, settings)
+        windows, segments = cut_windows(model, window, trajectory, settings)
     return ObservedSequence(
         name,
         tuple(c.name for c in channels),
@@ -255,6 +274,7 @@ def observe(
         relative / divisors,
         windows,
         settings.normalise,
+        (*before, *segments),
     )
 
 
@@ -265,18 +285,28 @@ def _controls(
     start = float(control.times[0])
     if settings.resample:
         slack = clock_slack(control.times[-1:], timestep)
-        # a clock that starts at zero keeps the resolution of the grid
-        control = TimeSeries(control.times - start, control.data, control.signal_mapping)
-        steps = int(np.ceil((control.times[-1] - slack) / timestep))
-        grid = timestep * np.arange(steps)
-        # A command takes effect at the nearest step. Waiting for the next one would delay every
-        # command by half a step, and a clock with jitter would skip and repeat samples.
-        at = grid + 0.499 * timestep if settings.control == "zoh" else grid
-        control = TimeSeries(
-            grid, control.interpolate(at, settings.control), control.signal_mapping
-        )
-        return np.ascontiguousarray(control_in_model_order(model, control)), start
+        steps = int(np.ceil((control.times[-1] - start - slack) / timestep))
+        return controls_on_grid(model, control, settings, start, steps), start
     return np.ascontiguousarray(control_in_model_order(model, control)[:-1]), start
+
+
+def controls_on_grid(
+    model: mujoco.MjModel,
+    control: TimeSeries,
+    settings: ObservationSettings,
+    start: float,
+    steps: int,
+) -> np.ndarray:
+    """Control of each simulation step ``(steps, nu)``, the first at ``start`` [s]."""
+    timestep = float(model.opt.timestep)
+    # a clock that starts at zero keeps the resolution of the grid
+    control = TimeSeries(control.times - start, control.data, control.signal_mapping)
+    grid = timestep * np.arange(steps)
+    # A command takes effect at the nearest step. Waiting for the next one would delay every
+    # command by half a step, and a clock with jitter would skip and repeat samples.
+    at = grid + 0.499 * timestep if settings.control == "zoh" else grid
+    control = TimeSeries(grid, control.interpolate(at, settings.control), control.signal_mapping)
+    return np.ascontiguousarray(control_in_model_order(model, control))
 
 
 def _rows_inside(

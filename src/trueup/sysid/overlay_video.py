@@ -88,7 +88,8 @@ def _motion(
     model, windows = variant.model, sequence.windows
     failures: dict[int, str] = {}
     models = variant.models(X, failures)
-    engine = BatchEngine(model, [w.segment for w in windows], ["qpos"])
+    segments = [w.segment for w in windows]
+    engine = BatchEngine(model, segments, ["qpos"], chains=[sequence.segments])
     pieces: dict[int, list[np.ndarray]] = {}
     for block in engine.run(len(X), variant.field_writes(X), models, failures):
         for position, w in enumerate(block.segments):

@@ -12,19 +12,23 @@ import numpy as np
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries, split_by_time
+from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import GainOrBias, MeasurementModel
-from trueup.simulation.trajectory import create_initial_state
-from trueup.sysid.experiment import Experiment, GainPart, InitialState, MeasurementPart
+from trueup.sysid.experiment import Experiment, GainPart, MeasurementPart
 from trueup.sysid.initial_unknowns import add_initial_states, window_starts
-from trueup.sysid.measured_state import measured_state, state_columns
 from trueup.sysid.model_loading import load_spec, model_files
 from trueup.sysid.observed_sequence import ObservationSettings
+from trueup.sysid.piece_start import (
+    SMOOTHING,
+    cut,
+    initial_state,
+    lead_in_of,
+    unmeasured_positions,
+)
 from trueup.sysid.problem import GrayBoxProblem
 from trueup.sysid.recorded import LoadedRecording, load_recording
 from trueup.sysid.unknowns import build_parameters
-
-_SMOOTHING = 0.02  # half width [s] of the local fit that gives an initial state
 
 
 class MeasurementRules:
@@ -110,6 +114,8 @@ class Prepared:
     inputs: list[Path]
     """Files that were read."""
     notes: list[str]
+    held_out_states: ParameterDict
+    """Unknown initial states of held-out parts, which only a fit to these parts alone has."""
 
     def problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
@@ -121,6 +127,21 @@ class Prepared:
             self.settings,
             self.rules,
         )
+
+    def held_out_alone(self) -> GrayBoxProblem | None:
+        """Problem of the held-out data for a fit of its own; None where nothing is held out.
+
+        The error of a measured initial state would be taken for one of the parameters: these states
+        are unknowns too, after those of :meth:`problem`.
+        """
+        return self.problem(self.held_out_parameters(), self.held_out) if self.held_out else None
+
+    def held_out_parameters(self) -> ParameterDict:
+        """The unknowns of :meth:`held_out_alone`."""
+        parameters = self.parameters.copy()
+        for param in self.held_out_states.values():
+            parameters.add(param)
+        return parameters
 
 
 def prepare(experiment: Experiment, folder: Path) -> Prepared:
@@ -152,7 +173,13 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
                 f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
             )
         recordings.append(
-            load_recording(part, folder, models[variant], experiment.measurement.filters)
+            load_recording(
+                part,
+                folder,
+                models[variant],
+                experiment.measurement.filters,
+                experiment.control,
+            )
         )
     inputs += [r.path for r in recordings]
     _check_names(recordings, experiment)
@@ -170,8 +197,18 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
     _check_states(parameters, [p.name for p in pieces])
     for piece in pieces:
         if not piece.held_out:
-            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece)
+            first = piece.recording.part.initial == "estimated"
+            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece, first)
+    held_out_states = ParameterDict()
+    for piece in pieces:
+        if piece.held_out:
+            _add_initial_unknowns(
+                experiment, held_out_states, models[piece.variant], piece, piece.state_measured
+            )
     notes = [note for r in recordings for note in r.notes]
+    for recording in recordings:
+        model = models[recording.part.model or "model"]
+        notes += unmeasured_positions(recording, model, parameters)
     training = _groups(pieces, specs, held_out=False)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
@@ -188,6 +225,7 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
         specs,
         list(dict.fromkeys(inputs)),
         notes,
+        held_out_states,
     )
 
 
@@ -202,6 +240,10 @@ class _Piece:
     control: TimeSeries
     measured: TimeSeries
     state: np.ndarray
+    state_measured: bool
+    """Whether the state comes from measured signals, and so with their noise."""
+    lead_in: LeadIn | None
+    """What was recorded before it."""
 
 
 def _check_names(recordings: list[LoadedRecording], experiment: Experiment) -> None:
@@ -252,70 +294,43 @@ def _pieces(
                 (split.training[0], False, ""),
                 (split.held_out[0], True, " (held out)"),
             ]
+        beginning = None
         for position, (span, held, suffix) in enumerate(spans):
-            control, measured = _cut(recording, span)
+            control, measured = cut(recording, span, experiment.control)
             start = float(measured.times[0])
-            state = _initial_state(recording, model, start, first=position == 0)
+            # what is given for the beginning does not hold where the beginning is left out
+            first = position == 0 and not recording.begins_late
+            state = initial_state(recording, model, start, first)
             pieces.append(
-                _Piece(recording.name + suffix, variant, held, recording, control, measured, state)
+                _Piece(
+                    recording.name + suffix,
+                    variant,
+                    held,
+                    recording,
+                    control,
+                    measured,
+                    state,
+                    not first or recording.part.initial in ("measured", "estimated"),
+                    lead_in_of(recording, state, start, beginning, experiment.control),
+                )
             )
+            beginning = state if beginning is None else beginning
     return pieces
 
 
-def _cut(recording: LoadedRecording, span: tuple[float, float]) -> tuple[TimeSeries, TimeSeries]:
-    measured, control = recording.measured, recording.control
-    rows = (measured.times >= span[0]) & (measured.times <= span[1])
-    measured = TimeSeries(measured.times[rows], measured.data[rows], measured.signal_mapping)
-    start, end = measured.times[0], measured.times[-1]
-    inner = control.times[(control.times > start) & (control.times < end)]
-    grid = np.concatenate([[start], inner, [end]])
-    held = TimeSeries(grid, control.interpolate(grid, "zoh"), control.signal_mapping)
-    return held, measured
-
-
-def _initial_state(
-    recording: LoadedRecording, model: mujoco.MjModel, start: float, first: bool
-) -> np.ndarray:
-    """State at a time of a recording; the samples before a later stretch help to find it."""
-    given = recording.part.initial
-    default = create_initial_state(model, mujoco.MjData(model).qpos)
-    if isinstance(given, InitialState) and first:
-        for kind, values in (("qpos", given.qpos), ("qvel", given.qvel)):
-            for joint in values:
-                _joint(model, joint, f"recording {recording.name!r}: initial.{kind}")
-        data = mujoco.MjData(model)
-        for joint, value in given.qpos.items():
-            data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
-        for joint, value in given.qvel.items():
-            data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
-        return create_initial_state(model, data.qpos, data.qvel)
-    if given == "default" and first:
-        return default
-    measured = recording.measured
-    columns = state_columns(model, measured)
-    return measured_state(model, measured, columns, start, _SMOOTHING, default)
-
-
-def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
-    names = [model.joint(i).name for i in range(model.njnt)]
-    if name not in names:
-        raise ExperimentError(
-            f"{where} names the joint {name!r}; the model has {listing(names)}."
-            f"{did_you_mean(name, names)}"
-        )
-    return names.index(name)
-
-
 def _add_initial_unknowns(
-    experiment: Experiment, parameters: ParameterDict, model: mujoco.MjModel, piece: _Piece
+    experiment: Experiment,
+    parameters: ParameterDict,
+    model: mujoco.MjModel,
+    piece: _Piece,
+    first: bool,
 ) -> None:
-    """Unknown initial states of a recording, of its windows, or of both."""
+    """Unknown initial states of a piece, where ``first``, of its later windows, or of both."""
     window = experiment.window if experiment.window_states == "estimated" else 0.0
     starts = window_starts(piece.measured, float(model.opt.timestep), window, piece.name)
-    first = piece.recording.part.initial == "estimated"
     # a recording that begins as it is said to has only later windows to estimate
     chosen = starts if first else starts[1:]
-    add_initial_states(parameters, model, piece.measured, piece.state, chosen, _SMOOTHING)
+    add_initial_states(parameters, model, piece.measured, piece.state, chosen, SMOOTHING)
 
 
 def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> list[ModelSequences]:
@@ -332,6 +347,7 @@ def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> l
                     [p.control for p in chosen],
                     [p.measured for p in chosen],
                     allow_missing_sensors=True,
+                    lead_in=[p.lead_in for p in chosen],
                 )
             )
     return groups
@@ -354,5 +370,5 @@ def _settings(experiment: Experiment, recordings: list[LoadedRecording]) -> Obse
         control=experiment.control,
         exact_sensor_times=True,
         window=experiment.window,
-        state_smoothing=_SMOOTHING,
+        state_smoothing=SMOOTHING,
     )

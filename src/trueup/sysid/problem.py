@@ -93,8 +93,10 @@ class GrayBoxProblem(Problem):
         for models in models_sequences:
             variants = ModelVariants(models.spec, self.parameters, build_model, models.name)
             group = _Group(variants, None, [], [], [], [])  # type: ignore[arg-type]
-            for name, trajectory in zip(models.sequence_name, models.measured_rollout, strict=True):
-                observed = observe(variants.model, name, trajectory, self.settings, delays)
+            for name, trajectory, before in zip(
+                models.sequence_name, models.measured_rollout, models.lead_in, strict=True
+            ):
+                observed = observe(variants.model, name, trajectory, self.settings, delays, before)
                 group.sequences.append(observed)
                 group.measurements.append(
                     self.measurement(observed.signal_names)
@@ -110,7 +112,8 @@ class GrayBoxProblem(Problem):
                     row += window.measured.size
             record = sorted({c.field for w in group.windows for c in w.channels})
             segments = [w.segment for w in group.windows]
-            group.engine = BatchEngine(variants.model, segments, record, n_threads)
+            chains = [o.segments for o in group.sequences]
+            group.engine = BatchEngine(variants.model, segments, record, n_threads, chains)
             self._groups.append(group)
         check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
         self.groups = tuple(groups)

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.signals import (
+    InterpolationMethod,
     QualityReport,
     Recording,
     TimeSeries,
@@ -20,7 +21,14 @@ from trueup.signals import (
     savitzky_golay,
     select,
 )
-from trueup.sysid.experiment import FilterPart, RecordingPart, SignalPart
+from trueup.sysid.column_mappings import check_components, check_units, column_mappings
+from trueup.sysid.common_interval import (
+    Samples,
+    common_interval,
+    on_all_clocks,
+    on_slowest_clock,
+)
+from trueup.sysid.experiment import FilterPart, RecordingPart
 from trueup.sysid.measured_state import state_columns
 
 _CLOCK_CHECKS = ("samples", "time order", "duplicate times")
@@ -37,6 +45,10 @@ class LoadedRecording:
     """One column for each actuator; zero where none was recorded."""
     measured: TimeSeries
     quality: QualityReport
+    earlier: TimeSeries | None = None
+    """Controls before the measured time, up to its beginning; None where none were recorded."""
+    begins_late: bool = False
+    """Whether its beginning is left out because a stream was missing there."""
     notes: tuple[str, ...] = field(default=())
     """What was assumed, in sentences."""
 
@@ -46,12 +58,20 @@ def load_recording(
     folder: Path,
     model: mujoco.MjModel,
     filters: Mapping[str, FilterPart],
+    method: InterpolationMethod = "zoh",
 ) -> LoadedRecording:
-    """Read a recording, convert it, and check its quality; nothing is refused yet.
+    """Read a recording, convert it, and check its quality, for which nothing is refused yet.
+
+    Args:
+      part: what the experiment file says of the recording.
+      folder: folder that its file name refers to.
+      model: the model whose signals it holds.
+      filters: filters by pattern of signal names.
+      method: what a control is between its samples: ``zoh`` for held, or ``linear``.
 
     Raises:
-      RecordingError: the file cannot be read, or a column is missing.
-      UnitError: an unknown unit.
+      RecordingError: the file cannot be read, a column is missing, or the streams hardly overlap.
+      UnitError: an unknown unit, or one of another quantity than the signal's.
       SignalError: a signal or actuator that the model does not have.
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
     """
@@ -65,22 +85,44 @@ def load_recording(
     if part.header is not None:
         options["header"] = part.header
     recording = read(path, **options)
+    mappings = {signal: column_mappings(given) for signal, given in part.signals.items()}
     wanted = {
-        **_columns(part.signals),
-        **{f"{a}_ctrl": c for a, c in _columns(part.controls).items()},
+        **{f"{s}{label}": one for s, each in mappings.items() for label, one in each.items()},
+        **{f"{a}_ctrl": column_mappings(given)[""] for a, given in part.controls.items()},
     }
     chosen = select(recording, wanted)
+    check_components(name, model, recording, mappings)
     _check_clocks(name, chosen)
-    signals = list(part.signals)
-    measured_times, measured = _merge(chosen, signals)
-    control_times, control = _merge(chosen, [f"{a}_ctrl" for a in part.controls], hold=True)
-    measured_series = TimeSeries.from_names(
-        *_trimmed(part, name, measured_times, measured), model, signals
-    )
-    full, notes = _all_controls(part, model, name, control_times, control, measured_series)
+    _check_actuators(part, model, name)
+    measured = [f"{signal}{label}" for signal, each in mappings.items() for label in each]
+    columns = {key: chosen.column(key) for key in measured}
+    controls = {actuator: chosen.column(f"{actuator}_ctrl") for actuator in part.controls}
+    interval = common_interval(name, columns, controls, part.trim)
+    times, values, notes = on_slowest_clock(name, columns, interval, part.trim)
+    measured_series = TimeSeries.from_names(times, values, model, list(part.signals))
+    if interval.begins_late and part.initial not in ("measured", "estimated"):
+        notes.append(
+            f"{name}: the initial state of the file belongs to the beginning that is left out; the "
+            f"measured state at {times[0]:.6g} s is taken instead."
+        )
+    check_units(name, model, recording, mappings, measured_series)
+    ends = float(measured_series.times[0]), float(measured_series.times[-1])
+    full = _all_controls(model, controls, *ends, method)
+    first = max([float(t[0]) for t, _ in controls.values()], default=ends[0])
+    earlier = _all_controls(model, controls, first, ends[0], method) if first < ends[0] else None
     measured_series = _filtered(measured_series, filters)
     quality = _quality(part, name, model, measured_series, full, list(part.controls))
-    return LoadedRecording(name, part, path, full, measured_series, quality, tuple(notes))
+    return LoadedRecording(
+        name,
+        part,
+        path,
+        full,
+        measured_series,
+        quality,
+        earlier,
+        interval.begins_late,
+        (*interval.notes, *notes, *_without_control(part, model, name)),
+    )
 
 
 def _check_clocks(name: str, recording: Recording) -> None:
@@ -92,84 +134,44 @@ def _check_clocks(name: str, recording: Recording) -> None:
             raise RecordingError(f"the recording {name!r} cannot be used: {' '.join(broken)}")
 
 
-def _columns(parts: Mapping[str, SignalPart | str]) -> dict[str, Any]:
-    return {
-        name: {"column": part} if isinstance(part, str) else part.model_dump(exclude_none=True)
-        for name, part in parts.items()
-    }
-
-
-def _merge(
-    recording: Recording, names: list[str], hold: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times ``(n,)`` and values ``(n, len(names))`` of channels, on the slowest of their clocks."""
-    if not names:
-        return np.zeros(0), np.zeros((0, 0))
-    pairs = [recording.column(name) for name in names]
-    clock = min((times for times, _ in pairs), key=len)
-    columns = []
-    for times, values in pairs:
-        if times is clock or (len(times) == len(clock) and np.array_equal(times, clock)):
-            columns.append(values)
-            continue
-        series = TimeSeries(times, values[:, None])
-        columns.append(series.interpolate(clock, "zoh" if hold else "linear")[:, 0])
-    return clock, np.stack(columns, axis=1)
-
-
-def _trimmed(
-    part: RecordingPart, name: str, times: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    keep = np.ones(len(times), bool)
-    if part.trim.start is not None:
-        keep &= times >= part.trim.start
-    if part.trim.end is not None:
-        keep &= times <= part.trim.end
-    if keep.sum() < 3:
-        raise ExperimentError(
-            f"recording {name!r}: the trimmed part (start: {part.trim.start}, end: "
-            f"{part.trim.end}) leaves {int(keep.sum())} samples; the recording runs from "
-            f"{times[0]:.6g} to {times[-1]:.6g} s"
-        )
-    return times[keep], values[keep]
-
-
 def _all_controls(
-    part: RecordingPart,
     model: mujoco.MjModel,
-    name: str,
-    times: np.ndarray,
-    values: np.ndarray,
-    measured: TimeSeries,
-) -> tuple[TimeSeries, list[str]]:
-    """Controls of all actuators over the measured time; those not recorded are zero."""
-    actuators = [model.actuator(i).name for i in range(model.nu)]
+    controls: Mapping[str, Samples],
+    start: float,
+    end: float,
+    method: InterpolationMethod,
+) -> TimeSeries:
+    """Controls of all actuators from one time to another; those not recorded are zero."""
+    grid, full = np.array([start, end]), np.zeros((2, model.nu))
+    if controls:
+        grid, values = on_all_clocks(controls, start, end, method)
+        actuators = _actuators(model)
+        full = np.zeros((len(grid), model.nu))
+        full[:, [actuators.index(actuator) for actuator in controls]] = values
+    return TimeSeries.from_control_names(grid, full, model)
+
+
+def _without_control(part: RecordingPart, model: mujoco.MjModel, name: str) -> list[str]:
+    missing = [a for a in _actuators(model) if a not in part.controls]
+    if not missing:
+        return []
+    if part.controls:
+        return [f"{name}: no control was recorded for {listing(missing)}; it is taken as zero."]
+    return [f"{name}: no control was recorded; all {model.nu} are taken as zero."]
+
+
+def _actuators(model: mujoco.MjModel) -> list[str]:
+    return [model.actuator(i).name for i in range(model.nu)]
+
+
+def _check_actuators(part: RecordingPart, model: mujoco.MjModel, name: str) -> None:
+    actuators = _actuators(model)
     unknown = [a for a in part.controls if a not in actuators]
     if unknown:
         raise ExperimentError(
             f"recording {name!r}: controls names {listing(unknown)}, which are no actuators of the "
             f"model; it has {listing(actuators)}.{did_you_mean(unknown[0], actuators)}"
         )
-    start, end = measured.times[0], measured.times[-1]
-    if len(times) == 0:
-        grid = measured.times
-        held = np.zeros((len(grid), 0))
-    else:
-        inner = times[(times > start) & (times < end)]
-        grid = np.concatenate([[start], inner, [end]])
-        held = TimeSeries(times, values).interpolate(grid, "zoh")
-    full = np.zeros((len(grid), model.nu))
-    for column, actuator in enumerate(part.controls):
-        full[:, actuators.index(actuator)] = held[:, column]
-    missing = [a for a in actuators if a not in part.controls]
-    notes = []
-    if missing and part.controls:
-        notes.append(
-            f"{name}: no control was recorded for {listing(missing)}; it is taken as zero."
-        )
-    elif missing:
-        notes.append(f"{name}: no control was recorded; all {model.nu} are taken as zero.")
-    return TimeSeries.from_control_names(grid, full, model), notes
 
 
 def _filtered(series: TimeSeries, filters: Mapping[str, FilterPart]) -> TimeSeries:

@@ -10,10 +10,10 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, listing
-from trueup.simulation.engine import Segment
 from trueup.simulation.observation import Window, clock_slack
+from trueup.simulation.segment import Segment
 from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.sysid.measured_state import measured_state, state_columns
+from trueup.sysid.measured_state import measured_state, state_columns, unmeasured_entries
 from trueup.sysid.observed_sequence import ObservationSettings
 from trueup.sysid.window_states import window_label
 
@@ -23,10 +23,14 @@ def cut_windows(
     whole: Window,
     trajectory: SystemTrajectory,
     settings: ObservationSettings,
-) -> tuple[Window, ...]:
+) -> tuple[tuple[Window, ...], tuple[Segment, ...]]:
     """Cut one long window into windows of ``settings.window`` seconds.
 
-    The first keeps the sequence's initial state, the others start from the measured one.
+    The first keeps the sequence's initial state, the others start from the measured one; what has
+    no measurement, such as activations and delay buffers, goes on from the window before.
+
+    Returns:
+      Windows, and the segments of all stretches, of those without measured rows too.
 
     Raises:
       SignalError: the position of a joint was not measured, or a window holds no step.
@@ -46,6 +50,7 @@ def cut_windows(
             f"Record them, or simulate the sequence in one piece (window: 0)"
         )
     segment = whole.segment
+    carried = unmeasured_entries(model, columns)
     lags = [c.lag for c in whole.channels]
     shortest, longest = min(whole.delay_range[0], 0.0), max(whole.delay_range[1], 0.0)
     # a window predicts from its first simulated sample on, late by the longest delay; it runs on
@@ -53,7 +58,7 @@ def cut_windows(
     lead = max(lags) * timestep + longest
     extra = int(np.ceil((longest - shortest) / timestep - 1e-6)) + max(lags) - min(lags) + 1
     slack = clock_slack(whole.times[-1:], timestep)
-    windows = []
+    windows, segments = [], []
     for first in range(0, segment.steps, steps):
         last = first + steps >= segment.steps
         start = segment.start_time + first * timestep
@@ -74,7 +79,9 @@ def cut_windows(
             segment.controls[first : first + steps + extra],
             window_label(segment.sequence, first // steps),
             segment.clock + first * timestep,
+            carried if first else segment.carried,
         )
+        segments.append(piece)
         bounds = start + lead + np.array([0.0, steps * timestep]) - slack
         begin, end = np.searchsorted(whole.times, bounds, side="left")
         if last:
@@ -88,4 +95,4 @@ def cut_windows(
                     measured=whole.measured[begin:end],
                 )
             )
-    return tuple(windows)
+    return tuple(windows), tuple(segments)

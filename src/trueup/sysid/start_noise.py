@@ -154,11 +154,12 @@ def measured_starts(
     Args:
       prepared: the experiment.
       sequences: its training or its held-out sequences.
-      held_out: which of both they are: their starts are never fitted.
+      held_out: which of both they are: those that are held out are fitted alone, with the unknowns
+        of :meth:`Prepared.held_out_parameters`.
     """
-    parameters = prepared.parameters.copy()
+    parameters = prepared.held_out_parameters() if held_out else prepared.parameters.copy()
     size = parameters.space().size
-    taken = {t for p in prepared.parameters.values() for t in p.targets if t.startswith("state/")}
+    taken = {t for p in parameters.values() for t in p.targets if t.startswith("state/")}
     found: list[JointStart] = []
     columns, recorded, element, remarks = [], [], 0, []
     for group in sequences:

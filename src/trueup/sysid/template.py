@@ -161,7 +161,7 @@ def _open(places: list[Place], matches: list[Match]) -> list[Place]:
 def _free(
     recording: Recording, signals: list[Match], controls: list[Match], clock: Clock
 ) -> list[str]:
-    used = {m.column.column for m in [*signals, *controls]} | {clock.column}
+    used = {c for m in [*signals, *controls] for c in m.columns} | {clock.column}
     return [c for c in recording.columns if c not in used]
 
 
@@ -194,10 +194,10 @@ def _noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float
     """
     out = {}
     for match in signals:
-        values = recording.column(match.column.column)[1]
-        if len(values) > 20 and np.isfinite(values).all():
-            second = np.diff(values, 2)
-            out[match.place.name] = 1.4826 * float(np.median(np.abs(second))) / np.sqrt(6)
+        series = [recording.column(column)[1] for column in match.columns]
+        if all(len(values) > 20 and np.isfinite(values).all() for values in series):
+            medians = [float(np.median(np.abs(np.diff(values, 2)))) for values in series]
+            out[match.place.name] = 1.4826 * max(medians) / np.sqrt(6)
     return out
 
 

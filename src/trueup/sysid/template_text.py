@@ -66,6 +66,7 @@ def experiment_text(
         "    # Measured signal: its column, and its unit where that is not SI. A signal is a",
         "    # sensor of the model, or a joint's name with _qpos or _qvel. scale and offset are",
         "    # possible too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
+        "    # A sensor with several components takes one column for each: [x, y, z].",
         *_mapping_lines("signals", signals, units),
         *_open_lines("sensor or joint", unmatched_signals, columns, bool(signals)),
         "    # Actuator: the column with its command.",
@@ -139,7 +140,8 @@ def _mapping_lines(key: str, matches: list[Match], units: dict[str, tuple[str, s
     lines = [f"    {key}:"]
     for match in matches:
         unit, why = units.get(match.place.name, ("", ""))
-        column = quoted(match.column.column)
+        columns = [quoted(column) for column in match.columns]
+        column = f"[{', '.join(columns)}]" if match.others else columns[0]
         value = f"{{column: {column}, unit: {quoted(unit)}}}" if unit else column
         remarks = [match.place.what]
         if why:
