@@ -311,15 +311,17 @@ def finish(
 
     experiment = prepared.experiment
     held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
-    if held_out is not None:
-        held_out.noise_scale = problem.noise_scale
+    alone = prepared.held_out_alone()
+    for other in (held_out, alone):
+        if other is not None:
+            other.noise_scale = problem.noise_scale
     loss = Loss(experiment.search.loss, loss_scale)
     assessment = assess(
         problem,
         problem.space.start,
         solution,
         held_out,
-        prepared.held_out_alone(),
+        alone,
         method=experiment.confidence.method,
         level=experiment.confidence.level,
         loss=loss,
