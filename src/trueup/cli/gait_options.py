@@ -148,8 +148,8 @@ class GaitOverrides:
                 continue
             if isinstance(value, Path):
                 value = str(value if str(value) in OWN_MODELS else value.resolve())
-            if field.name == "reference":
-                value = tuple(str(path.resolve()) for path in value)
+            if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
+                value = tuple(str(Path(path).resolve()) for path in value)
             given[field.name] = value
         flags = [
             field.name.removeprefix("cost_")

@@ -63,7 +63,7 @@ _SUMS = {
     "vel_musc_grf": ("effort", "trunk", "grf", "emg"),
 }
 _EFFORT_LEAVES_OUT = ("FDL", "EDL", "HAB", "HAD")
-EMG_GROUPS = ("HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
+EMG_GROUPS: tuple[str, ...] = ("HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
 """Muscle groups whose activations MyoAssist tracks, in the order of its reference."""
 _SAME_STEP = 0.3
 

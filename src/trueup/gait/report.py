@@ -112,8 +112,9 @@ def walk_report(
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios
-    one = norm is None or isinstance(norm, GaitNorm)
-    norms = [norm] * len(scenarios) if one else list(norm)
+    norms: Sequence[GaitNorm | None] = (
+        [norm] * len(scenarios) if norm is None or isinstance(norm, GaitNorm) else norm
+    )
     for k, scenario in enumerate(scenarios):
         prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""
         series = look.series[k][0]
