@@ -216,7 +216,9 @@ def _measured(
     later = name not in whole
     recording = whole[name.removesuffix(_HELD_OUT) if later else name]
     initial = recording.part.initial
-    first = later or initial == "measured" or (initial == "estimated" and held_out)
+    # what is said of the beginning does not hold where the beginning is left out
+    measured_first = initial == "measured" or recording.begins_late
+    first = later or measured_first or (initial == "estimated" and held_out)
     windows = held_out or prepared.experiment.window_states == "measured"
     starts = window_starts(measured, timestep, prepared.settings.window, name)
     chosen = [(label, time, recording.measured) for label, time in starts[:1] if first]
