@@ -21,6 +21,10 @@ Over four repeats with those a search soon finds a walk that is lucky with the t
 often nothing that it makes of it is cheaper from then on; over eleven all walks that it began with
 fell in some.
 
+Torques at the hip can be tried at their full height. At the ankle most walks fall with more than
+10 N m that their gains do not fit, and a search that is free to lowers the torque: there begin with
+some 10 N m and let ``--raised`` raise the least height of the curves from round to round.
+
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
 mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
 that last 20 s, with its standard error.
@@ -107,9 +111,10 @@ class Searches(NamedTuple):
     rounds: int
     device: str
     peak: float
-    """Height of the curves that are tried, and the least one in the first round [N m]."""
-    raised: float
-    """What the least height of a curve rises by in each round [N m]."""
+    """Height of the curves that are tried [N m]."""
+    raised: float | None
+    """What the least height of a curve, the tried one at first, rises by in each round [N m]; none
+    is the least where absent."""
     tries: int
     """Walks tried before the search."""
     slope: float
@@ -221,7 +226,9 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     if arm == "with":
         configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
     height = searches.peak / configuration.max_torque
-    least = (height, searches.raised / configuration.max_torque)
+    least = (0.0, 0.0)
+    if searches.raised is not None:
+        least = (height, searches.raised / configuration.max_torque)
     tries = Tries(searches.tries, searches.device, moved, height)
     first, count = tried(folder / f"{name}_tried.json", configuration, body, tries, seed)
     at = folder / f"{name}_pool.json"
@@ -320,13 +327,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="of mutants")
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
-    parser.add_argument("--device", choices=tuple(HELPED), default="ankle")
-    parser.add_argument("--peak", type=float, default=15.0, help="of the curves tried [N m]")
+    parser.add_argument("--device", choices=tuple(HELPED), default="hip_extension")
+    parser.add_argument("--peak", type=float, default=35.0, help="of the curves tried [N m]")
     parser.add_argument(
         "--raised",
         type=float,
-        default=0.5,
-        help="what the least height of a curve rises by in each round [N m]",
+        metavar="NM",
+        help="hold curves at --peak or above at first, and raise that by as much in each round "
+        "[N m]; curves are free where absent",
     )
     parser.add_argument("--tries", type=int, default=6400, help="walks tried before the search")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
@@ -353,7 +361,7 @@ def main() -> None:
     most = load_configuration("walk_sparing").max_torque
     if not 0.0 < options.peak <= most:
         parser.error(f"--peak is above 0 and up to {most:g} N m, not {options.peak:g}")
-    if not options.raised >= 0.0:
+    if options.raised is not None and not options.raised >= 0.0:
         parser.error(f"--raised has to be 0 or more, not {options.raised:g}")
     try:
         values = [float(value) for value in options.weights[1::2]]

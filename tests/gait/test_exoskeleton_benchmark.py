@@ -19,9 +19,9 @@ def searches(benchmark_of_exoskeletons):
     return benchmark_of_exoskeletons.Searches(
         start=benchmark_of_exoskeletons.START,
         rounds=20,
-        device="ankle",
-        peak=15.0,
-        raised=0.5,
+        device="hip_extension",
+        peak=35.0,
+        raised=None,
         tries=6400,
         slope=5.0,
         gains="near",
@@ -45,7 +45,7 @@ def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
         ("peak", 20.0),
         ("raised", 1.0),
         ("rounds", 10),
-        ("device", "hip"),
+        ("device", "ankle"),
         ("weights", {"effort": 3000.0}),
     ],
 )

@@ -46,12 +46,13 @@ def search(monkeypatch, tmp_path):
     far = np.array([-1.2, 0.3, 0.3, 0.3])
     vectors = np.stack([np.array([1.2, 0.1, 0.1, 0.1]) + 0.01 * k for k in range(5)] + [far])
 
-    def run(name, rounds=10, seed=0, moved=None, problem=None):
+    def run(name, rounds=10, seed=0, moved=None, problem=None, vectors=vectors, **options):
         problem = problem or Valleys()
         monkeypatch.setattr(gait_mutants, "make_problem", lambda *_, **__: problem)
-        first = gait_mutants.Walks(Valleys().whole_costs(vectors), vectors)
+        costs = type(problem)().whole_costs(vectors)
+        first = gait_mutants.Walks(costs, vectors)
         return gait_mutants.mutated(
-            tmp_path / f"{name}.json", Configuration(), first, rounds, moved, seed
+            tmp_path / f"{name}.json", Configuration(), first, rounds, moved, seed, **options
         )[1]
 
     return SimpleNamespace(module=gait_mutants, run=run, vectors=vectors)
@@ -108,3 +109,56 @@ def test_curves_stay_within_stance(search):
     assert height.max() <= 1.0
     assert np.all(rise <= peak)
     assert np.all(peak + fall <= 1.0 + 1e-12)
+
+
+def test_a_least_height_of_the_curve_is_kept_and_rises(search):
+    """What a search is free to make small stays small where that is cheaper."""
+
+    class Worn(Valleys):
+        def __init__(self):
+            super().__init__()
+            for k in range(4):
+                entry = SimpleNamespace(name=f"exo_{k}", group="exoskeleton", lower=0.0, upper=1.0)
+                self.parameters.entries.append(entry)
+
+        def whole_costs(self, X):
+            return super().whole_costs(X[:, :SIZE]) + X[:, SIZE]
+
+    curves = np.tile([0.3, 0.2, 0.5, 0.2], (len(search.vectors), 1))
+    vectors = np.concatenate([search.vectors, curves], axis=1)
+    free = search.run("free", problem=Worn(), vectors=vectors, moved=("gain_0",))
+    assert free.vectors[0, SIZE] < 0.1
+    held = search.run("held", problem=Worn(), vectors=vectors, moved=("gain_0",), least=(0.3, 0.02))
+    heights = held.vectors[:, SIZE]
+    last = 0.3 + 0.02 * 9
+    assert heights.min() >= last - search.module.BELOW and heights[0] < last + 0.1
+
+
+def test_differences_are_those_of_walks_of_one_lineage(search):
+    module = search.module
+    vectors = np.array([[0.0, 0.0], [1.0, 0.0], [10.0, 5.0], [10.0, 7.0], [50.0, 50.0]])
+    pool = module.Pool(0, np.zeros(5), vectors, np.array([1, 1, 2, 2, 3]))
+    lineages = np.repeat([1, 2, 3], 50)
+    found = module.differences_of(pool, lineages, np.random.default_rng(0))
+    assert {tuple(row) for row in found[:50]} == {(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0)}
+    assert {tuple(row) for row in found[50:100]} == {(0.0, 0.0), (0.0, 2.0), (0.0, -2.0)}
+    assert not found[100:].any()
+
+
+def test_mutants_along_differences_follow_a_narrow_valley(search, monkeypatch):
+    """Steps that are alike in all directions leave it, and have to be small."""
+
+    class Narrow(Valleys):
+        def whole_costs(self, X):
+            across = X[:, 0] + X[:, 1] - X[:, 2] - 0.3
+            return 1e4 * across**2 + (X[:, 0] - 2.0) ** 2 + ((X[:, 1:] - 1.0) ** 2).sum(axis=1)
+
+    ends = {}
+    for share in (0.0, search.module.CROSSED):
+        monkeypatch.setattr(search.module, "CROSSED", share)
+        found = [
+            search.run(f"{share} {seed}", rounds=10, seed=seed, problem=Narrow()).costs[0]
+            for seed in range(4)
+        ]
+        ends[share] = np.median(found)
+    assert ends[search.module.CROSSED] < 0.2 * ends[0.0]
