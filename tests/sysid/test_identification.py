@@ -199,6 +199,7 @@ def test_settings_of_another_search_are_refused(recorded):
         ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
         ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
         ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),
+        ({"loss_scale": 2.0}, r"search.loss_scale is 2, and the loss 'linear' does not bend"),
     ):
         with pytest.raises(FitError, match=words):
             run(recorded, experiment(recorded, 1, name="wrong", search=search))

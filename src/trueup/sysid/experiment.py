@@ -3,9 +3,9 @@
 One YAML file describes an identification completely. Keys that do not exist are errors.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Number = float | list[float]
 
@@ -105,6 +105,18 @@ class RecordingPart(_Part):
     accept: list[str] = []
     """Quality checks whose refusal was looked at and is accepted, such as ``excitation`` for a free
     swing."""
+
+    @field_validator("controls", mode="before")
+    @classmethod
+    def _one_column(cls, given: Any) -> Any:
+        for actuator, part in given.items() if isinstance(given, dict) else ():
+            columns = part.get("column") if isinstance(part, dict) else part
+            if isinstance(columns, list):
+                raise ValueError(
+                    f"the control of {actuator!r} is one column, and {columns} are given: name "
+                    "one, and the others under their own actuators"
+                )
+        return given
 
 
 class PriorPart(_Part):

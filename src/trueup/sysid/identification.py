@@ -249,7 +249,12 @@ def make_search(
 
 
 def check_search(part: SearchPart) -> None:
-    """Raise FitError where settings of a search are for another method than the chosen one."""
+    """Raise FitError where settings of a search are for another method or loss than the chosen."""
+    if part.loss == "linear" and part.loss_scale != "auto":
+        raise FitError(
+            f"search.loss_scale is {part.loss_scale:g}, and the loss 'linear' does not bend: leave "
+            "it out, or choose a robust search.loss, such as huber"
+        )
     defaults = SearchPart()
     for name, methods in _METHODS_OF.items():
         if part.method not in methods and getattr(part, name) != getattr(defaults, name):
