@@ -113,7 +113,7 @@ class RecordingPart(_Part):
             columns = part.get("column") if isinstance(part, dict) else part
             if isinstance(columns, list):
                 raise ValueError(
-                    f"the control of {actuator!r} is one column, and {columns} are given: name "
+                    f"controls.{actuator} is one column, and {columns} are given: name "
                     "one, and the others under their own actuators"
                 )
         return given
