@@ -1,38 +1,23 @@
 """What an exoskeleton of four parameters gives the planar walker, beside a search without one.
 
-    python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device hip_extension] [--seeds 1 2 3]
+    python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device ankle] [--seeds 1 2 3]
 
 It goes on from a steady walk up a slope of 5 degrees, in the middle of it, with the configuration
 ``walk_sparing`` and effort weighed twice as much, twice with the same seed, evaluations and cost,
 with a device at up to 50 N m and without it. Both arms move the gains of the muscles that work at
-the device's joint, which earlier searches have fitted to this walk: without a device little is left
-to gain, from 0.0108 s/(kg m) at 1.25 m/s to 0.0107. Where all joints are moved (``--gains third``,
-``--gains all``) both go on falling for hours, and differ by how far each has come, more than by
-what a device gives.
+the device's joint. Where all joints are moved (``--gains third``, ``--gains all``) both go on
+falling for hours, and differ by how far each has come, more than by what a device gives. The start
+was searched without a device, over the gains of the hip and of the ankle.
 
-Most walks fall with a device that their gains do not fit: before the search curves are tried at
-random, over the part of stance in which the device's muscles work, with lower gains of them
-(``--tries``), and the arm without tries the same gains as often. The cheapest of them begin
-lineages of mutants. Each arm ends with its cheapest walk that keeps the speed within 0.03 m/s of
-1.25 for 20 s.
-
-A candidate walks eight repeats over perturbations that are smaller than those of ``walk_sparing``.
-Over four repeats with those a search soon finds a walk that is lucky with the three pushes, and
-often nothing that it makes of it is cheaper from then on; over eleven all walks that it began with
-fell in some.
-
-Torques at the hip can be tried at their full height. At the ankle most walks fall with more than
-10 N m that their gains do not fit, and a search that is free to lowers the torque: there begin with
-some 10 N m and let ``--raised`` raise the least height of the curves from round to round.
+Each arm searches with large populations (``gait_population.py``), the device's curve from 3 N m at
+the time of stance where a small pulse of torque spares most (``gait_pulses.py``). The cheapest of
+the last generations are judged over eight repeats, with perturbations that are smaller than those
+of ``walk_sparing``, and an arm ends with the cheapest of them that keeps the speed within 0.03 m/s
+of 1.25 for 20 s.
 
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
 mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
 that last 20 s, with its standard error.
-
-On level ground, from a walk near to people's joint angles:
-
-    python benchmarks/gait_exoskeleton.py A --slope 0 --start benchmarks/planar22_natural_walk.txt
-        --device hip --peak 10
 
 ``--weights effort 3000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
 killed and called again: it goes on.
@@ -49,9 +34,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from gait_mutants import JUDGED, LINEAGES, MUTANTS, mutated
+from gait_population import LAST, POPULATION, REPEATS, entries_moved, searched
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
-from gait_tries import AGAIN, HELPED, WORK, Tries, tried
 from trueup.errors import GaitError
 from trueup.gait import (
     GaitProblem,
@@ -64,8 +48,16 @@ from trueup.gait import (
 from trueup.gait.problem import Scenario, evaluate
 from trueup.studies import atomic
 
-START = Path(__file__).with_name("planar22_uphill_walk.json")
+START = Path(__file__).with_name("planar22_uphill_fitted_walk.json")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
+
+CURVES = {
+    "ankle": (0.06, 0.25, 0.35, 0.25),
+    "hip": (0.06, 0.2, 0.8, 0.19),
+    "hip_extension": (0.06, 0.25, 0.35, 0.25),
+}
+"""Curve of each device that a search begins with: height, in parts of the largest torque, rise,
+time of the peak and fall, in parts of stance."""
 
 HIP = (
     "theta_tgt", "1_GLU_FG", "2_HAM_FG", "3_HFL_Th", "3_HFL_d_Th", "3_GLU_Th", "3_GLU_d_Th",
@@ -98,7 +90,8 @@ PERTURBED = {
         "angle": 0.15, "speed": 0.0075, "friction": 0.03, "push": 7.5, "noise": 0.0015,
     },
 }  # fmt: skip
-"""What candidates walk over, in both arms: three tenths of the sizes of ``walk_sparing``."""
+"""What the last candidates are judged over, in both arms: three tenths of the sizes of
+``walk_sparing``."""
 
 BESIDE, BESIDE_BY = 64, 1e-3
 """Walks beside the one that a search came to, and by how much their vectors differ."""
@@ -108,15 +101,8 @@ class Searches(NamedTuple):
     """What the searches with a device and without have in common."""
 
     start: Path
-    rounds: int
+    generations: int
     device: str
-    peak: float
-    """Height of the curves that are tried [N m]."""
-    raised: float | None
-    """What the least height of a curve, the tried one at first, rises by in each round [N m]; none
-    is the least where absent."""
-    tries: int
-    """Walks tried before the search."""
     slope: float
     """[deg]"""
     gains: str
@@ -186,10 +172,9 @@ def keep_settings(folder: Path, searches: Searches) -> None:
         **searches._asdict(),
         **PERTURBED,
         "start": begun_from,
-        "curves_over": list(WORK[searches.device]),
-        "mutants": MUTANTS,
-        "judged": JUDGED,
-        "lineages": list(LINEAGES),
+        "curve": list(CURVES[searches.device]),
+        "population": POPULATION,
+        "repeats": REPEATS,
     }
     path = folder / "settings.json"
     if not path.is_file():
@@ -222,21 +207,21 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     configuration = configuration.with_changes({"joint_speeds": speeds})
     make_problem(configuration, threads=1)  # what it refuses leaves no folder behind
     keep_settings(folder, searches)
-    moved = {"near": NEAR[searches.device], "third": THIRD, "all": None}[searches.gains]
+    gains = {"near": NEAR[searches.device], "third": THIRD, "all": None}[searches.gains]
+    first = body
     if arm == "with":
         configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
-    height = searches.peak / configuration.max_torque
-    least = (0.0, 0.0)
-    if searches.raised is not None:
-        least = (height, searches.raised / configuration.max_torque)
-    tries = Tries(searches.tries, searches.device, moved, height)
-    first, count = tried(folder / f"{name}_tried.json", configuration, body, tries, seed)
-    at = folder / f"{name}_pool.json"
-    problem, pool = mutated(at, configuration, first, searches.rounds, moved, seed, least)
-    count += searches.rounds * (MUTANTS + JUDGED)
+        first = np.concatenate([body, CURVES[searches.device]])
+    problem = make_problem(configuration, threads=1)
+    moved = entries_moved(problem.parameters, first, gains)
+    at = folder / f"{name}_costs.json"
+    last = searched(at, configuration, moved, searches.generations, seed)
+    costs = problem.whole_costs(last)
+    last = last[np.argsort(costs, kind="stable")]
+    count = searches.generations * POPULATION + len(last)
     simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-    fits = first_that_fits(simulation, pool.vectors)
-    best = pool.vectors[0] if fits is None else fits
+    fits = first_that_fits(simulation, last)
+    best = last[0] if fits is None else fits
     np.savetxt(folder / f"{name}_Best.txt", best)
     cost = float(problem.whole_costs(best[None])[0])
     scenario = problem.scenarios[0]
@@ -324,19 +309,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--rounds", type=int, default=20, help="of mutants")
+    parser.add_argument("--generations", type=int, default=50)
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
-    parser.add_argument("--device", choices=tuple(HELPED), default="hip_extension")
-    parser.add_argument("--peak", type=float, default=35.0, help="of the curves tried [N m]")
-    parser.add_argument(
-        "--raised",
-        type=float,
-        metavar="NM",
-        help="hold curves at --peak or above at first, and raise that by as much in each round "
-        "[N m]; curves are free where absent",
-    )
-    parser.add_argument("--tries", type=int, default=6400, help="walks tried before the search")
+    parser.add_argument("--device", choices=tuple(CURVES), default="ankle")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
     parser.add_argument(
         "--weights",
@@ -354,15 +330,8 @@ def main() -> None:
     options = parser.parse_args()
     if len(options.weights) % 2:
         parser.error(f"--weights takes names and values in turns, not {options.weights}")
-    if options.rounds < 1:
-        parser.error(f"--rounds has to be 1 or more, not {options.rounds}")
-    if options.tries < AGAIN:
-        parser.error(f"--tries has to be {AGAIN} or more, not {options.tries}")
-    most = load_configuration("walk_sparing").max_torque
-    if not 0.0 < options.peak <= most:
-        parser.error(f"--peak is above 0 and up to {most:g} N m, not {options.peak:g}")
-    if options.raised is not None and not options.raised >= 0.0:
-        parser.error(f"--raised has to be 0 or more, not {options.raised:g}")
+    if not LAST <= options.generations <= 1000:
+        parser.error(f"--generations is {LAST} to 1000, not {options.generations}")
     try:
         values = [float(value) for value in options.weights[1::2]]
     except ValueError:
@@ -370,11 +339,8 @@ def main() -> None:
     weights = dict(zip(options.weights[::2], values, strict=True))
     searches = Searches(
         options.start,
-        options.rounds,
+        options.generations,
         options.device,
-        options.peak,
-        options.raised,
-        options.tries,
         options.slope,
         options.gains,
         weights,

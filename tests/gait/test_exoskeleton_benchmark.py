@@ -18,11 +18,8 @@ def benchmark_of_exoskeletons(monkeypatch):
 def searches(benchmark_of_exoskeletons):
     return benchmark_of_exoskeletons.Searches(
         start=benchmark_of_exoskeletons.START,
-        rounds=20,
-        device="hip_extension",
-        peak=35.0,
-        raised=None,
-        tries=6400,
+        generations=60,
+        device="ankle",
         slope=5.0,
         gains="near",
         weights={"effort": 6000.0},
@@ -42,10 +39,9 @@ def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("peak", 20.0),
-        ("raised", 1.0),
-        ("rounds", 10),
-        ("device", "ankle"),
+        ("generations", 10),
+        ("device", "hip"),
+        ("slope", 0.0),
         ("weights", {"effort": 3000.0}),
     ],
 )
@@ -57,7 +53,8 @@ def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("constant", "told"), [("JUDGED", "judged 32, not 16"), ("MUTANTS", "mutants 192, not 16")]
+    ("constant", "told"),
+    [("POPULATION", "population 128, not 16"), ("REPEATS", "repeats 2, not 16")],
 )
 def test_a_folder_begun_by_another_version_of_the_search_is_refused(
     benchmark_of_exoskeletons, searches, tmp_path, monkeypatch, constant, told
