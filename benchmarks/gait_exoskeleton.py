@@ -31,10 +31,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import cma
 import numpy as np
 from scipy import stats
 
-from gait_population import LAST, POPULATION, REPEATS, entries_moved, searched
+from gait_population import (
+    CURVE_SHIFT,
+    FACTOR,
+    LAST,
+    POPULATION,
+    REPEATS,
+    SHIFT,
+    entries_moved,
+    searched,
+)
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
 from trueup.errors import GaitError
 from trueup.gait import (
@@ -175,6 +185,8 @@ def keep_settings(folder: Path, searches: Searches) -> None:
         "curve": list(CURVES[searches.device]),
         "population": POPULATION,
         "repeats": REPEATS,
+        "deviations": [SHIFT, FACTOR, CURVE_SHIFT],
+        "cma": cma.__version__,  # another version asks for other candidates than costs are kept of
     }
     path = folder / "settings.json"
     if not path.is_file():

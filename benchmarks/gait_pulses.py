@@ -13,7 +13,6 @@ What large torques bring a search has to tell (``gait_exoskeleton.py``).
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -138,7 +137,7 @@ def main() -> None:
         body, speeds = started_from(options.start, make_problem(configuration, threads=1))
         configuration = configuration.with_changes({"joint_speeds": speeds})
         alone = make_problem(configuration, threads=1).scenarios[0]
-    except (GaitError, FileNotFoundError, json.JSONDecodeError) as error:
+    except (GaitError, FileNotFoundError) as error:
         parser.error(str(error))
     nudges = np.random.default_rng(0).standard_normal((options.beside, len(body)))
     beside = body * (1.0 + BESIDE_BY * nudges)

@@ -54,7 +54,11 @@ def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_pat
 
 @pytest.mark.parametrize(
     ("constant", "told"),
-    [("POPULATION", "population 128, not 16"), ("REPEATS", "repeats 2, not 16")],
+    [
+        ("POPULATION", "population 128, not 16"),
+        ("REPEATS", "repeats 2, not 16"),
+        ("SHIFT", "deviations .*, not"),
+    ],
 )
 def test_a_folder_begun_by_another_version_of_the_search_is_refused(
     benchmark_of_exoskeletons, searches, tmp_path, monkeypatch, constant, told
@@ -72,3 +76,12 @@ def test_a_start_whose_numbers_changed_is_refused(benchmark_of_exoskeletons, sea
     start.write_bytes(searches.start.read_bytes().replace(b"1", b"2", 1))
     with pytest.raises(GaitError, match="start "):
         benchmark_of_exoskeletons.keep_settings(tmp_path, searches._replace(start=start))
+
+
+def test_costs_kept_of_the_candidates_of_another_cma_are_refused(
+    benchmark_of_exoskeletons, searches, tmp_path, monkeypatch
+):
+    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+    monkeypatch.setattr(benchmark_of_exoskeletons.cma, "__version__", "0.0")
+    with pytest.raises(GaitError, match=r"cma .*, not 0\.0: take another folder"):
+        benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
