@@ -149,30 +149,51 @@ def compare(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list
     if len(arms) < 2:
         return
     carried, body = (Walker.load("planar22", device=d).mass for d in (searches.device, None))
-    pairs = {f"seed {seed}": [found[arm][seed].effort for arm in arms] for seed in seeds}
+    for line in compared([found[arm] for arm in arms], carried / body):
+        print(line)
+
+
+def compared(arms: list[dict[int, Spared]], heavier: float) -> list[str]:
+    """What to say of both arms, with the device and without: as they walk, and at equal speed.
+
+    Args:
+      arms: what the searches came to, by their seed.
+      heavier: mass with the device, of that without.
+    """
+    seeds = list(arms[0])
+    pairs = {f"seed {seed}": [arm[seed] for arm in arms] for seed in seeds}
+    walked = {name: [one.effort for one in pair] for name, pair in pairs.items()}
     if len(seeds) > 1:
-        pairs["mean"] = np.mean(list(pairs.values()), axis=0).tolist()
         # each arm has had the same searches, and whoever runs several takes the cheapest
-        pairs["cheapest walk of all seeds"] = [
-            min(found[arm].values(), key=lambda one: one.cost).effort for arm in arms
-        ]
-    for name, (effort, alone) in pairs.items():
+        name = "cheapest walk of all seeds"
+        pairs[name] = [min(arm.values(), key=lambda one: one.cost) for arm in arms]
+        walked["mean"] = np.mean(list(walked.values()), axis=0).tolist()
+        walked[name] = [one.effort for one in pairs[name]]
+    lines = []
+    for name, (effort, alone) in walked.items():
         ratio = effort / alone
-        print(
+        lines.append(
             f"{name}: effort {effort:.5f} with the device against {alone:.5f} without, "
             f"{100.0 * (ratio - 1.0):+.1f} %; effort is told for each kg that is carried, the "
             f"device's among them, and for each kg of the body it is "
-            f"{100.0 * (ratio * carried / body - 1.0):+.1f} %"
+            f"{100.0 * (ratio * heavier - 1.0):+.1f} %"
         )
-    for seed in seeds:
-        one, alone = (found[arm][seed].at_speed for arm in arms)
-        ratio = one.effort / alone.effort
-        error = ratio * np.hypot(one.error / one.effort, alone.error / alone.effort)
-        print(
-            f"seed {seed}, from the walks beside, at {SPEED:g} m/s: {one.effort:.5f} with the "
-            f"device against {alone.effort:.5f} without, "
-            f"{100.0 * (ratio - 1.0):+.1f} ± {100.0 * error:.1f} %"
+    ahead = f"from the walks beside, at {SPEED:g} m/s"
+    changes = []
+    for name, (one, alone) in pairs.items():
+        at, beside = one.at_speed, alone.at_speed
+        ratio = at.effort / beside.effort
+        error = ratio * np.hypot(at.error / at.effort, beside.error / beside.effort)
+        lines.append(
+            f"{name}, {ahead}: {at.effort:.5f} with the device against {beside.effort:.5f} "
+            f"without, {100.0 * (ratio - 1.0):+.1f} ± {100.0 * error:.1f} %"
         )
+        changes.append(100.0 * (ratio - 1.0))
+    if len(seeds) > 1:
+        each = changes[: len(seeds)]
+        error = np.std(each, ddof=1) / np.sqrt(len(each))
+        lines.append(f"mean of the seeds, {ahead}: {np.mean(each):+.1f} ± {error:.1f} %")
+    return lines
 
 
 def keep_settings(folder: Path, searches: Searches) -> None:
