@@ -243,6 +243,39 @@ def test_noise_is_met_by_averaging_and_quiet_costs_are_not_averaged():
     assert min(record["generation_best"] for record in loud.history[:30]) < -1.8
 
 
+def test_noise_can_be_left_to_the_population():
+    """No candidate is evaluated twice; the best and its challenger are, as often as is asked."""
+    rng, counts = np.random.default_rng(0), []
+
+    def cost(X):
+        counts.append(len(X))
+        return np.square(X - 0.3).sum(1) + rng.standard_normal(len(X))
+
+    settings = {"noise_treatment": False, "contender_evaluations": 4, "max_generations": 12}
+    solution, search = _search(cost, _space(3), noisy=True, population=20, **settings)
+    assert {record["repeats"] for record in search.history} == {1}
+    # from the third on, once the first has said that costs are noisy
+    assert counts[:2] == [21, 20] and set(counts[2:-1]) == {24, 28}
+    assert np.isnan(search._noise.variance)
+    assert abs(solution.cost - np.square(solution.x - 0.3).sum()) < 4.0 / np.sqrt(20)
+
+
+def test_where_the_noise_is_not_known_only_many_evaluations_decide():
+    contenders = Contenders()
+    contenders.propose(np.zeros(2), expected=5.0)
+    contenders.propose(np.ones(2), expected=0.0)
+    assert contenders.incumbent is not None and contenders.challenger is not None
+    contenders.incumbent.take(np.full(10, 5.0))
+    for _ in range(9):
+        contenders.challenger.take(np.array([1.0]))
+        contenders.settle(np.nan)
+        assert contenders.challenger is not None
+    contenders.challenger.take(np.array([1.0]))
+    contenders.settle(np.nan)
+    assert contenders.challenger is None
+    assert np.array_equal(contenders.incumbent.x, np.ones(2))
+
+
 def test_a_challenger_is_judged_by_fresh_evaluations():
     contenders = Contenders()
     old, new = np.zeros(2), np.ones(2)

@@ -37,6 +37,7 @@ def _noisy(X, generation):
 
 
 _SHORT = {"options": {"maxiter": 25}}
+_LEFT_TO_THE_POPULATION = {"noise_treatment": False, "contender_evaluations": 5}
 _CASES = {
     "plain": (6, {}, _ellipsoid, 100),
     "one unknown": (1, {}, _ellipsoid, 60),
@@ -57,6 +58,7 @@ _CASES = {
     "failing": (4, {}, _failing, 60),
     "never valid": (3, {}, lambda X, generation: np.full(len(X), np.nan), 90),
     "noisy": (4, {"noisy": True}, _noisy, 60),
+    "noisy, by the population": (4, {"noisy": True, **_LEFT_TO_THE_POPULATION}, _noisy, 60),
     "noisy, to its end": (2, {"noisy": True, "options": {"maxiter": 20}}, _noisy, 100),
 }
 

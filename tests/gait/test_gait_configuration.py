@@ -46,6 +46,7 @@ def test_the_shipped_configurations():
         "walk_norm",
         "walk_scatter",
         "walk_sparing",
+        "walk_sparing_device",
         "walk_steady",
         "walk_upright",
     ]

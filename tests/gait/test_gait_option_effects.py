@@ -233,6 +233,8 @@ UNDERSCORED = (
     ("--max_torque", 20),
     ("--fixed_exo",),
     ("--held", "vel_pelvis_tx", 0.9),
+    ("--moved", "gain", "knee_angle_r"),
+    ("--start_values", "knee_angle_r", 1.1),
     ("--perturbation_sizes", "push", 10),
     ("--popsize", 4),
     ("--maxiter", 1),
@@ -244,6 +246,7 @@ UNDERSCORED = (
     ("--perturbed_repeats", 2),
     ("--unperturbed_repeat", 1),
     ("--perturbed_cost", "worst"),
+    ("--fresh_perturbations", 0),
     ("--early_stop", 1),
 )
 

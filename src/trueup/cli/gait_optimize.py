@@ -29,6 +29,7 @@ from trueup.errors import GaitError, ModelError, RunDirectoryError, listing
 from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Solution, Status, parse_cma_options
 from trueup.gait import (
     EarlyStoppingCmaEs,
+    FreshPerturbationsCmaEs,
     GaitConfiguration,
     GaitProblem,
     Survival,
@@ -50,6 +51,8 @@ from trueup.studies import (
 from trueup.studies.yaml_file import read_mapping
 
 DONE, NOT_CONVERGED = 0, 3
+STARTS = {"param_path", "start_in_cycle", "start_values"}
+"""Options that say what a search starts from."""
 SCATTERED = 128
 """Candidates of a batch of a scatter, unless given: most fall at once, so large ones are quick."""
 
@@ -102,7 +105,7 @@ def _begun(
 ) -> tuple[GaitConfiguration, GaitProblem, list[str]]:
     """The resolved configuration, its problem with the start values, and what is to be said."""
     repeated = experiment_content(command.configuration)
-    if repeated is not None and not {"param_path", "start_in_cycle"} & set(command.changes):
+    if repeated is not None and not STARTS & set(command.changes):
         problem = make_problem(configuration, command.threads)
         if set(repeated.get("start") or {}) != set(problem.space.names):
             raise GaitError(
@@ -112,6 +115,11 @@ def _begun(
         problem.space = kept_start(repeated, problem.space) or problem.space
         check_start(problem, problem.space)
         return configuration, problem, list(repeated.get("notes") or [])
+    if repeated is not None and configuration.moved is not None:
+        raise GaitError(
+            f"{command.configuration} holds all that its search did not move at the values that it "
+            "started from: to start from others take the configuration that it was made from"
+        )
     configuration = resolved_start(configuration)
     problem = make_problem(configuration, command.threads)
     problem.space, notes = start_of(configuration, problem)
@@ -227,8 +235,8 @@ def models_of(problem: GaitProblem) -> list[dict[str, Any]]:
 
 def _search(configuration: GaitConfiguration, space: Space) -> CmaEs | ScatterSearch:
     if configuration.search == "scatter":
-        for_cma = {"early_stop": configuration.early_stop, "cma_options": configuration.cma_options}
-        if foreign := [key for key, value in for_cma.items() if value]:
+        for_cma = ("early_stop", "fresh_perturbations", "cma_options")
+        if foreign := [key for key in for_cma if getattr(configuration, key)]:
             raise GaitError(
                 f"{listing(foreign)} belongs to the search 'cma', and this one is 'scatter': leave "
                 "it out"
@@ -240,7 +248,11 @@ def _search(configuration: GaitConfiguration, space: Space) -> CmaEs | ScatterSe
         population=configuration.popsize,
         options=parse_cma_options(configuration.cma_options),
     )
-    kind = EarlyStoppingCmaEs if configuration.early_stop else CmaEs
+    kind = CmaEs
+    if configuration.early_stop:
+        kind = EarlyStoppingCmaEs
+    elif configuration.fresh_perturbations:
+        kind = FreshPerturbationsCmaEs
     return kind(space, settings, seed=configuration.seed)
 
 

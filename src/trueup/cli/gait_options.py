@@ -14,6 +14,8 @@ Number = Literal[0, 1]
 Pairs = tuple[tuple[str, float], ...]
 """Numbers by name, as an option takes them."""
 PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]")
+SWITCHES = ("delayed", "exo", "unperturbed_repeat", "fresh_perturbations", "early_stop")
+"""Options that take 1 or 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +105,10 @@ class GaitOverrides:
     """The search leaves it as it is: as in --param-path, or at its defaults."""
     held: Annotated[Pairs, PAIRS] = ()
     """Entries of the vector that the search leaves at these values, such as exo_peak 0.2."""
+    moved: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
+    """Entries that the search moves, or groups: gain, pose, activation, exoskeleton; else all."""
+    start_values: Annotated[Pairs, PAIRS] = ()
+    """Entries that the search starts with at these values, such as exo_peak 0.06 exo_rise 0.25."""
     search: Literal["cma", "scatter"] | None = None
     """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
@@ -127,6 +133,8 @@ class GaitOverrides:
     """Seed of the repeats."""
     perturbation_sizes: Annotated[Pairs, PAIRS] = ()
     """Sizes of angle [deg], speed [m/s], friction [part], push [N], noise; else their defaults."""
+    fresh_perturbations: Number | None = None
+    """Each generation walks over perturbations of its own, 1 or 0."""
     early_stop: Number | None = None
     """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
@@ -164,10 +172,10 @@ class GaitOverrides:
             raise GaitError(f"the cost {flags[0]!r} has weights of its own: leave it or --weights")
         if flags:
             given["cost"] = flags[0]
-        for option in ("weights", "held", "perturbation_sizes", "joint_speeds"):
+        for option in ("weights", "held", "start_values", "perturbation_sizes", "joint_speeds"):
             if option in given:
                 given[option] = _by_name(option, given[option])
-        for name in ("delayed", "exo", "unperturbed_repeat", "early_stop"):
+        for name in SWITCHES:
             if name in given:
                 given[name] = bool(given[name])
         if self.n_points is not None and not self.use_4param_spline:

@@ -41,12 +41,15 @@ _LEVELS = 6
 OF_SEARCHES = (
     "param_path",
     "start_in_cycle",
+    "moved",
+    "start_values",
     "search",
     "popsize",
     "maxiter",
     "sigma_gain",
     "exo_sigma_gain",
     "cma_options",
+    "fresh_perturbations",
     "early_stop",
 )
 """Values of a configuration that nothing but a search depends on."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import GaitError, ParameterError, RunDirectoryError
+from trueup.errors import GaitError, ParameterError, RunDirectoryError, listing
 from trueup.gait import (
     CycleStart,
     FourParameterProfile,
@@ -19,6 +19,7 @@ from trueup.gait import (
     cycle_start,
     make_problem,
 )
+from trueup.gait._make_problem import moved_entries
 from trueup.gait.configuration import make_configuration
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, WarmStart, warm_start
@@ -27,6 +28,8 @@ from trueup.studies.yaml_file import read_mapping
 
 KIND = "gait"
 FORMAT_VERSION = 1
+CURVE = tuple(entry.name for entry in FourParameterProfile().entries)
+"""Entries of a torque curve."""
 
 
 def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
@@ -70,13 +73,7 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
                 "joint_speeds"
             )
         configuration = configuration.with_changes({"joint_speeds": speeds})
-    configuration = _with_fixed_exo(configuration)
-    if configuration.param_path is None or configuration.joint_speeds is not None:
-        return configuration
-    former = _former(Path(configuration.param_path))
-    if former is None or former.joint_speeds is None or former.pose_key != configuration.pose_key:
-        return configuration
-    return configuration.with_changes({"joint_speeds": former.joint_speeds})
+    return _with_others_held(_with_former_speeds(_with_fixed_exo(configuration)))
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
@@ -133,12 +130,26 @@ def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
 
 
 def _start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
+    space, notes = _start_from_path(configuration, problem)
+    given = configuration.start_values or {}
+    without = [] if configuration.exo else [name for name in given if name in CURVE]
+    given = {name: value for name, value in given.items() if name not in without}
+    if without:
+        notes = [*notes, f"No exoskeleton is on: {listing(without)} says nothing here."]
+    return dataclasses.replace(space, start=_started_at(given, problem, space)), notes
+
+
+def _start_from_path(
+    configuration: GaitConfiguration, problem: GaitProblem
+) -> tuple[Space, list[str]]:
     space = problem.space
     if configuration.param_path is None:
         return space, []
     source = best_vector_file(Path(configuration.param_path))
     warm = _values_from(source, space, problem.parameters)
-    sentences = list(warm.sentences)
+    given = configuration.start_values or {}
+    lacking = tuple(name for name in warm.missing if name not in given)
+    sentences = dataclasses.replace(warm, missing=lacking).sentences
     if configuration.start_in_cycle:
         start = _cycle(configuration)
         x = warm.x.copy()
@@ -161,6 +172,8 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
         update={
             **{key: getattr(values, key) for key in device},
             "held": None,
+            "moved": None,
+            "start_values": None,
             "joint_speeds": values.joint_speeds,
             "start_in_cycle": False,
         }
@@ -246,6 +259,50 @@ def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     except ParameterError:  # no curve in it; what else is wrong is said as the start is read
         values = {name: at for name, at in _held_by(source).items() if name in space.names}
     return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
+
+
+def _with_former_speeds(configuration: GaitConfiguration) -> GaitConfiguration:
+    """The configuration with the speeds of joints that the run to start from began with."""
+    if configuration.param_path is None or configuration.joint_speeds is not None:
+        return configuration
+    former = _former(Path(configuration.param_path))
+    if former is None or former.joint_speeds is None or former.pose_key != configuration.pose_key:
+        return configuration
+    return configuration.with_changes({"joint_speeds": former.joint_speeds})
+
+
+def _with_others_held(configuration: GaitConfiguration) -> GaitConfiguration:
+    """The configuration with what is not moved held at the values that the search starts from."""
+    if configuration.moved is None:
+        return configuration
+    make_problem(configuration)  # refuses what is moved and held
+    whole = configuration.model_copy(update={"moved": None})
+    problem = make_problem(whole)
+    space, _ = _start_of(whole, problem)
+    start = dict(zip(space.names, space.start.tolist(), strict=True))
+    moves = moved_entries(configuration.moved, problem.parameters)
+    others = {name: value for name, value in start.items() if name not in moves}
+    return configuration.with_changes({"held": {**others, **(configuration.held or {})}})
+
+
+def _started_at(given: Mapping[str, float], problem: GaitProblem, space: Space) -> np.ndarray:
+    """The start of a space with other values by name ``(p,)``."""
+    x = space.start.copy()
+    for name, value in given.items():
+        entry = problem.parameters.entries[problem.parameters.index(name)]
+        if not entry.lower <= value <= entry.upper:
+            raise GaitError(
+                f"the entry {name!r} is to start at {value:g}, and it has to be {entry.lower:g} to "
+                f"{entry.upper:g}"
+            )
+        if name in space.names:
+            x[space.names.index(name)] = value
+        elif entry.start != value:
+            raise GaitError(
+                f"the entry {name!r} is to start at {value:g}, and it is held at {entry.start:g}: "
+                "give it one of the two values"
+            )
+    return x
 
 
 def best_vector_file(path: Path) -> Path:

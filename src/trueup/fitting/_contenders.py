@@ -73,13 +73,14 @@ class Contenders:
         """Replace the incumbent by a better challenger, drop a worse one, or wait.
 
         Args:
-          variance: of one evaluation.
+          variance: of one evaluation; NaN where it is not known, and only many decide.
         """
         old, new = self.incumbent, self.challenger
         if old is None or new is None or not (new.count and old.count):
             return
         gap = new.cost - old.cost
-        error = np.sqrt(max(variance, 0.0) * (1.0 / new.count + 1.0 / old.count))
+        variance = np.inf if np.isnan(variance) else max(variance, 0.0)
+        error = np.sqrt(variance * (1.0 / new.count + 1.0 / old.count))
         enough = new.count >= _FEWEST or abs(gap) > _CLEAR * error
         if enough and (abs(gap) > error or new.count >= _PATIENCE):
             if gap < 0:

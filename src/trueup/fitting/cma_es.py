@@ -135,11 +135,13 @@ class CmaEs(CostSearch):
         count = len(candidates)
         repeats = self._noise.repeats if noisy else 1
         population = append_repeated(rows, candidates, repeats)
-        second = candidates[: self._noise.reevaluated(count) if noisy else 0]
+        treated = noisy and self.settings.noise_treatment
+        second = candidates[: self._noise.reevaluated(count) if treated else 0]
         again = append_repeated(rows, second, repeats)
         contenders = []
         for contender in self._contenders.to_evaluate() if noisy else ():
-            contenders.append((contender, append_repeated(rows, contender.x[None], 1)[:, 0]))
+            times = self.settings.contender_evaluations
+            contenders.append((contender, append_repeated(rows, contender.x[None], times)[:, 0]))
         return Batch(np.concatenate(rows), population, places, again, contenders, noisy, start)
 
     def _last_batch(self) -> Batch:

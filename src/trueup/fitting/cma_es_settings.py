@@ -44,6 +44,12 @@ class CmaEsSettings:
     evaluations that did not choose it. None: as the problem says."""
     max_repeats: int = 10
     """Evaluations of a candidate at most where costs are noisy; then the steps grow instead."""
+    noise_treatment: bool = True
+    """Whether candidates are evaluated several times, or steps grow, as noise demands. A large
+    population may do without: its mean averages noise. The best is judged anew in any case."""
+    contender_evaluations: int = 1
+    """Evaluations in each generation of the best candidate, and of the one that may replace it,
+    where costs are noisy."""
     final_evaluations: int = 20
     """Evaluations of the last mean and of the best candidate at the end, where costs are noisy."""
     max_evaluations: int | None = None
@@ -65,6 +71,7 @@ class CmaEsSettings:
             ("population", 4),
             ("max_restarts", 0),
             ("max_repeats", 1),
+            ("contender_evaluations", 1),
             ("final_evaluations", 1),
             ("max_evaluations", 1),
             ("max_generations", 1),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trueup.gait.costs import WalkCosts, WalkObjective
     from trueup.gait.early_stop import EarlyStoppingCmaEs
     from trueup.gait.exoskeleton import FourParameterProfile, Knots, PointsProfile, Profile
+    from trueup.gait.fresh_perturbations import FreshPerturbationsCmaEs
     from trueup.gait.gait_cycle import Stride, strides_of
     from trueup.gait.myoassist_cost import (
         MyoAssistCost,
@@ -56,6 +57,7 @@ _EXPORTS = {
     "EarlyStoppingCmaEs": "trueup.gait.early_stop",
     "Entry": "trueup.gait.parameter_vector",
     "FourParameterProfile": "trueup.gait.exoskeleton",
+    "FreshPerturbationsCmaEs": "trueup.gait.fresh_perturbations",
     "GaitConfiguration": "trueup.gait.configuration",
     "GaitNorm": "trueup.gait.norms",
     "GaitProblem": "trueup.gait.problem",
@@ -121,6 +123,7 @@ __all__ = [
     "EarlyStoppingCmaEs",
     "Entry",
     "FourParameterProfile",
+    "FreshPerturbationsCmaEs",
     "GaitConfiguration",
     "GaitNorm",
     "GaitProblem",

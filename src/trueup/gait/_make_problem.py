@@ -19,7 +19,7 @@ from trueup.gait.myoassist_cost import (
     read_myoassist_kinematics,
 )
 from trueup.gait.norms import read_norm
-from trueup.gait.parameter_vector import ParameterVector
+from trueup.gait.parameter_vector import GROUPS, ParameterVector
 from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
 from trueup.gait.reference import Curve, GaitReference
@@ -31,7 +31,7 @@ from trueup.gait.walker import Walker
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
 """Devices of MyoAssist -> the like of them."""
 
-OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed")
+OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fresh_perturbations")
 """What a configuration says of perturbed repeats, and nothing where there are none."""
 
 
@@ -66,6 +66,11 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
         raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+    if configuration.early_stop and configuration.fresh_perturbations:
+        raise GaitError(
+            "early_stop goes by what the generation before cost, and with fresh_perturbations that "
+            "one walked over others: leave one of them (--early-stop 0)"
+        )
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
 
 
@@ -78,7 +83,31 @@ def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> Param
                 f"the entry {name!r} is held at {value:g}, and it has to be {entry.lower:g} to "
                 f"{entry.upper:g}"
             )
-    return own.with_entries({n: {"start": value, "free": False} for n, value in held.items()})
+    changes = {name: {"start": value, "free": False} for name, value in held.items()}
+    if configuration.moved is not None:
+        moves = moved_entries(configuration.moved, own)
+        if both := [name for name in held if name in moves]:
+            raise GaitError(f"{listing(both)} is to be moved and held: give it to one of them")
+        if not any(entry.free and entry.name in moves for entry in own.entries):
+            raise GaitError(f"{listing(configuration.moved)} has no entry that could be moved here")
+        others = [name for name in own.names if name not in moves and name not in held]
+        changes |= {name: {"free": False} for name in others}
+    return own.with_entries(changes)
+
+
+def moved_entries(names: tuple[str, ...], parameters: ParameterVector) -> set[str]:
+    """Names of the entries that are meant by their own names or those of groups.
+
+    Raises:
+      GaitError: there is neither an entry nor a group of a name.
+    """
+    found = set()
+    for name in names:
+        if name in GROUPS:  # a search without a device has none of its entries
+            found |= {entry.name for entry in parameters.entries if entry.group == name}
+        else:
+            found.add(parameters.names[parameters.index(name)])
+    return found
 
 
 def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:

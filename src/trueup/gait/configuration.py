@@ -104,6 +104,11 @@ class GaitConfiguration(BaseModel):
     """The search leaves it as it is: as in param_path, or at its defaults."""
     held: dict[str, float] | None = None
     """Entries that the search leaves at these values, by name."""
+    moved: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Entries, or groups of them (gain, pose, activation, exoskeleton), that the search moves; it
+    leaves the others at what it starts from. All where absent."""
+    start_values: dict[str, float] | None = None
+    """Entries that the search starts with at these values instead of those of param_path."""
     search: Literal["cma", "scatter"] = "cma"
     """How candidates are drawn: by CMA-ES, or all of them around the start, to find a walk to begin
     another search with."""
@@ -128,6 +133,8 @@ class GaitConfiguration(BaseModel):
     """A candidate costs the mean of its repeats, or the worst of them."""
     perturbation_seed: int = Field(default=0, ge=0)
     """Seed of the repeats, the same for all candidates."""
+    fresh_perturbations: bool = False
+    """Each generation walks over perturbations of its own; else all walk over the same."""
     perturbation_sizes: dict[str, float] | None = None
     """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise."""
     early_stop: bool = False

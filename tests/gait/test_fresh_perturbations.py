@@ -1,0 +1,226 @@
+"""Every generation walks over perturbations of its own; the best is judged by others."""
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+from trueup.cli import main
+from trueup.errors import GaitError
+from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
+from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
+from trueup.parameters import Space
+
+POPULATION = 12
+SETTINGS = CmaEsSettings(population=POPULATION, max_generations=8)
+
+
+def space_of(size=3):
+    return Space(
+        names=tuple(f"x{i}" for i in range(size)),
+        lower=np.full(size, -5.0),
+        upper=np.full(size, 5.0),
+        start=np.full(size, 2.0),
+        log=np.zeros(size, bool),
+        units=("1",) * size,
+    )
+
+
+class Walks(VectorisedCosts):
+    """A sphere whose costs hang on the perturbations and the candidate, as those of walks do."""
+
+    def __init__(self, noise=1.0):
+        super().__init__(self.cost, space_of())
+        self.noise = noise
+        self.perturbations = Perturbations(2, seed=7, first_unperturbed=True)
+        self.seen: list[tuple[int, np.ndarray]] = []
+        self.terms = {}
+
+    def cost(self, X):
+        seed = self.perturbations.seed
+        self.seen.append((seed, X.copy()))
+        luck = [np.random.default_rng([seed, zlib.crc32(x.tobytes())]).standard_normal() for x in X]
+        total = np.sum(X**2, axis=1) + self.noise * np.array(luck)
+        self.terms = {"first": X[:, 0].copy(), "seed": np.full(len(X), float(seed))}
+        return total
+
+
+def generation_of(search, problem):
+    """Candidates of a generation, and the seed that each walked over."""
+    X = search.ask()
+    problem.seen.clear()
+    costs = search.evaluate(problem, X, {})
+    search.tell(X, costs, {})
+    seeds = problem.terms["seed"]
+    np.testing.assert_array_equal(problem.terms["first"], X[:, 0])
+    return X, seeds
+
+
+def test_a_generation_shares_perturbations_that_no_other_has_seen():
+    problem = Walks()
+    search = FreshPerturbationsCmaEs(problem.space, SETTINGS, seed=1)
+    former: set[float] = set()
+    for generation in range(6):
+        X, seeds = generation_of(search, problem)
+        shared, counts = np.unique(seeds, return_counts=True)
+        # the population shares one, with the start value in the first generation
+        assert counts.max() == POPULATION + (generation == 0)
+        # the best and its challenger walk over others, the same for both
+        judges = seeds != shared[np.argmax(counts)]
+        if generation:
+            contenders = np.unique(X[judges], axis=0)
+            assert len(contenders) in (1, 2)
+            for one in contenders:
+                own = seeds[judges & (one == X).all(axis=1)]
+                assert len(set(own)) == len(own) == 4
+            assert len(set(seeds[judges])) == 4
+        assert not former & set(shared)
+        former |= set(shared)
+    assert problem.perturbations.seed == 7 and 7.0 not in former
+
+
+def test_what_is_told_of_the_best_is_no_luck():
+    """The cheapest of many noisy costs is far below what its candidate costs on average."""
+    problem = Walks(noise=1.0)
+    settings = CmaEsSettings(population=40, max_generations=25)
+    found = minimise(problem, FreshPerturbationsCmaEs(problem.space, settings, seed=3))
+    true = float(np.sum(found.x**2))
+    assert true < 0.5
+    assert abs(found.cost - true) < 0.5
+    lucky = minimise(problem, CmaEs(problem.space, settings, seed=3))
+    assert lucky.cost < -2.0
+
+
+def test_no_candidate_walks_again_for_being_noisy():
+    """Half as many candidates would be walked in the same time."""
+    problem = Walks(noise=50.0)
+    search = FreshPerturbationsCmaEs(problem.space, SETTINGS, seed=1)
+    sizes = [len(generation_of(search, problem)[0]) for _ in range(6)]
+    assert sizes[0] == POPULATION + 1
+    assert max(sizes) <= POPULATION + 8
+    assert search.info()["repeats"] == 1
+
+
+def test_the_same_seed_gives_the_same_history_and_another_one_another():
+    def history(seed, perturbations=7):
+        problem = Walks()
+        problem.perturbations = Perturbations(2, seed=perturbations)
+        return minimise(problem, FreshPerturbationsCmaEs(problem.space, SETTINGS, seed)).history
+
+    assert history(1) == history(1)
+    assert history(1) != history(2)
+    assert history(1) != history(1, perturbations=8)
+
+
+def test_a_search_goes_on_from_its_state_as_if_never_stopped():
+    def go(search, problem, generations):
+        return [generation_of(search, problem) for _ in range(generations)]
+
+    whole = go(FreshPerturbationsCmaEs(space_of(), SETTINGS, seed=1), Walks(), 6)
+    first = FreshPerturbationsCmaEs(space_of(), SETTINGS, seed=1)
+    go(first, Walks(), 3)
+    resumed = FreshPerturbationsCmaEs.from_state(first.state(), space_of())
+    for (X, seeds), (Y, others) in zip(whole[3:], go(resumed, Walks(), 3), strict=True):
+        np.testing.assert_array_equal(X, Y)
+        np.testing.assert_array_equal(seeds, others)
+
+
+def test_candidates_that_cannot_walk_are_named_by_their_row():
+    class Refusing(Walks):
+        def costs(self, X, failures=None):
+            if failures is not None:
+                failures.update({int(i): "too far" for i in np.flatnonzero(X[:, 0] > 2.5)})
+            return super().costs(X, failures)
+
+    problem = Refusing()
+    search = FreshPerturbationsCmaEs(problem.space, SETTINGS, seed=1)
+    for _ in range(3):
+        X, failures = search.ask(), {}
+        costs = search.evaluate(problem, X, failures)
+        assert set(failures) == set(np.flatnonzero(X[:, 0] > 2.5).tolist())
+        search.tell(X, costs, failures)
+
+
+def test_the_perturbations_of_the_problem_are_its_own_again_after_an_error():
+    broken = Walks()
+    broken.costs = lambda X, failures=None: 1 / 0
+    own = broken.perturbations
+    search = FreshPerturbationsCmaEs(broken.space, SETTINGS)
+    with pytest.raises(ZeroDivisionError):
+        search.evaluate(broken, search.ask(), {})
+    assert broken.perturbations is own
+
+
+def test_a_problem_without_perturbed_repeats_is_refused():
+    plain = VectorisedCosts(lambda X: np.sum(X**2, axis=1), space_of())
+    search = FreshPerturbationsCmaEs(plain.space, SETTINGS)
+    with pytest.raises(GaitError, match="need a gait problem with perturbed repeats"):
+        search.evaluate(plain, search.ask(), {})
+
+
+def test_walks_cost_what_they_cost_over_these_perturbations():
+    configuration = load_configuration("walk").with_changes(
+        {
+            "sim_time": 0.4,
+            "cost": "vel",
+            "perturbed_repeats": 2,
+            "unperturbed_repeat": True,
+            "fresh_perturbations": True,
+        }
+    )
+    problem = make_problem(configuration, threads=1)
+    search = FreshPerturbationsCmaEs(problem.space, CmaEsSettings(population=4), seed=0)
+    X = search.ask()
+    costs = search.evaluate(problem, X, {})
+    other = make_problem(configuration, threads=1)
+    assert other.perturbations is not None
+    seed = search._perturbation_seed(other.perturbations, 0)
+    changed = configuration.with_changes({"perturbation_seed": seed, "fresh_perturbations": False})
+    same = make_problem(changed, threads=1)
+    np.testing.assert_array_equal(costs, same.costs(X))
+    assert (costs != other.costs(X)).any()
+    for name, values in same.terms.items():
+        np.testing.assert_array_equal(problem.terms[name], values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"perturbed_repeats": 0}, "fresh_perturbations.* needs perturbed repeats"),
+        ({"early_stop": True}, "leave one of them"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(changes, words):
+    given = {"perturbed_repeats": 2, "fresh_perturbations": True, **changes}
+    with pytest.raises(GaitError, match=words):
+        make_problem(load_configuration("walk").with_changes(given))
+
+
+def called(capsys, *words):
+    code = main(["gait", *map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+WORDS = (
+    "optimize", "walk_sparing_device", "--sim-time", 0.3, "--popsize", 6, "--quiet",
+)  # fmt: skip
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path):
+    code, whole = called(capsys, *WORDS, "--maxiter", 4, "--save-path", tmp_path / "whole")
+    assert code == 0
+    assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "run")[0] == 0
+    words = ("--save-path", tmp_path / "run", "--resume", "--maxiter", 4, "--quiet")
+    code, resumed = called(capsys, "optimize", "walk_sparing_device", *words)
+    assert code == 0
+    assert resumed["parameters"] == whole["parameters"] and resumed["cost"] == whole["cost"]
+    terms = [(tmp_path / name / "terms.jsonl").read_text() for name in ("whole", "run")]
+    assert terms[0] == terms[1]
+
+
+def test_a_scatter_has_no_fresh_perturbations(capsys, tmp_path):
+    words = ("--search", "scatter", "--save-path", tmp_path / "run", "--maxiter", 1)
+    code, answer = called(capsys, *WORDS, *words)
+    assert code == 2 and "fresh_perturbations" in answer["message"]
+    assert not (tmp_path / "run").exists()
