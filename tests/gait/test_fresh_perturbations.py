@@ -219,6 +219,18 @@ def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path):
     assert terms[0] == terms[1]
 
 
+def test_a_run_is_walked_without_perturbations_too(capsys, tmp_path):
+    assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "run")[0] == 0
+    code, over_repeats = called(capsys, "evaluate", tmp_path / "run")
+    assert code == 0
+    words = ("--perturbed-repeats", 0, "--unperturbed-repeat", 0)
+    code, alone = called(capsys, "evaluate", tmp_path / "run", *words)
+    assert code == 0 and alone["scalar"] != over_repeats["scalar"]
+    (best,) = (tmp_path / "run").glob("*_Best.txt")
+    cost = float((best.with_name(f"{best.stem}_Cost.txt")).read_text().split()[2])
+    assert over_repeats["scalar"] == cost
+
+
 def test_a_scatter_has_no_fresh_perturbations(capsys, tmp_path):
     words = ("--search", "scatter", "--save-path", tmp_path / "run", "--maxiter", 1)
     code, answer = called(capsys, *WORDS, *words)

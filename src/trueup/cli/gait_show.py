@@ -179,7 +179,9 @@ def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.n
     if aimless := [name for name in OF_SEARCHES if command.changes.get(name)]:
         options = listing(f"--{name.replace('_', '-')}" for name in aimless)
         raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
-    configuration = _configuration(command).with_changes(command.changes)
+    # what a run was searched by must not stand in the way of walking it otherwise
+    changes = {"fresh_perturbations": False, "moved": None, **command.changes}
+    configuration = _configuration(command).with_changes(changes)
     problem = make_problem(configuration, command.threads)
     return configuration, problem, _vector(command.target, problem)
 

@@ -103,7 +103,7 @@ def check_start(problem: GaitProblem, space: Space) -> None:
             (reason,) = records.invalid.values()
             raise GaitError(
                 f"the vector that the search would begin with cannot walk: {reason}. Change it in "
-                "--held or --param-path"
+                "--held, --start-values or --param-path"
             )
 
 
