@@ -5,12 +5,15 @@ import zlib
 
 import numpy as np
 import pytest
+import yaml
 
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
 from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
+from trueup.gait.fresh_perturbations import _seed, candidates_left_over, judged_anew
 from trueup.parameters import Space
+from trueup.studies import Store
 
 POPULATION = 12
 SETTINGS = CmaEsSettings(population=POPULATION, max_generations=8)
@@ -152,6 +155,58 @@ def test_the_perturbations_of_the_problem_are_its_own_again_after_an_error():
     assert broken.perturbations is own
 
 
+def test_the_cheapest_fifth_of_each_of_the_last_generations_is_left_over():
+    generation = np.repeat(np.arange(7), 10)
+    X = np.arange(70.0)[:, None]
+    costs = np.tile(np.arange(10.0)[::-1], 7)
+    left = candidates_left_over(X, costs, generation)
+    np.testing.assert_array_equal(left[:, 0], [n * 10 + k for n in range(2, 7) for k in (8, 9)])
+    # what could not walk is not cheap
+    costs[69] = np.nan
+    assert {67.0, 68.0} < set(candidates_left_over(X, costs, generation)[:, 0])
+    # one candidate at least, each once
+    few = candidates_left_over(np.zeros((6, 1)), np.arange(6.0), np.repeat([0, 1], 3))
+    np.testing.assert_array_equal(few, [[0.0]])
+
+
+class Unsteady(Walks):
+    """Candidates whose luck of each repeat is averaged over the repeats."""
+
+    def cost(self, X):
+        self.seen.append((self.perturbations.seed, X.copy(), self.perturbations.repeats))
+        luck = [
+            np.random.default_rng([self.perturbations.seed, zlib.crc32(x.tobytes()), repeat])
+            for x in X
+            for repeat in range(self.perturbations.repeats)
+        ]
+        noise = np.array([one.standard_normal() for one in luck]).reshape(len(X), -1)
+        return np.sum(X**2, axis=1) + self.noise * noise.mean(axis=1)
+
+
+def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
+    problem = Unsteady(noise=1.0)
+    own = problem.perturbations
+    candidates = np.sqrt(np.linspace(0.0, 3.0, 40))[:, None] * np.eye(3)[:1]
+    judged = judged_anew(problem, candidates)
+    (chosen_by, seen, repeats), (told_by, best, others) = problem.seen
+    assert (len(seen), repeats) == (40, 8) and (len(best), others) == (1, 20)
+    assert len({chosen_by, told_by, own.seed}) == 3
+    np.testing.assert_array_equal(best[0], judged.x)
+    assert np.sum(judged.x**2) < 1.0
+    assert abs(judged.cost - np.sum(judged.x**2)) < 4.0 / np.sqrt(20)
+    assert problem.perturbations is own
+    assert judged_anew(Unsteady(noise=1.0), candidates).cost == judged.cost
+    for words in ("of the 40 cheapest", "over 8 repeats", "over 20 others"):
+        assert words in judged.message
+
+
+def test_nothing_is_judged_without_perturbed_repeats():
+    problem = Unsteady()
+    problem.perturbations = None
+    with pytest.raises(GaitError, match="there are none"):
+        judged_anew(problem, np.zeros((1, 3)))
+
+
 def test_a_problem_without_perturbed_repeats_is_refused():
     plain = VectorisedCosts(lambda X: np.sum(X**2, axis=1), space_of())
     search = FreshPerturbationsCmaEs(plain.space, SETTINGS)
@@ -175,7 +230,7 @@ def test_walks_cost_what_they_cost_over_these_perturbations():
     costs = search.evaluate(problem, X, {})
     other = make_problem(configuration, threads=1)
     assert other.perturbations is not None
-    seed = search._perturbation_seed(other.perturbations, 0)
+    seed = _seed(other.perturbations, 0, 0)
     changed = configuration.with_changes({"perturbation_seed": seed, "fresh_perturbations": False})
     same = make_problem(changed, threads=1)
     np.testing.assert_array_equal(costs, same.costs(X))
@@ -229,6 +284,28 @@ def test_a_run_is_walked_without_perturbations_too(capsys, tmp_path):
     (best,) = (tmp_path / "run").glob("*_Best.txt")
     cost = float((best.with_name(f"{best.stem}_Cost.txt")).read_text().split()[2])
     assert over_repeats["scalar"] == cost
+
+
+def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path):
+    run = tmp_path / "run"
+    code, answer = called(capsys, *WORDS, "--maxiter", 7, "--save-path", run)
+    assert code == 0
+    assert "mean over 20 others" in answer["message"]
+    with Store.open(run / "study.sqlite") as store:
+        history = store.history()
+    found = np.array([row["value"] for row in answer["parameters"]])
+    rows = np.flatnonzero((history.X == found).all(axis=1))
+    assert len(rows) and history.generation[rows].max() >= history.generation.max() - 4
+    parameters = json.loads((run / "parameters.json").read_text())
+    assert list(parameters["parameters"].values()) == found.tolist()
+    assert parameters["cost"] == answer["cost"]
+    # another search starts from that one
+    other = tmp_path / "other"
+    code, _ = called(capsys, *WORDS, "--maxiter", 1, "--param-path", run, "--save-path", other)
+    assert code == 0
+    start = yaml.safe_load((other / "experiment.yaml").read_text())["start"]
+    kept = {name: start[name] for name in start if not name.startswith("exo_")}
+    assert kept == {name: parameters["parameters"][name] for name in kept}
 
 
 def test_a_scatter_has_no_fresh_perturbations(capsys, tmp_path):

@@ -37,6 +37,7 @@ from trueup.gait import (
     make_problem,
 )
 from trueup.gait._own_models import OWN_MODELS
+from trueup.gait.fresh_perturbations import candidates_left_over, judged_anew
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
 from trueup.reports import Page
@@ -309,6 +310,9 @@ def _go(
             raise KeyboardInterrupt(
                 f"{solution.message}. Continue with  trueup study resume {directory.path}"
             )
+        if configuration.fresh_perturbations and np.isfinite(solution.cost):
+            output.text("Judging the candidates of the last generations over other repeats ...")
+            solution = _judged(directory, problem, solution)
         summary = _write_results(configuration, directory, problem, solution, notes)
     output.result({**summary, "directory": str(directory.path), "report": str(directory.report)})
     output.text(
@@ -323,6 +327,26 @@ def _go(
         return NOT_CONVERGED  # no candidate could walk
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     return DONE if solution.success or solution.status in limits else NOT_CONVERGED
+
+
+def _judged(directory: RunDirectory, problem: GaitProblem, solution: Solution) -> Solution:
+    """The solution with the best of the candidates that the last generations left over."""
+    with Store.open(directory.study) as store:
+        history = store.history()
+    costs = history.costs[:, 0]
+    left_over = candidates_left_over(history.X, costs, history.generation)
+    judged = judged_anew(problem, np.unique(np.vstack([left_over, solution.x]), axis=0))
+    parameters = dict(zip(problem.space.names, map(float, judged.x), strict=True))
+    # what other searches start from
+    content = {"parameters": parameters, "cost": judged.cost}
+    atomic.write_json(directory.parameters, content)
+    return dataclasses.replace(
+        solution,
+        x=judged.x,
+        cost=judged.cost,
+        parameters=parameters,
+        message=f"{solution.message}; {judged.message}",
+    )
 
 
 def _write_results(

@@ -5,11 +5,14 @@ suits just these: beside a walk that only just stays up some are cheap by luck, 
 makes of them falls. With perturbations that no other generation has seen luck does not last. The
 candidates of a generation still share theirs (common random numbers), so that they differ by what
 they are. The costs of different generations are then those of a noisy cost, and the best candidate
-is judged by walks that did not choose it.
+is judged by walks that did not choose it: while the search goes on, and among what the last
+generations left over once it has ended (:func:`judged_anew`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +20,23 @@ from trueup.errors import GaitError
 from trueup.fitting import CmaEs, CmaEsSettings
 from trueup.fitting.problem import Failures, Problem
 from trueup.gait.perturbations import Perturbations
+from trueup.gait.problem import GaitProblem
 from trueup.parameters import Space
 
 _JUDGED = 4
 """Perturbations of each generation that the best candidate, and the one that may replace it, walk
 over; no other candidate does. Three generations then decide between the two, so that the mean of
 the population and its cheapest candidate take turns to challenge (every other generation's)."""
+
+
+_LAST, _FIFTH = 5, 5
+"""Generations at the end whose candidates are left over, and of what part of them the cheapest."""
+
+_REPEATS = (8, 20)
+"""Repeats at least that the last candidates are chosen by, and that their cost is told of."""
+
+_JUDGEMENT = 2**32 - 1
+"""What stands for the generation where the last candidates are judged."""
 
 
 class FreshPerturbationsCmaEs(CmaEs):
@@ -55,16 +69,14 @@ class FreshPerturbationsCmaEs(CmaEs):
         costs = np.full((len(X), 1), np.nan)
         terms: dict[str, np.ndarray] = {}
         drawn = self._draws()
-        try:
-            for draw in np.unique(drawn):
-                rows = np.flatnonzero(drawn == draw)
-                walks.perturbations = replace(own, seed=self._perturbation_seed(own, int(draw)))
+        for draw in np.unique(drawn):
+            rows = np.flatnonzero(drawn == draw)
+            others = replace(own, seed=_seed(own, self.generation, int(draw)))
+            with _walked_over(walks, others):
                 costs[rows] = super().evaluate(problem, X[rows], found := {})
-                failures.update({int(rows[row]): reason for row, reason in found.items()})
-                for name, values in walks.terms.items():
-                    terms.setdefault(name, np.full(len(X), np.nan))[rows] = values
-        finally:
-            walks.perturbations = own
+            failures.update({int(rows[row]): reason for row, reason in found.items()})
+            for name, values in walks.terms.items():
+                terms.setdefault(name, np.full(len(X), np.nan))[rows] = values
         walks.terms = terms
         return costs
 
@@ -77,6 +89,69 @@ class FreshPerturbationsCmaEs(CmaEs):
             drawn[rows] = 1 + np.arange(len(rows))
         return drawn
 
-    def _perturbation_seed(self, own: Perturbations, draw: int) -> int:
-        root = np.random.SeedSequence([own.seed, self.generation, draw])
-        return int(root.generate_state(1, np.uint64)[0])
+
+class Judged(NamedTuple):
+    """A candidate that was chosen among many by walks that none of them had seen."""
+
+    x: np.ndarray
+    """The candidate ``(p,)``."""
+    cost: float
+    """Mean over perturbations that it was not chosen by."""
+    message: str
+    """How it was chosen, in words."""
+
+
+def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
+    """The cheapest fifth of each of the last five generations, without repetition ``(k, p)``.
+
+    Args:
+      X: all candidates of a search ``(n, p)``.
+      costs: what they cost ``(n,)``; NaN where they could not walk.
+      generation: generation of each ``(n,)``.
+    """
+    rows = []
+    for number in np.unique(generation)[-_LAST:]:
+        own = np.flatnonzero(generation == number)
+        order = own[np.argsort(costs[own], kind="stable")]
+        rows.append(order[: max(1, len(own) // _FIFTH)])
+    return np.unique(X[np.concatenate(rows)], axis=0)
+
+
+def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
+    """The cheapest of candidates ``(k, p)`` over perturbations that no generation has seen.
+
+    The cheapest candidates of a generation are lucky ones, and of walks that only just stay up most
+    fall over other perturbations.
+
+    Raises:
+      GaitError: the problem has no perturbed repeats.
+    """
+    own = problem.perturbations
+    if own is None:
+        raise GaitError("candidates are judged over perturbed repeats, and there are none")
+    choosing, telling = (max(own.repeats, least) for least in _REPEATS)
+    with _walked_over(problem, replace(own, repeats=choosing, seed=_seed(own, _JUDGEMENT, 0))):
+        best = candidates[[int(np.argmin(problem.costs(candidates)))]]
+    with _walked_over(problem, replace(own, repeats=telling, seed=_seed(own, _JUDGEMENT, 1))):
+        cost = float(problem.costs(best)[0, 0])
+    message = (
+        f"of the {len(candidates)} cheapest candidates of the last generations the best over "
+        f"{choosing} repeats was taken, and its cost is a mean over {telling} others"
+    )
+    return Judged(best[0], cost, message)
+
+
+@contextmanager
+def _walked_over(problem: Any, perturbations: Perturbations) -> Iterator[None]:
+    """A problem whose candidates walk over other perturbations than its own meanwhile."""
+    own = problem.perturbations
+    problem.perturbations = perturbations
+    try:
+        yield
+    finally:
+        problem.perturbations = own
+
+
+def _seed(own: Perturbations, generation: int, draw: int) -> int:
+    root = np.random.SeedSequence([own.seed, generation, draw])
+    return int(root.generate_state(1, np.uint64)[0])
