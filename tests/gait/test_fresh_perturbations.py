@@ -294,7 +294,7 @@ def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path)
     with Store.open(run / "study.sqlite") as store:
         history = store.history()
     found = np.array([row["value"] for row in answer["parameters"]])
-    rows = np.flatnonzero((history.X == found).all(axis=1))
+    rows = np.flatnonzero((found == history.X).all(axis=1))
     assert len(rows) and history.generation[rows].max() >= history.generation.max() - 4
     parameters = json.loads((run / "parameters.json").read_text())
     assert list(parameters["parameters"].values()) == found.tolist()
@@ -306,6 +306,28 @@ def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path)
     start = yaml.safe_load((other / "experiment.yaml").read_text())["start"]
     kept = {name: start[name] for name in start if not name.startswith("exo_")}
     assert kept == {name: parameters["parameters"][name] for name in kept}
+
+
+def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_path, monkeypatch):
+    code, whole = called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "whole")
+    assert code == 0
+    run = tmp_path / "run"
+    with monkeypatch.context() as patched:
+        patched.setattr("trueup.cli.gait_optimize.judged_anew", interrupted)
+        code, answer = called(capsys, *WORDS, "--maxiter", 2, "--save-path", run)
+    assert code == 130 and "which is saved" in answer["message"]
+    assert f"trueup study resume {run}" in answer["message"]
+    assert not (run / "solution.json").exists()
+    assert main(["study", "resume", str(run), "--quiet", "--json"]) == 0
+    written, expected = (
+        json.loads((tmp_path / name / "solution.json").read_text()) for name in ("run", "whole")
+    )
+    for key in ("cost", "parameters", "terms", "survival"):
+        assert written[key] == expected[key]
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_a_scatter_has_no_fresh_perturbations(capsys, tmp_path):

@@ -310,10 +310,16 @@ def _go(
             raise KeyboardInterrupt(
                 f"{solution.message}. Continue with  trueup study resume {directory.path}"
             )
-        if configuration.fresh_perturbations and np.isfinite(solution.cost):
-            output.text("Judging the candidates of the last generations over other repeats ...")
-            solution = _judged(directory, problem, solution)
-        summary = _write_results(configuration, directory, problem, solution, notes)
+        try:
+            if configuration.fresh_perturbations and np.isfinite(solution.cost):
+                output.text("Judging the candidates of the last generations over other repeats ...")
+                solution = _judged(directory, problem, solution)
+            summary = _write_results(configuration, directory, problem, solution, notes)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "stopped after the search, which is saved, and before its results were written. "
+                f"Write them with  trueup study resume {directory.path}"
+            ) from None
     output.result({**summary, "directory": str(directory.path), "report": str(directory.report)})
     output.text(
         f"{solution.status.value}: {solution.message}",
