@@ -309,8 +309,7 @@ def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path)
 
 
 def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_path, monkeypatch):
-    code, whole = called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "whole")
-    assert code == 0
+    assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "whole")[0] == 0
     run = tmp_path / "run"
     with monkeypatch.context() as patched:
         patched.setattr("trueup.cli.gait_optimize.judged_anew", interrupted)
