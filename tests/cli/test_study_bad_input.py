@@ -281,3 +281,40 @@ def test_a_study_of_that_name_is_found_before_anything_is_written(command, tmp_p
     )
     assert (code, "objectives" in answer["message"]) == (2, True), answer
     assert not other.exists()
+
+
+WRONG_COSTS = {
+    "turned": ("np.stack([X[:, 0], X[:, 1]])", "the shape (2, "),
+    "text": ("[['a', 'b']] * len(X)", "no type of real numbers"),
+    "failing": ("1 / 0", "division"),
+}
+
+
+@pytest.mark.parametrize(("values", "told"), WRONG_COSTS.values(), ids=WRONG_COSTS)
+def test_costs_that_cannot_be_used_leave_no_folder(tmp_path, values, told):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "from trueup.fitting import VectorisedCosts\n"
+        "from trueup.parameters import Parameter, ParameterDict\n"
+        "def problem():\n"
+        "    names = {name: Parameter(name, 0.5, 0.0, 1.0) for name in 'ab'}\n"
+        "    space = ParameterDict(names).space()\n"
+        f"    return VectorisedCosts(lambda X: {values}, space, objectives=('a', 'b'))\n"
+    )
+    answer = study("run", "mine.py:problem", "--max-evaluations", 20, cwd=tmp_path)
+    assert answer.returncode != 0 and told in answer.stderr
+    assert not (tmp_path / "runs" / "mine").exists()
+
+
+def test_a_problem_without_a_valid_candidate_says_so(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "from trueup.fitting import VectorisedCosts\n"
+        "from trueup.parameters import Parameter, ParameterDict\n"
+        "def problem():\n"
+        "    space = ParameterDict({'a': Parameter('a', 0.5, 0.0, 1.0)}).space()\n"
+        "    return VectorisedCosts(lambda X: np.nan * X[:, 0], space)\n"
+    )
+    answer = study("run", "mine.py:problem", "--max-evaluations", 20, cwd=tmp_path)
+    assert answer.returncode == 3
+    assert "No candidate was valid" in answer.stdout and "Raise the budget" not in answer.stdout

@@ -4,6 +4,8 @@ import fitting_problems as zoo
 import numpy as np
 import pytest
 
+from trueup.errors import FitError
+from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
 from trueup.fitting import _final_jacobian as module
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting.box_step import box_step
@@ -151,3 +153,82 @@ def test_a_singular_hessian_still_gives_the_step_of_least_squares():
     best = np.linalg.lstsq(root, np.linalg.lstsq(root.T, -gradient, rcond=None)[0], rcond=None)[0]
     promise = -(gradient @ step) - 0.5 * step @ hessian @ step
     assert promise == pytest.approx(-(gradient @ best) - 0.5 * best @ hessian @ best, rel=1e-4)
+
+
+def in_place(X):
+    """A residual of a user that changes its argument; the optimum is at 0.7."""
+    X -= 0.7
+    return X * np.array([1.0, 2.0])
+
+
+def cost_in_place(X):
+    X -= 0.7
+    X *= X
+    return X.sum(axis=1)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda space: Vectorised(in_place, space),
+        lambda space: PerCandidate(in_place, space),
+        lambda space: VectorisedCosts(cost_in_place, space),
+    ],
+)
+def test_a_function_that_changes_its_argument_does_not_change_the_candidates(made):
+    space = zoo.space([0.5, 0.4])
+    start = space.start.copy()
+    problem = made(space)
+    np.testing.assert_array_equal(space.start, start)
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (5, 2))
+    given = X.copy()
+    costs = problem.costs(X)[:, 0]
+    np.testing.assert_array_equal(X, given)
+    np.testing.assert_array_equal(problem.costs(X)[:, 0], costs)
+    found = minimise(problem, CmaEs(space, CmaEsSettings(max_generations=60), seed=1))
+    assert found.cost == problem.costs(found.x[None])[0, 0] < 1e-6
+
+
+def test_a_problem_of_ones_own_may_change_its_argument_too():
+    class Own(Problem):
+        space = zoo.space([0.5, 0.4])
+
+        def costs(self, X, failures=None):
+            X -= 0.7
+            return (X**2).sum(axis=1)[:, None]
+
+    problem = Own()
+    search = CmaEs(problem.space, CmaEsSettings(max_generations=60), seed=1)
+    assert minimise(problem, search).x == pytest.approx(0.7, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (lambda X: np.stack([X[:, 0], X[:, 1]]), r"\(2, 3\) for 3 candidates.*has to be \(3, 2\)"),
+        (lambda X: X[:, 0], r"costs of the shape \(3,\)"),
+        (lambda X: np.zeros((3, 3)), r"costs of the shape \(3, 3\)"),
+        (lambda X: X + 1j, "no type of real numbers"),
+        (lambda X: [["a", "b"]] * len(X), "no type of real numbers"),
+        (lambda X: [[1.0], [1.0, 2.0], [0.0]], "does not give real numbers as costs"),
+    ],
+)
+def test_costs_of_another_shape_or_type_are_refused(values, told):
+    problem = VectorisedCosts(values, zoo.space([0.5, 0.4]), objectives=("a", "b"))
+    with pytest.raises(FitError, match=told):
+        problem.costs(np.ones((3, 2)))
+
+
+def test_one_cost_may_be_a_vector_or_a_column():
+    space = zoo.space([0.5, 0.4])
+    for values in (lambda X: X[:, 0], lambda X: X[:, :1]):
+        assert VectorisedCosts(values, space).costs(np.ones((3, 2))).shape == (3, 1)
+
+
+def test_residuals_of_another_shape_are_refused():
+    space = zoo.space([0.5, 0.4])
+    with pytest.raises(FitError, match=r"of one candidate have the shape \(2,\)"):
+        Vectorised(lambda X: X[0], space)
+    turned = Vectorised(lambda X: X if len(X) == 1 else X.T, space)
+    with pytest.raises(FitError, match=r"residuals of the shape \(2, 3\) for 3 candidates"):
+        turned.residuals(np.ones((3, 2)))

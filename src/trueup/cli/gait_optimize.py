@@ -1,5 +1,6 @@
 """``trueup gait optimize``, and how a run of it goes on."""
 
+import contextlib
 import dataclasses
 from dataclasses import fields
 from pathlib import Path
@@ -47,6 +48,7 @@ from trueup.studies import (
     Store,
     atomic,
     provenance,
+    removed_on_early_error,
     run,
 )
 from trueup.studies.yaml_file import read_mapping
@@ -294,7 +296,8 @@ def _go(
         atomic.write_json(directory.provenance, origin)
 
     output.text(*notes)
-    with directory.lock():
+    begun = contextlib.nullcontext() if resume else removed_on_early_error(directory)
+    with begun, directory.lock():
         solution = run(
             problem,
             _search(configuration, problem.space),

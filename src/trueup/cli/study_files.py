@@ -93,6 +93,11 @@ def solution_content(
 
 def advice(solution: Solution) -> str:
     """What to do next after a search over costs, which says nothing about confidence."""
+    if not np.isfinite(solution.cost):
+        return (
+            "No candidate was valid, and the values are those of the start: see the reasons with  "
+            "trueup study show, then correct the problem, its bounds or its start values."
+        )
     if solution.status is Status.CONVERGED and solution.covariance is None:
         return (
             "Run it with another --seed: a minimum that several seeds find is hardly a local one. "

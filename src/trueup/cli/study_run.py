@@ -1,5 +1,6 @@
 """``trueup study run``, and how a study goes on."""
 
+import contextlib
 import dataclasses
 import os
 import time
@@ -42,7 +43,15 @@ from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.fitting import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import read_study, study_report
-from trueup.studies import Budget, RunDirectory, atomic, provenance, run, warm_start
+from trueup.studies import (
+    Budget,
+    RunDirectory,
+    atomic,
+    provenance,
+    removed_on_early_error,
+    run,
+    warm_start,
+)
 
 DONE, NOT_CONVERGED, INTERRUPTED = 0, 3, 130
 
@@ -150,7 +159,8 @@ def _go(
         send_by_value(setup.named)
     trackers = trackers_of(options, setup.name)
     search = _search(setup)
-    with directory.lock():
+    begun = contextlib.nullcontext() if resume else removed_on_early_error(directory)
+    with begun, directory.lock():
         write_experiment(directory, experiment)
         atomic.write_json(directory.provenance, origin)
         solution = run(

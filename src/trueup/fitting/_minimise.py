@@ -63,7 +63,8 @@ def minimise(
         while status is None:
             X = search.ask()
             failures: Failures = {}
-            search.tell(X, evaluate(X, failures), failures)
+            # a problem that changes its argument must not change the candidates
+            search.tell(X, evaluate(X.copy(), failures), failures)
             failed += len(failures)
             if callback is not None:
                 callback(search)

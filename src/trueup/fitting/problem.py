@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -143,6 +144,29 @@ class Problem:
         return total[:, None]
 
 
+def _numbers(values: Any, what: str) -> np.ndarray:
+    """What a function of the user's returned, as numbers of our own.
+
+    The functions are given copies: one that changes its argument must not change the candidates of
+    a search.
+    """
+    try:
+        array = np.array(values)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{array.dtype} is no type of real numbers")
+        return array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise FitError(f"the function does not give real numbers as {what}: {error}") from error
+
+
+def _check_shape(values: np.ndarray, what: str, shape: tuple[int, int]) -> None:
+    if values.shape != shape:
+        raise FitError(
+            f"the function gave {what} of the shape {values.shape} for {shape[0]} candidates, and "
+            f"the shape has to be {shape}: a row a candidate"
+        )
+
+
 class PerCandidate(Problem):
     """A problem from a function of one candidate; the only place with a loop over candidates.
 
@@ -154,7 +178,7 @@ class PerCandidate(Problem):
     def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
         self.function = function
         self.space = space
-        self.data_rows = np.size(function(space.start))
+        self.data_rows = np.size(function(space.start.copy()))
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
@@ -163,7 +187,7 @@ class PerCandidate(Problem):
         out = np.full((len(X), self.data_rows), LARGE_RESIDUAL)
         for i, x in enumerate(X):
             try:
-                values = np.asarray(self.function(x), float).reshape(-1)
+                values = _numbers(self.function(x.copy()), "residuals").reshape(-1)
             except (ArithmeticError, ValueError) as error:
                 failures[i] = f"the residual function failed: {error}"
                 continue
@@ -185,13 +209,20 @@ class Vectorised(Problem):
     def __init__(self, function: Callable[[np.ndarray], np.ndarray], space: Space):
         self.function = function
         self.space = space
-        self.data_rows = np.asarray(function(space.start[None, :])).shape[1]
+        values = _numbers(function(space.start[None].copy()), "residuals")
+        if values.ndim != 2 or len(values) != 1:
+            raise FitError(
+                f"residuals of one candidate have the shape {values.shape}, it has to be (1, m): "
+                "a row a candidate"
+            )
+        self.data_rows = values.shape[1]
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """One block with all rows."""
-        values = np.array(self.function(X), float)
+        values = _numbers(self.function(X.copy()), "residuals")
+        _check_shape(values, "residuals", (len(X), self.data_rows))
         bad = ~np.isfinite(values).all(axis=1)
         for row in np.flatnonzero(bad):
             failures[int(row)] = "the residual is not finite"
@@ -226,7 +257,11 @@ class VectorisedCosts(Problem):
     def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
         """Costs ``(n, k)`` of candidates ``X (n, p)``."""
         X = np.atleast_2d(np.asarray(X, float))
-        values = np.array(self.function(X), float).reshape(len(X), len(self.objectives))
+        values = _numbers(self.function(X.copy()), "costs")
+        shape = (len(X), len(self.objectives))
+        if shape[1] == 1 and values.ndim == 1:
+            values = values[:, None]
+        _check_shape(values, "costs", shape)
         bad = ~np.isfinite(values).all(axis=1)
         values[bad] = LARGE_COST
         if failures is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trueup.studies._run import ResumableSearch, run
     from trueup.studies._warm_start import WarmStart, warm_start
     from trueup.studies.budget import Budget
+    from trueup.studies.early_errors import removed_on_early_error
     from trueup.studies.evaluators import Evaluator, LocalEvaluator
     from trueup.studies.event_log import EventLog
     from trueup.studies.generation import Generation
@@ -48,6 +49,7 @@ _EXPORTS = {
     "WarmStart": "trueup.studies._warm_start",
     "atomic": "trueup.studies.atomic",
     "provenance": "trueup.studies.provenance",
+    "removed_on_early_error": "trueup.studies.early_errors",
     "run": "trueup.studies._run",
     "warm_start": "trueup.studies._warm_start",
 }
@@ -71,6 +73,7 @@ __all__ = [
     "WarmStart",
     "atomic",
     "provenance",
+    "removed_on_early_error",
     "run",
     "warm_start",
 ]

@@ -249,6 +249,7 @@ class _Loop:
         )
 
     def _evaluate(self, X: np.ndarray, failures: dict[int, str]) -> Any:
+        X = X.copy()  # a problem that changes its argument must not change the candidates
         if hasattr(self.search, "evaluate"):
             return self.search.evaluate(self.problem, X, failures)
         return self.problem.costs(X, failures)
