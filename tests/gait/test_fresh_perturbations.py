@@ -169,6 +169,14 @@ def test_the_cheapest_fifth_of_each_of_the_last_generations_is_left_over():
     np.testing.assert_array_equal(few, [[0.0]])
 
 
+def test_a_candidate_that_walked_several_times_counts_once_by_its_mean():
+    X = np.array([[1.0]] * 5 + [[2.0]] * 2 + [[3.0]] * 2 + [[4.0], [5.0], [6.0], [7.0]])
+    # the first one was lucky once, and dear on average; the third is the cheapest
+    costs = np.array([0.0, 9.0, 9.0, 9.0, 9.0, 5.0, 5.0, 2.0, 4.0, 6.0, 6.0, 6.0, 6.0])
+    left = candidates_left_over(X, costs, np.zeros(13, int))
+    np.testing.assert_array_equal(left, [[3.0]])
+
+
 class Unsteady(Walks):
     """Candidates whose luck of each repeat is averaged over the repeats."""
 
@@ -196,7 +204,7 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
     assert abs(judged.cost - np.sum(judged.x**2)) < 4.0 / np.sqrt(20)
     assert problem.perturbations is own
     assert judged_anew(Unsteady(noise=1.0), candidates).cost == judged.cost
-    for words in ("of the 40 cheapest", "over 8 repeats", "over 20 others"):
+    for words in (f"cost {judged.cost:.6g}", "over 20 repeats", "over 8 others", "40 candidates"):
         assert words in judged.message
 
 
@@ -290,7 +298,7 @@ def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path)
     run = tmp_path / "run"
     code, answer = called(capsys, *WORDS, "--maxiter", 7, "--save-path", run)
     assert code == 0
-    assert "mean over 20 others" in answer["message"]
+    assert "a mean over 20 repeats" in answer["message"]
     with Store.open(run / "study.sqlite") as store:
         history = store.history()
     found = np.array([row["value"] for row in answer["parameters"]])
@@ -306,6 +314,32 @@ def test_the_run_ends_with_a_candidate_of_the_last_generations(capsys, tmp_path)
     start = yaml.safe_load((other / "experiment.yaml").read_text())["start"]
     kept = {name: start[name] for name in start if not name.startswith("exo_")}
     assert kept == {name: parameters["parameters"][name] for name in kept}
+
+
+def test_the_run_tells_one_cost_everywhere(capsys, tmp_path):
+    run = tmp_path / "run"
+    code, answer = called(capsys, *WORDS, "--maxiter", 3, "--save-path", run)
+    assert code == 0
+    cost = answer["cost"]
+    assert answer["terms"]["cost"] == cost and f"cost {cost:.6g}, a mean" in answer["message"]
+    (best,) = run.glob("*_Best_Cost.txt")
+    assert float(best.read_text().split()[2]) == cost
+    assert called(capsys, "evaluate", run)[1]["scalar"] == cost
+    page = (run / "report.html").read_text()
+    assert "has changed since" not in page
+    # a change is still told
+    content = json.loads((run / "solution.json").read_text())
+    (run / "solution.json").write_text(json.dumps({**content, "cost": cost + 1.0}))
+    assert main(["report", str(run)]) == 0
+    assert "has changed since" in (run / "report.html").read_text()
+
+
+def test_a_run_in_progress_is_no_changed_one(capsys, tmp_path):
+    run = tmp_path / "run"
+    assert called(capsys, *WORDS, "--maxiter", 3, "--save-path", run)[0] == 0
+    (run / "solution.json").unlink()
+    assert main(["report", str(run)]) == 0
+    assert "has changed since" not in (run / "report.html").read_text()
 
 
 def test_a_stop_while_the_last_candidates_are_judged_loses_nothing(capsys, tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from trueup.cli.gait_start import (
     configuration_of_run,
     experiment_content,
     kept_start,
+    problem_to_look_at,
     resolved_start,
     start_of,
 )
@@ -38,7 +39,7 @@ from trueup.gait import (
     make_problem,
 )
 from trueup.gait._own_models import OWN_MODELS
-from trueup.gait.fresh_perturbations import candidates_left_over, judged_anew
+from trueup.gait.fresh_perturbations import candidates_left_over, judged_anew, told_over
 from trueup.gait.run_files import TermsLog, write_vectors
 from trueup.parameters import Space
 from trueup.reports import Page
@@ -218,7 +219,7 @@ def report_of_gait(directory: RunDirectory) -> Page:
 
     configuration = configuration_of_run(directory)
     try:
-        problem = make_problem(configuration)
+        problem = problem_to_look_at(configuration)
         kept = kept_start(read_mapping(directory.experiment), problem.space)
         return page_of_run(directory, configuration, problem, kept.start if kept else None)
     except (GaitError, ModelError) as error:
@@ -317,6 +318,8 @@ def _go(
             if configuration.fresh_perturbations and np.isfinite(solution.cost):
                 output.text("Judging the candidates of the last generations over other repeats ...")
                 solution = _judged(directory, problem, solution)
+                assert problem.perturbations is not None  # or nothing could have been judged
+                problem.perturbations = told_over(problem.perturbations)
             summary = _write_results(configuration, directory, problem, solution, notes)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
@@ -354,7 +357,7 @@ def _judged(directory: RunDirectory, problem: GaitProblem, solution: Solution) -
         x=judged.x,
         cost=judged.cost,
         parameters=parameters,
-        message=f"{solution.message}; {judged.message}",
+        message=f"{judged.message}. The search itself: {solution.message}",
     )
 
 

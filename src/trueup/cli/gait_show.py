@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 
 from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
-from trueup.cli.gait_start import configuration_of_run, of_both_legs
+from trueup.cli.gait_start import configuration_of_run, of_both_legs, problem_to_look_at
 from trueup.cli.output import Output
 from trueup.errors import GaitError, listing
 from trueup.gait import (
@@ -17,7 +17,6 @@ from trueup.gait import (
     PerturbationSizes,
     Survival,
     load_configuration,
-    make_problem,
 )
 from trueup.gait.configuration import (
     GaitConfiguration,
@@ -53,6 +52,15 @@ OF_SEARCHES = (
     "early_stop",
 )
 """Values of a configuration that nothing but a search depends on."""
+
+_REPEATS = {
+    "perturbed_repeats",
+    "unperturbed_repeat",
+    "perturbed_cost",
+    "perturbation_seed",
+    "perturbation_sizes",
+}
+"""Options that say which perturbed repeats a vector is walked over."""
 
 
 def run_gait_list(output: Output) -> int:
@@ -179,10 +187,13 @@ def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.n
     if aimless := [name for name in OF_SEARCHES if command.changes.get(name)]:
         options = listing(f"--{name.replace('_', '-')}" for name in aimless)
         raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
+    configuration = _configuration(command)
     # what a run was searched by must not stand in the way of walking it otherwise
-    changes = {"fresh_perturbations": False, "moved": None, **command.changes}
-    configuration = _configuration(command).with_changes(changes)
-    problem = make_problem(configuration, command.threads)
+    as_searched = not _REPEATS & set(command.changes)
+    fresh = configuration.fresh_perturbations and as_searched
+    changes = {"fresh_perturbations": fresh, "moved": None, **command.changes}
+    configuration = configuration.with_changes(changes)
+    problem = problem_to_look_at(configuration, command.threads)
     return configuration, problem, _vector(command.target, problem)
 
 

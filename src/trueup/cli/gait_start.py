@@ -21,6 +21,7 @@ from trueup.gait import (
 )
 from trueup.gait._make_problem import moved_entries
 from trueup.gait.configuration import make_configuration
+from trueup.gait.fresh_perturbations import told_over
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, WarmStart, warm_start
 from trueup.studies.run_directory import check_format_version
@@ -43,6 +44,14 @@ def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
     return make_configuration(content.get("configuration"), str(directory.experiment))
+
+
+def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
+    """The problem that walks are shown with: what no search scored by tells of fresh searches."""
+    problem = make_problem(configuration, threads)
+    if configuration.fresh_perturbations and problem.perturbations is not None:
+        problem.perturbations = told_over(problem.perturbations)
+    return problem
 
 
 def experiment_content(configuration: str) -> dict[str, Any] | None:

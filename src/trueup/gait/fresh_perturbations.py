@@ -32,8 +32,8 @@ the population and its cheapest candidate take turns to challenge (every other g
 _LAST, _FIFTH = 5, 5
 """Generations at the end whose candidates are left over, and of what part of them the cheapest."""
 
-_REPEATS = (8, 20)
-"""Repeats at least that the last candidates are chosen by, and that their cost is told of."""
+_CHOSEN, _TOLD = 8, 20
+"""Repeats at least that the last candidates are chosen by, and that the cost of one is told of."""
 
 _JUDGEMENT = 2**32 - 1
 """What stands for the generation where the last candidates are judged."""
@@ -104,17 +104,30 @@ class Judged(NamedTuple):
 def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
     """The cheapest fifth of each of the last five generations, without repetition ``(k, p)``.
 
+    A candidate that walked several times in a generation counts once, by the mean of its costs.
+
     Args:
       X: all candidates of a search ``(n, p)``.
       costs: what they cost ``(n,)``; NaN where they could not walk.
       generation: generation of each ``(n,)``.
     """
-    rows = []
+    found = []
     for number in np.unique(generation)[-_LAST:]:
-        own = np.flatnonzero(generation == number)
-        order = own[np.argsort(costs[own], kind="stable")]
-        rows.append(order[: max(1, len(own) // _FIFTH)])
-    return np.unique(X[np.concatenate(rows)], axis=0)
+        rows = generation == number
+        candidates, of = np.unique(X[rows], axis=0, return_inverse=True)
+        mean = np.bincount(of.ravel(), costs[rows]) / np.bincount(of.ravel())
+        order = np.argsort(mean, kind="stable")  # NaN last
+        found.append(candidates[order[: max(1, len(order) // _FIFTH)]])
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def told_over(own: Perturbations) -> Perturbations:
+    """What the walk that a search came to is told over: 20 repeats that no candidate has seen.
+
+    Args:
+      own: those of the search, whose kind and sizes hold here too.
+    """
+    return replace(own, repeats=max(own.repeats, _TOLD), seed=_seed(own, _JUDGEMENT, 1))
 
 
 def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
@@ -129,14 +142,15 @@ def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
     own = problem.perturbations
     if own is None:
         raise GaitError("candidates are judged over perturbed repeats, and there are none")
-    choosing, telling = (max(own.repeats, least) for least in _REPEATS)
-    with _walked_over(problem, replace(own, repeats=choosing, seed=_seed(own, _JUDGEMENT, 0))):
+    repeats = max(own.repeats, _CHOSEN)
+    with _walked_over(problem, replace(own, repeats=repeats, seed=_seed(own, _JUDGEMENT, 0))):
         best = candidates[[int(np.argmin(problem.costs(candidates)))]]
-    with _walked_over(problem, replace(own, repeats=telling, seed=_seed(own, _JUDGEMENT, 1))):
+    others = told_over(own)
+    with _walked_over(problem, others):
         cost = float(problem.costs(best)[0, 0])
     message = (
-        f"of the {len(candidates)} cheapest candidates of the last generations the best over "
-        f"{choosing} repeats was taken, and its cost is a mean over {telling} others"
+        f"cost {cost:.6g}, a mean over {others.repeats} repeats; over {repeats} others it was the "
+        f"best of {len(candidates)} candidates that the last generations left over"
     )
     return Judged(best[0], cost, message)
 
