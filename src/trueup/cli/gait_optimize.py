@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import hashlib
+import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -75,15 +77,23 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
         command = dataclasses.replace(command, save_path=command.pickle_path, resume=True)
     if command.resume and command.overwrite:
         raise GaitError("--resume continues a run, --overwrite replaces it: give one of them")
-    configuration = load_configuration(command.configuration).with_changes(command.changes)
+    loaded = load_configuration(command.configuration)
+    configuration = loaded.with_changes(command.changes)
     if configuration.optim_mode == "evaluate":
         return _evaluate(command, configuration, output)
     target = command.save_path or Path("runs") / Path(command.configuration).stem
     budget = Budget(max_evaluations=command.max_evaluations, max_seconds=command.max_seconds)
     verbose = not (command.quiet or output.json)
-    if command.resume:
+    begun_with = _fingerprint(loaded)
+    if command.resume and not _died_at_birth(target):
         directory = RunDirectory.open(target)
         former = configuration_of_run(directory)
+        begun = read_mapping(directory.experiment).get("begun_with")
+        if begun not in (None, begun_with) and loaded != former:
+            raise RunDirectoryError(
+                f"{target} was begun with another configuration than {command.configuration} is "
+                f"now. To go on as it was begun use  trueup study resume {target}"
+            )
         if command.changes:
             given = former.with_changes(command.changes)
             if given.model_copy(update={"maxiter": former.maxiter}) != former:
@@ -93,15 +103,48 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
                 )
             former = given
         problem, notes = _resumed(former, directory, command.threads)
-        return _go(former, problem, notes, directory, budget, verbose, output, resume=True)
-    if not command.overwrite and (target / "run.json").is_file():
+        return _go(
+            former,
+            problem,
+            notes,
+            directory,
+            budget,
+            verbose,
+            output,
+            resume=True,
+            begun_with=begun,
+        )
+    overwrite = command.overwrite or command.resume
+    if not overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
     _check_inputs_stay(configuration, target)
     # whatever is wrong, before a folder is made or replaced
     configuration, problem, notes = _begun(command, configuration)
     _search(configuration, problem.space)
-    directory = RunDirectory.create(target, overwrite=command.overwrite)
-    return _go(configuration, problem, notes, directory, budget, verbose, output, resume=False)
+    directory = RunDirectory.create(target, overwrite=overwrite)
+    return _go(
+        configuration,
+        problem,
+        notes,
+        directory,
+        budget,
+        verbose,
+        output,
+        resume=False,
+        begun_with=begun_with,
+    )
+
+
+def _died_at_birth(target: Path) -> bool:
+    """Whether a run was killed before it had written what it is: there is nothing to go on from."""
+    files = ("experiment.yaml", "study.sqlite")
+    return (target / "run.json").is_file() and not any((target / name).exists() for name in files)
+
+
+def _fingerprint(configuration: GaitConfiguration) -> str:
+    """SHA-256 of a configuration, to tell it from another one."""
+    text = json.dumps(configuration.plain(), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _begun(
@@ -210,7 +253,17 @@ def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -
     )
     verbose = not (command.quiet or output.json)
     problem, notes = _resumed(configuration, directory, 0)
-    return _go(configuration, problem, notes, directory, budget, verbose, output, resume=True)
+    return _go(
+        configuration,
+        problem,
+        notes,
+        directory,
+        budget,
+        verbose,
+        output,
+        resume=True,
+        begun_with=read_mapping(directory.experiment).get("begun_with"),
+    )
 
 
 def report_of_gait(directory: RunDirectory) -> Page:
@@ -270,6 +323,7 @@ def _go(
     output: Output,
     *,
     resume: bool,
+    begun_with: str | None,
 ) -> int:
     """Search, and write everything that a run directory holds."""
     if budget.max_generations is None:
@@ -280,6 +334,7 @@ def _go(
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
         "name": directory.path.name,
+        "begun_with": begun_with,
         "configuration": configuration.plain(),
         "start": dict(zip(problem.space.names, problem.space.start.tolist(), strict=True)),
         "notes": notes,
