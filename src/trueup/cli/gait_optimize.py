@@ -14,7 +14,8 @@ import yaml
 from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
-from trueup.cli.gait_show import OF_SEARCHES, run_gait_evaluate, survival_lines, terms_of
+from trueup.cli.gait_results import judged_solution, write_results
+from trueup.cli.gait_show import OF_SEARCHES, run_gait_evaluate, survival_lines
 from trueup.cli.gait_start import (
     FORMAT_VERSION,
     KIND,
@@ -30,25 +31,23 @@ from trueup.cli.gait_start import (
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import GaitError, ModelError, RunDirectoryError, listing
-from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Solution, Status, parse_cma_options
+from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Status, parse_cma_options
 from trueup.gait import (
     EarlyStoppingCmaEs,
     FreshPerturbationsCmaEs,
     GaitConfiguration,
     GaitProblem,
-    Survival,
     load_configuration,
     make_problem,
 )
 from trueup.gait._own_models import OWN_MODELS
-from trueup.gait.fresh_perturbations import candidates_left_over, judged_anew, told_over
-from trueup.gait.run_files import TermsLog, write_vectors
+from trueup.gait.fresh_perturbations import told_over
+from trueup.gait.run_files import TermsLog
 from trueup.parameters import Space
 from trueup.reports import Page
 from trueup.studies import (
     Budget,
     RunDirectory,
-    Store,
     atomic,
     provenance,
     removed_on_early_error,
@@ -372,10 +371,10 @@ def _go(
         try:
             if configuration.fresh_perturbations and np.isfinite(solution.cost):
                 output.text("Judging the candidates of the last generations over other repeats ...")
-                solution = _judged(directory, problem, solution)
+                solution = judged_solution(directory, problem, solution)
                 assert problem.perturbations is not None  # or nothing could have been judged
                 problem.perturbations = told_over(problem.perturbations)
-            summary = _write_results(configuration, directory, problem, solution, notes)
+            summary = write_results(configuration, directory, problem, solution, notes)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 "stopped after the search, which is saved, and before its results were written. "
@@ -394,89 +393,3 @@ def _go(
         return NOT_CONVERGED  # no candidate could walk
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     return DONE if solution.success or solution.status in limits else NOT_CONVERGED
-
-
-def _judged(directory: RunDirectory, problem: GaitProblem, solution: Solution) -> Solution:
-    """The solution with the best of the candidates that the last generations left over."""
-    with Store.open(directory.study) as store:
-        history = store.history()
-    costs = history.costs[:, 0]
-    left_over = candidates_left_over(history.X, costs, history.generation)
-    judged = judged_anew(problem, np.unique(np.vstack([left_over, solution.x]), axis=0))
-    parameters = dict(zip(problem.space.names, map(float, judged.x), strict=True))
-    # what other searches start from
-    content = {"parameters": parameters, "cost": judged.cost}
-    atomic.write_json(directory.parameters, content)
-    return dataclasses.replace(
-        solution,
-        x=judged.x,
-        cost=judged.cost,
-        parameters=parameters,
-        message=f"{judged.message}. The search itself: {solution.message}",
-    )
-
-
-def _write_results(
-    configuration: GaitConfiguration,
-    directory: RunDirectory,
-    problem: GaitProblem,
-    solution: Solution,
-    notes: list[str],
-) -> dict[str, Any]:
-    with Store.open(directory.study) as store:
-        history = store.history()
-    last = np.flatnonzero(history.generation == history.generation.max())
-    best_last = history.X[last[int(np.nanargmin(history.costs[last, 0]))]]
-    write_vectors(directory.path, configuration, problem, solution.x, best_last)
-    problem.costs(solution.x[None])
-    terms = {name: float(value[0]) for name, value in problem.terms.items()}
-    space = problem.space
-    summary = {
-        "kind": KIND,
-        "name": directory.path.name,
-        "status": solution.status.value,
-        "message": solution.message,
-        "advice": solution.status.advice,
-        "cost": solution.cost,
-        "parameters": [
-            {
-                "name": name,
-                "value": float(solution.x[i]),
-                "lower": float(space.lower[i]),
-                "upper": float(space.upper[i]),
-            }
-            for i, name in enumerate(space.names)
-        ],
-        "terms": terms,
-        "walked_m": terms_of(terms, "walked"),
-        "lasted_s": terms_of(terms, "lasted"),
-        "fell": bool(terms_of(terms, "fell")),
-        "stats": solution.stats,
-        "notes": notes,
-    }
-    survivals = []
-    if problem.perturbations is not None:
-        from trueup.cli.gait_report import survivals_of
-
-        survivals = survivals_of(problem, problem.parameters.complete(solution.x[None])[0])
-        names = [scenario.name for scenario in problem.scenarios]
-        named = zip(names, survivals, strict=True)
-        summary["survival"] = {name: found.plain() for name, found in named}
-    atomic.write_json(directory.solution, summary)
-    _write_report(configuration, directory, problem, survivals)
-    return summary
-
-
-def _write_report(
-    configuration: GaitConfiguration,
-    directory: RunDirectory,
-    problem: GaitProblem,
-    survivals: list[Survival],
-) -> None:
-    from trueup.cli.gait_report import page_of_run, page_without_walk
-
-    try:
-        page = page_of_run(directory, configuration, problem, problem.space.start, survivals)
-    except GaitError as error:
-        page = page_without_walk(directory, error)
-    page.save(directory.report)
