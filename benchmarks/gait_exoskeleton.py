@@ -2,25 +2,23 @@
 
     python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device ankle] [--seeds 1 2 3]
 
-It goes on from a steady walk up a slope of 5 degrees, in the middle of it, with the configuration
-``walk_sparing`` and effort weighed twice as much, twice with the same seed, evaluations and cost,
-with a device at up to 50 N m and without it. Both arms move the gains of the muscles that work at
-the device's joint. Where all joints are moved (``--gains third``, ``--gains all``) both go on
-falling for hours, and differ by how far each has come, more than by what a device gives. The start
-was searched without a device, over the gains of the hip and of the ankle.
+It goes on from a steady walk up a slope of 5 degrees, in the middle of it, twice with the same
+seed, evaluations and cost, with a device at up to 50 N m and without it. Both arms move the gains
+of the muscles that work at the device's joint. The start was searched without a device, over the
+gains of the hip and of the ankle.
 
-Each arm searches with large populations (``gait_population.py``), the device's curve from 3 N m at
-the time of stance where a small pulse of torque spares most (``gait_pulses.py``). The cheapest of
-the last generations are judged over eight repeats, with perturbations that are smaller than those
-of ``walk_sparing``, and an arm ends with the cheapest of them that keeps the speed within 0.03 m/s
-of 1.25 for 20 s.
+Each arm is a run of ``trueup gait optimize walk_sparing_device``: CMA-ES with large populations,
+each generation of which walks over perturbations of its own, the device's curve from 3 N m at the
+time of stance where a small pulse of torque spares most (``gait_pulses.py``). The cheapest
+candidates of the last generations are judged over eight repeats, and an arm ends with the cheapest
+of them that keeps the speed within 0.03 m/s of 1.25 for 20 s.
 
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
 mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
 that last 20 s, with its standard error.
 
-``--weights effort 3000`` weighs a term of the cost otherwise, for both arms. It can be stopped,
-killed and called again: it goes on.
+It can be stopped, killed and called again: it goes on. The folder of each arm is a run directory
+with a report, in which the torque over stance is drawn.
 """
 
 import argparse
@@ -31,23 +29,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import cma
 import numpy as np
 from scipy import stats
 
-from gait_population import (
-    CURVE_SHIFT,
-    FACTOR,
-    LAST,
-    POPULATION,
-    REPEATS,
-    SHIFT,
-    entries_moved,
-    searched,
-)
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
+from trueup.cli import main as trueup
+from trueup.cli.gait_start import configuration_of_run
 from trueup.errors import GaitError
 from trueup.gait import (
+    GaitConfiguration,
     GaitProblem,
     Walker,
     cycle_start,
@@ -55,19 +45,17 @@ from trueup.gait import (
     make_problem,
     survival,
 )
+from trueup.gait.fresh_perturbations import candidates_left_over
 from trueup.gait.problem import Scenario, evaluate
-from trueup.studies import atomic
+from trueup.studies import RunDirectory, Store
 
 START = Path(__file__).with_name("planar22_uphill_fitted_walk.json")
 """A walk that spares effort, from which the searches with an exoskeleton and without begin."""
 
-CURVES = {
-    "ankle": (0.06, 0.25, 0.35, 0.25),
-    "hip": (0.06, 0.2, 0.8, 0.19),
-    "hip_extension": (0.06, 0.25, 0.35, 0.25),
-}
-"""Curve of each device that a search begins with: height, in parts of the largest torque, rise,
-time of the peak and fall, in parts of stance."""
+CONFIGURATION = "walk_sparing_device"
+
+PEAKS = {"ankle": 0.35, "hip": 0.8, "hip_extension": 0.35}
+"""Time of the peak that the curve of each device begins with, in parts of stance."""
 
 HIP = (
     "theta_tgt", "1_GLU_FG", "2_HAM_FG", "3_HFL_Th", "3_HFL_d_Th", "3_GLU_Th", "3_GLU_d_Th",
@@ -86,22 +74,8 @@ NEAR = {
 }  # fmt: skip
 """Gains of the muscles that work at the joint of a device while it does."""
 
-THIRD = (
-    "theta_tgt", "alpha_0", "alpha_delta", "C_d", "C_v", "Tr_St_sup", "Tr_Sw", "ankle_tgt",
-    "1_GLU_FG", "1_SOL_FG", "1_FDL_FG", "2_HAM_FG", "2_BFSH_PG", "2_GAS_FG", "3_HFL_Th",
-    "3_HFL_d_Th", "3_GLU_Th", "4_HFL_C_GLU_PG", "5_TA_PG", "5_TA_SOL_FG", "5_EDL_PG",
-    "6_HFL_RF_PG", "6_HFL_RF_VG", "7_BFSH_RF_VG", "8_BFSH_PG", "10_HFL_PG",
-)  # fmt: skip
-"""A third of the entries, those of all joints that matter most."""
-
-PERTURBED = {
-    "perturbed_repeats": 8,
-    "perturbation_sizes": {
-        "angle": 0.15, "speed": 0.0075, "friction": 0.03, "push": 7.5, "noise": 0.0015,
-    },
-}  # fmt: skip
-"""What the last candidates are judged over, in both arms: three tenths of the sizes of
-``walk_sparing``."""
+JUDGED = {"fresh_perturbations": False, "perturbed_repeats": 8, "perturbation_seed": 1}
+"""What the last candidates are judged over."""
 
 BESIDE, BESIDE_BY = 64, 1e-3
 """Walks beside the one that a search came to, and by how much their vectors differ."""
@@ -115,10 +89,6 @@ class Searches(NamedTuple):
     device: str
     slope: float
     """[deg]"""
-    gains: str
-    """Which gains are moved: near, third or all."""
-    weights: dict[str, float]
-    """Weights of the cost that are not those of the configuration."""
 
 
 class AtSpeed(NamedTuple):
@@ -196,90 +166,92 @@ def compared(arms: list[dict[int, Spared]], heavier: float) -> list[str]:
     return lines
 
 
-def keep_settings(folder: Path, searches: Searches) -> None:
-    """Keep what is searched in the folder; one that was begun otherwise is not gone on with."""
-    begun_from = hashlib.sha256(searches.start.read_bytes()).hexdigest()
-    settings = {
-        **searches._asdict(),
-        **PERTURBED,
-        "start": begun_from,
-        "curve": list(CURVES[searches.device]),
-        "population": POPULATION,
-        "repeats": REPEATS,
-        "deviations": [SHIFT, FACTOR, CURVE_SHIFT],
-        "cma": cma.__version__,  # another version asks for other candidates than costs are kept of
+def searched(folder: Path, searches: Searches, arm: str, seed: int) -> RunDirectory:
+    """The run of one arm, which goes on where it was stopped.
+
+    Raises:
+      GaitError: it is refused, such as one that was begun with something else.
+    """
+    configuration = load_configuration(CONFIGURATION).with_changes({"tgt_slope": searches.slope})
+    bare = configuration.with_changes({"model": "baseline", "ExoOn": False})
+    # both arms start in the same moment of the same walk, which no device was worn in
+    vector, speeds = started_from(searches.start, make_problem(bare, threads=1))
+    # another start has another name, and a run that was begun with this one is not gone on with
+    start = folder / f"start_{hashlib.sha256(vector.tobytes()).hexdigest()[:8]}.txt"
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savetxt(start, vector)
+    target = folder / f"{arm}_{searches.device}_{seed}"
+    device = {
+        "with": ("--model", searches.device, "--ExoOn", 1),
+        "without": ("--model", "baseline", "--ExoOn", 0),
     }
-    path = folder / "settings.json"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        atomic.write_json(path, settings)
-        return
-    begun = json.loads(path.read_text())
-    other = [name for name, value in settings.items() if begun.get(name) != value]
-    if other:
-        told = "; ".join(f"{name} {begun.get(name)}, not {settings[name]}" for name in other)
-        raise GaitError(f"{folder} was begun with {told}: take another folder")
+    words = [
+        "gait", "optimize", CONFIGURATION, *device[arm],
+        "--moved", *NEAR[searches.device], "exoskeleton",
+        "--start-values", "exo_peak", 0.06, "exo_rise", 0.25, "exo_fall", 0.25,
+        "exo_peak_time", PEAKS[searches.device],
+        "--param-path", start, "--joint-speeds", *itertools.chain(*speeds.items()),
+        "--tgt-slope", searches.slope, "--tgt-vel", SPEED, "--seed", seed,
+        "--maxiter", searches.generations, "--threads", 1, "--save-path", target,
+    ]  # fmt: skip
+    begun = ["--resume"] if (target / "run.json").is_file() else []
+    if trueup([*map(str, words), *begun]) not in (0, 3):
+        raise GaitError(f"the search in {target} was not done: see above")
+    return RunDirectory.open(target)
 
 
 def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     """The cheapest walk of one arm that keeps the speed for the whole time."""
-    kind = f"with_{searches.device}" if arm == "with" else "without"
-    name = f"exo_{kind}_{seed}"
-    configuration = load_configuration("walk_sparing")
-    configuration = configuration.with_changes(
-        {
-            "seed": seed,
-            "weights": {**(configuration.weights or {}), **searches.weights},
-            "tgt_slope": searches.slope,
-            "tgt_vel": SPEED,
-            **PERTURBED,
-        }
-    )
-    # both arms start in the same moment of the same walk, which no device was worn in
-    body, speeds = started_from(searches.start, make_problem(configuration, threads=1))
-    configuration = configuration.with_changes({"joint_speeds": speeds})
-    make_problem(configuration, threads=1)  # what it refuses leaves no folder behind
-    keep_settings(folder, searches)
-    gains = {"near": NEAR[searches.device], "third": THIRD, "all": None}[searches.gains]
-    first = body
-    if arm == "with":
-        configuration = configuration.with_changes({"ExoOn": True, "model": searches.device})
-        first = np.concatenate([body, CURVES[searches.device]])
-    problem = make_problem(configuration, threads=1)
-    moved = entries_moved(problem.parameters, first, gains)
-    at = folder / f"{name}_costs.json"
-    last = searched(at, configuration, moved, searches.generations, seed)
+    directory = searched(folder, searches, arm, seed)
+    configuration = configuration_of_run(directory)
+    problem = make_problem(configuration.with_changes(JUDGED), threads=1)
+    with Store.open(directory.study) as store:
+        history = store.history()
+    left_over = candidates_left_over(history.X, history.costs[:, 0], history.generation)
+    last = problem.parameters.complete(left_over)
     costs = problem.whole_costs(last)
-    last = last[np.argsort(costs, kind="stable")]
-    count = searches.generations * POPULATION + len(last)
+    order = np.argsort(costs, kind="stable")
     simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-    fits = first_that_fits(simulation, last)
-    best = last[0] if fits is None else fits
-    np.savetxt(folder / f"{name}_Best.txt", best)
-    cost = float(problem.whole_costs(best[None])[0])
+    fits = first_that_fits(simulation, last[order])
+    best = last[order[0]] if fits is None else fits
+    np.savetxt(folder / f"{directory.path.name}_Best.txt", best)
+    cost = float(costs[(last == best).all(axis=1)][0])
+    return Spared(cost, *told_walk(configuration, problem, best, cost, len(history.X)))
+
+
+def told_walk(
+    configuration: GaitConfiguration,
+    problem: GaitProblem,
+    best: np.ndarray,
+    cost: float,
+    count: int,
+) -> tuple[float, AtSpeed]:
+    """Print how a walk goes for 20 s; returns its effort, and that at :data:`SPEED`."""
+    simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
     scenario = problem.scenarios[0]
     objective = replace(scenario.objective, strides=10)
     longer = replace(scenario, simulation=simulation, objective=objective)
     _, terms = evaluate(longer, best[None])
     effort = float(terms["effort"][0])
+    device = configuration.model if configuration.exo else None
+    worn = "without a device" if device is None else f"with the device {device}"
     print(
-        f"{kind.replace('_', ' ')} device, seed {seed}, {count} evaluations: cost "
-        f"{cost:.2f}, effort {effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
-        f"{terms['lasted'][0]:.2f} s, survives {survival(simulation, best).survived} of 20 repeats"
+        f"{worn}, seed {configuration.seed}, {count} evaluations: cost {cost:.2f}, effort "
+        f"{effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, "
+        f"survives {survival(simulation, best).survived} of 20 repeats"
     )
     at_speed = effort_at_speed(longer, best)
     print(
         f"  {at_speed.lasted} of {BESIDE} walks beside last; their effort at {SPEED:g} m/s: "
         f"{at_speed.effort:.5f} ± {at_speed.error:.5f}"
     )
-    device = searches.device if arm == "with" else None
     finer = with_finer_step(2, DURATION, simulation, device)
     _, terms = evaluate(replace(longer, simulation=finer), best[None])
     print(
         f"  at half the time step: effort {terms['effort'][0]:.5f}, speed "
         f"{terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s"
     )
-    if arm == "with":
+    if device is not None:
         percent, torque, _ = simulation.curves(best[None])[0]
         knots = ", ".join(f"{p:.0f} %: {t:.1f}" for p, t in zip(percent, torque, strict=True))
         print(f"  torque over stance [N m]: {knots}")
@@ -291,7 +263,7 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
             f"{terms['effort'][0]:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
             f"{terms['lasted'][0]:.2f} s"
         )
-    return Spared(cost, effort, at_speed)
+    return effort, at_speed
 
 
 def started_from(path: Path, problem: GaitProblem) -> tuple[np.ndarray, dict[str, float]]:
@@ -342,42 +314,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("directory", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--generations", type=int, default=50)
+    parser.add_argument("--generations", type=int, default=80)
     parser.add_argument("--start", type=Path, default=START, help="vector that it begins with")
     parser.add_argument("--arm", choices=("with", "without"), help="one arm alone")
-    parser.add_argument("--device", choices=tuple(CURVES), default="ankle")
+    parser.add_argument("--device", choices=tuple(PEAKS), default="ankle")
     parser.add_argument("--slope", type=float, default=5.0, help="of the ground [deg]")
-    parser.add_argument(
-        "--weights",
-        nargs="+",
-        default=["effort", "6000"],
-        metavar="NAME VALUE",
-        help="weights of the cost that are not those of walk_sparing, for both arms",
-    )
-    parser.add_argument(
-        "--gains",
-        choices=("near", "third", "all"),
-        default="near",
-        help="gains that both arms move: those of the device's joint, a third of all, all entries",
-    )
     options = parser.parse_args()
-    if len(options.weights) % 2:
-        parser.error(f"--weights takes names and values in turns, not {options.weights}")
-    if not LAST <= options.generations <= 1000:
-        parser.error(f"--generations is {LAST} to 1000, not {options.generations}")
-    try:
-        values = [float(value) for value in options.weights[1::2]]
-    except ValueError:
-        parser.error(f"--weights takes names and values in turns, not {options.weights}")
-    weights = dict(zip(options.weights[::2], values, strict=True))
-    searches = Searches(
-        options.start,
-        options.generations,
-        options.device,
-        options.slope,
-        options.gains,
-        weights,
-    )
+    if not 1 <= options.generations <= 1000:
+        parser.error(f"--generations is 1 to 1000, not {options.generations}")
+    searches = Searches(options.start, options.generations, options.device, options.slope)
     arms = ("with", "without") if options.arm is None else (options.arm,)
     try:
         compare(options.directory, searches, arms, options.seeds)

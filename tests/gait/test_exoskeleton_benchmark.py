@@ -1,90 +1,89 @@
-"""The benchmark of exoskeletons: what its folder keeps of the searches in it."""
+"""The benchmark of exoskeletons: its searches, and what it says of both arms."""
 
 import importlib
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 from trueup.errors import GaitError
+from trueup.gait import load_configuration
 
 
 @pytest.fixture
-def benchmark_of_exoskeletons(monkeypatch):
+def benchmark_of_exoskeletons(monkeypatch, tmp_path):
+    """The benchmark, with walks of a fraction of a second and few candidates."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    return importlib.import_module("gait_exoskeleton")
+    module = importlib.import_module("gait_exoskeleton")
+    small = load_configuration(module.CONFIGURATION).plain() | {"popsize": 4, "sim_time": 0.3}
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))
+    monkeypatch.setattr(module, "CONFIGURATION", str(tmp_path / "small.yaml"))
+    return module
 
 
 @pytest.fixture
 def searches(benchmark_of_exoskeletons):
     return benchmark_of_exoskeletons.Searches(
-        start=benchmark_of_exoskeletons.START,
-        generations=60,
-        device="ankle",
-        slope=5.0,
-        gains="near",
-        weights={"effort": 6000.0},
+        start=benchmark_of_exoskeletons.START, generations=1, device="ankle", slope=5.0
     )
 
 
-def test_a_folder_goes_on_with_the_searches_that_it_was_begun_with(
+def experiment_of(directory):
+    return yaml.safe_load(directory.experiment.read_text())
+
+
+def test_both_arms_search_the_same_gains_from_the_same_moment(
     benchmark_of_exoskeletons, searches, tmp_path
 ):
-    folder = tmp_path / "exoskeleton"
-    benchmark_of_exoskeletons.keep_settings(folder, searches)
-    kept = (folder / "settings.json").read_bytes()
-    benchmark_of_exoskeletons.keep_settings(folder, searches)
-    assert (folder / "settings.json").read_bytes() == kept
+    arms = ("with", "without")
+    runs = [benchmark_of_exoskeletons.searched(tmp_path, searches, arm, 3) for arm in arms]
+    with_device, without = [experiment_of(run) for run in runs]
+    curve = {"exo_peak": 0.06, "exo_rise": 0.25, "exo_peak_time": 0.35, "exo_fall": 0.25}
+    assert with_device["start"] == {**without["start"], **curve}
+    assert set(without["start"]) == set(benchmark_of_exoskeletons.NEAR["ankle"])
+    stored = json.loads(benchmark_of_exoskeletons.START.read_text())
+    for content in (with_device, without):
+        configuration = content["configuration"]
+        assert configuration["joint_speeds"] == stored["joint_speeds"]
+        # the rest of the vector stays as it is stored; 1 are entries that nothing reads
+        held = configuration["held"].values()
+        assert set(held) | set(without["start"].values()) >= set(stored["vector"]) - {1.0}
+    own = ("held", "model", "ExoOn", "param_path")
+    same = [
+        {key: value for key, value in content["configuration"].items() if key not in own}
+        for content in (with_device, without)
+    ]
+    assert same[0] == same[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("generations", 10),
-        ("device", "hip"),
-        ("slope", 0.0),
-        ("weights", {"effort": 3000.0}),
-    ],
-)
-def test_other_searches_are_refused(benchmark_of_exoskeletons, searches, tmp_path, name, value):
-    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
-    other = searches._replace(**{name: value})
-    with pytest.raises(GaitError, match=f"{name} .*, not .*: take another folder"):
-        benchmark_of_exoskeletons.keep_settings(tmp_path, other)
-
-
-@pytest.mark.parametrize(
-    ("constant", "told"),
-    [
-        ("POPULATION", "population 128, not 16"),
-        ("REPEATS", "repeats 2, not 16"),
-        ("SHIFT", "deviations .*, not"),
-    ],
-)
-def test_a_folder_begun_by_another_version_of_the_search_is_refused(
-    benchmark_of_exoskeletons, searches, tmp_path, monkeypatch, constant, told
+def test_a_run_goes_on_with_what_it_was_begun_with(
+    benchmark_of_exoskeletons, searches, tmp_path, capsys
 ):
-    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
-    monkeypatch.setattr(benchmark_of_exoskeletons, constant, 16)
-    with pytest.raises(GaitError, match=told):
-        benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+    run = benchmark_of_exoskeletons.searched(tmp_path, searches, "without", 3)
+    kept = run.experiment.read_bytes()
+    again = benchmark_of_exoskeletons.searched(tmp_path, searches, "without", 3)
+    assert again.path == run.path and run.experiment.read_bytes() == kept
+    other = json.loads(searches.start.read_text())
+    other["vector"][0] += 1e-3
+    (tmp_path / "walk.json").write_text(json.dumps(other))
+    for changed in ({"slope": 0.0}, {"start": tmp_path / "walk.json"}):
+        with pytest.raises(GaitError, match="was not done"):
+            benchmark_of_exoskeletons.searched(tmp_path, searches._replace(**changed), "without", 3)
+        assert "another configuration" in capsys.readouterr().err
+    assert run.experiment.read_bytes() == kept
 
 
-def test_a_start_whose_numbers_changed_is_refused(benchmark_of_exoskeletons, searches, tmp_path):
-    start = tmp_path / "walk.json"
-    start.write_bytes(searches.start.read_bytes())
-    benchmark_of_exoskeletons.keep_settings(tmp_path, searches._replace(start=start))
-    start.write_bytes(searches.start.read_bytes().replace(b"1", b"2", 1))
-    with pytest.raises(GaitError, match="start "):
-        benchmark_of_exoskeletons.keep_settings(tmp_path, searches._replace(start=start))
-
-
-def test_costs_kept_of_the_candidates_of_another_cma_are_refused(
-    benchmark_of_exoskeletons, searches, tmp_path, monkeypatch
+def test_an_arm_ends_with_a_candidate_of_the_last_generations(
+    benchmark_of_exoskeletons, searches, tmp_path, capsys
 ):
-    benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
-    monkeypatch.setattr(benchmark_of_exoskeletons.cma, "__version__", "0.0")
-    with pytest.raises(GaitError, match=r"cma .*, not 0\.0: take another folder"):
-        benchmark_of_exoskeletons.keep_settings(tmp_path, searches)
+    found = benchmark_of_exoskeletons.spared(tmp_path, searches, "with", 3)
+    printed = capsys.readouterr().out
+    assert "with the device ankle, seed 3, 5 evaluations" in printed
+    assert "torque over stance" in printed
+    best = np.loadtxt(tmp_path / "with_ankle_3_Best.txt")
+    assert best.shape == (81,) and np.isfinite(found.cost)
 
 
 def test_both_arms_are_compared_as_they_walk_and_at_equal_speed(benchmark_of_exoskeletons):
