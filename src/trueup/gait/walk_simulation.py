@@ -49,8 +49,8 @@ class WalkSimulation:
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
-      GaitError: the walker lacks a part that the controller or the exoskeleton needs, or the
-        largest torque is more than the exoskeleton can exert.
+      GaitError: the walker lacks a part that the controller or the exoskeleton needs, the largest
+        torque is more than the exoskeleton can exert, or its actuators are no motors.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class WalkSimulation:
                 "or choose a model that has one"
             )
         settings = self.settings
-        # MyoAssist asks for more than its devices can do, and gets what they can
-        if profile is not None and not settings.compat:
+        if profile is not None:
             most = walker.exoskeleton_torque
-            if settings.max_torque > most * (1.0 + 1e-9):
+            # MyoAssist asks for more than its devices can do, and gets what they can
+            if settings.max_torque > most * (1.0 + 1e-9) and not settings.compat:
                 raise GaitError(
                     f"max_torque is {settings.max_torque:g} N m, and the exoskeleton of "
                     f"{walker.source} exerts {most:g} N m at most: give that or less"
