@@ -18,7 +18,7 @@ from trueup.gait._registers import LEGS
 from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
-from trueup.gait.gait_cycle import SHORTEST_SWING
+from trueup.gait.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
 from trueup.gait.initial_state import free_joints, set_initial_state
 from trueup.gait.metabolic import muscle_fibers
 from trueup.gait.perturbations import (
@@ -35,6 +35,9 @@ from trueup.simulation.warning_capture import captured_warnings
 
 FRAME_PERIOD = 0.01
 """Time between frames, which the costs are computed from [s]."""
+
+SHORTEST_STANCE_OF_MYOASSIST = 0.035
+"""Stances of up to this count as none for the exoskeleton of MyoAssist [s]."""
 
 FELL, DIVERGED = k.FELL, k.DIVERGED
 
@@ -194,6 +197,8 @@ class WalkSimulation:
         rules["exo_in_swing"] = settings.compat
         # a millionth of a millisecond for times that are sums of periods
         rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
+        shortest = SHORTEST_STANCE_OF_MYOASSIST if settings.compat else SHORTEST_STANCE - 1e-9
+        rules["shortest_stance"] = shortest
         rules["lowest"] = settings.lowest
         rules["steepest"] = np.deg2rad(settings.steepest)
         return rules
