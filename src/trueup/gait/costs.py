@@ -13,7 +13,9 @@ A term counts as it is up to half of its worst, bends beyond, and never exceeds 
 that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
 lasted. What needs no cycle is told of the whole of a walk that has no stride, so that short walks
 differ; terms that cannot be told are at their worst. Strides are those of
-:mod:`trueup.gait.gait_cycle`.
+:mod:`trueup.gait.gait_cycle`. What is summed or averaged over time counts between touch-downs of
+the left foot, the last ones, so a walk and its mirror image cost not quite the same. Distance is
+that along the ground, on a slope or stairs as well.
 """
 
 from collections.abc import Mapping
@@ -286,6 +288,7 @@ class WalkObjective:
         setup["speed"], setup["threshold"] = self.speed, threshold
         setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
         setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk]
+        setup["level"] = records.level
         angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
         columns = np.zeros((2, 0), dtype=np.int64)
         if self.reference is not None:

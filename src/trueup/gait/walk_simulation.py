@@ -29,12 +29,9 @@ from trueup.gait.perturbations import (
 )
 from trueup.gait.reflex_controller import ReflexController, default_controller
 from trueup.gait.walk_records import WalkRecords
-from trueup.gait.walk_settings import WalkSettings
+from trueup.gait.walk_settings import FRAME_PERIOD, WalkSettings
 from trueup.gait.walker import Walker
 from trueup.simulation.warning_capture import captured_warnings
-
-FRAME_PERIOD = 0.01
-"""Time between frames, which the costs are computed from [s]."""
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
 """Stances of up to this count as none for the exoskeleton of MyoAssist [s]."""
@@ -180,6 +177,7 @@ class WalkSimulation:
                 period=self.period * self.frame_every,
                 muscles=self.walker.muscle_names,
                 mass=self.walker.mass,
+                level=self.walker.slope == 0.0 and self.walker.stairs is None,
             )
             self._walk(batch, walks, state.activation, records, observe, stop)
         return records
