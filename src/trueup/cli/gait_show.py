@@ -1,6 +1,5 @@
 """``trueup gait list``, ``evaluate`` and ``import``."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from trueup.cli.output import Output
 from trueup.errors import GaitError, listing
 from trueup.gait import (
     GaitProblem,
-    ParameterVector,
     PerturbationSizes,
     Survival,
     load_configuration,
@@ -37,6 +35,9 @@ _REFERENCES = [
     )
 ]
 _LEVELS = 6
+
+PLAIN = (".txt", ".csv", ".npy")
+"""Endings of files that hold the numbers of a vector without their names."""
 
 OF_SEARCHES = (
     "param_path",
@@ -108,11 +109,13 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     repeats = {name: one.plain() for name, one in zip(names, survivals, strict=False)}
     if repeats:
         answer["survival"] = repeats
-    output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
+    notes = curve_notes(problem, X)
+    output.result({"scalar": cost, **_answer(terms), "terms": terms, "notes": notes, **answer})
     repeated = 1 if problem.perturbations is None else problem.perturbations.repeats
     output.text(
         how_far_it_walks(cost, terms, len(problem.scenarios) * repeated),
         f"That is {how_it_walks(problem)}.",
+        *notes,
         "",
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
@@ -150,6 +153,13 @@ def how_it_walks(problem: GaitProblem) -> str:
         name = Path(walker.source).name
         words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
     return "; ".join(dict.fromkeys(words))
+
+
+def curve_notes(problem: GaitProblem, vector: np.ndarray) -> list[str]:
+    """What of a torque curve is not as the vector ``(size,)`` says, in sentences."""
+    knots = problem.scenarios[0].simulation.knots(vector[None])
+    told = {} if knots is None else knots.clipped
+    return [f"The exoskeleton does what it can: {words}." for words in told.values()]
 
 
 def survival_lines(repeats: dict[str, dict[str, Any]]) -> list[str]:
@@ -239,7 +249,7 @@ def _reference_near(command: WalkOfTarget) -> Path | None:
 
 def _has_exo(command: WalkOfTarget) -> bool:
     """Whether a bare file holds the entries of an exoskeleton: the vector is longer with them."""
-    if command.target.suffix not in (".txt", ".csv"):
+    if command.target.suffix not in PLAIN or not command.target.is_file():
         return False
     return _numbers(command.target).size in (81, 101)
 
@@ -251,10 +261,11 @@ def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
       GaitError: it holds other entries than the walk takes, or values that cannot be.
     """
     parameters = problem.parameters
-    if target.suffix in (".txt", ".npy", ".csv") and target.is_file():
-        values = _numbers(target)
-        return parameters.check_given(values, str(target))
-    every = ParameterVector(tuple(replace(entry, free=True) for entry in parameters.entries))
+    if target.suffix in PLAIN and target.is_file():
+        return parameters.check_given(_numbers(target), str(target))
+    # all entries as they are given, for the same check as that of a plain vector
+    whole = {"free": True, "lower": -np.inf, "upper": np.inf}
+    every = parameters.with_entries(dict.fromkeys(parameters.names, whole))
     found = warm_start(target, every.space, [parameters.names], of_both_legs(parameters))
     free = [entry.name for entry in parameters.entries if entry.free]
     missing = [name for name in found.missing if name in free]
@@ -266,21 +277,23 @@ def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
             f"{' and '.join(filter(None, (lacks, has)))}. --ExoOn, --n-points, --reflex-mode and "
             "the model say which entries there are"
         )
-    if found.clipped:
-        raise GaitError(f"{target} holds values outside of their bounds: {listing(found.clipped)}")
-    return found.x
+    return parameters.check_given(found.x, str(target))
 
 
 def _numbers(target: Path) -> np.ndarray:
-    """The numbers in a file without names ``(n,)``."""
+    """The numbers in a file without names: ``(lines, numbers of a line)``, of NumPy as it is."""
     try:
         if target.suffix == ".npy":
             values = np.load(target, allow_pickle=False)
             if values.dtype.kind not in "iuf":
                 raise ValueError(f"it holds {values.dtype}, expected real numbers")
-            return values.astype(float).reshape(-1)
+            return values.astype(float)
         lines = target.read_text(encoding="utf-8").replace(",", " ").splitlines()
-        return np.array([float(word) for line in lines for word in line.partition("#")[0].split()])
+        words = [found for line in lines if (found := line.partition("#")[0].split())]
+        sizes = sorted({len(line) for line in words})
+        if len(sizes) > 1:
+            raise ValueError(f"its lines hold {sizes[0]} to {sizes[-1]} numbers, expected one")
+        return np.array([[float(word) for word in line] for line in words])
     except (ValueError, EOFError) as error:
         raise GaitError(f"{target} holds no vector of numbers: {error}") from error
     except OSError as error:

@@ -166,7 +166,7 @@ class WalkSimulation:
             gains = self.parameters.values(X, "gain")
             legs = gains.reshape(len(X), -1, len(self.layout.gains))
             walks.registers[:, :, self.layout.gain_registers] = legs
-            knots = self._knots(X)
+            knots = self.knots(X)
             walks.curve[:] = self.curves(X)
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
             records = WalkRecords(
@@ -203,7 +203,7 @@ class WalkSimulation:
 
     def curves(self, X: np.ndarray) -> np.ndarray:
         """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and room for slopes."""
-        knots = self._knots(X)
+        knots = self.knots(X)
         if knots is None:
             curve = np.zeros((len(X), 3, 2))
             curve[:, 0] = (0.0, 100.0)
@@ -279,7 +279,8 @@ class WalkSimulation:
         walks.registers[:, :, places] = own
         return walks.rings[:, :, int(self.program.head["target_start"][0])].copy()
 
-    def _knots(self, X: np.ndarray) -> Knots | None:
+    def knots(self, X: np.ndarray) -> Knots | None:
+        """Knots of the torque curves of vectors ``(n, size)``; None without an exoskeleton."""
         if self.profile is None:
             return None
         values = self.parameters.values(X, "exoskeleton")
