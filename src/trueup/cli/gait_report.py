@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.cli.gait_commands import EvaluateGait
-from trueup.cli.gait_show import how_it_walks
+from trueup.cli.gait_show import how_it_walks, trunk_notes
 from trueup.errors import TrueupError
 from trueup.gait import (
     GaitConfiguration,
@@ -102,7 +102,8 @@ def page_of_run(
         survivals=survivals,
         provenance=record.provenance,
     )
-    page.add(Findings([Finding("info", f"{how_it_walks(problem)}."), *_changed(record, look)]))
+    told = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
+    page.add(Findings([*(Finding("info", words) for words in told), *_changed(record, look)]))
     progress = _progress(directory, record)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 

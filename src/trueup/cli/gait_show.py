@@ -1,5 +1,7 @@
 """``trueup gait list``, ``evaluate`` and ``import``."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from trueup.gait import (
     GaitProblem,
     PerturbationSizes,
     Survival,
+    WalkObjective,
     load_configuration,
     make_problem,
 )
@@ -109,7 +112,7 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     repeats = {name: one.plain() for name, one in zip(names, survivals, strict=False)}
     if repeats:
         answer["survival"] = repeats
-    notes = curve_notes(problem, X)
+    notes = [*trunk_notes(problem), *curve_notes(problem, X)]
     output.result({"scalar": cost, **_answer(terms), "terms": terms, "notes": notes, **answer})
     repeated = 1 if problem.perturbations is None else problem.perturbations.repeats
     output.text(
@@ -155,6 +158,31 @@ def how_it_walks(problem: GaitProblem) -> str:
     return "; ".join(dict.fromkeys(words))
 
 
+def trunk_notes(problem: GaitProblem) -> list[str]:
+    """A sentence where the trunk is weighed and the gait that is tracked has none."""
+    objectives = [s.objective for s in problem.scenarios if isinstance(s.objective, WalkObjective)]
+    if not any(one.weights.get("trunk", 0.0) > 0.0 and _lacks_trunk(one) for one in objectives):
+        return []
+    return ["The trunk is compared with upright: the reference has none."]
+
+
+def _lacks_trunk(objective: WalkObjective) -> bool:
+    """Whether the trunk is compared with upright only because the reference has none."""
+    fell_back = objective.trunk is None and objective.trunk_kind == "zero_diff"
+    return fell_back and objective.reference is not None
+
+
+def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None:
+    """Raise GaitError where options ask for a comparison with a trunk that no reference has.
+
+    A configuration cannot tell: it says ``ref_diff`` where nobody has chosen.
+    """
+    if changes.get("trunk_err_type") == "ref_diff":
+        for scenario in problem.scenarios:
+            if isinstance(scenario.objective, WalkObjective):
+                replace(scenario.objective, trunk="ref_diff")  # raises
+
+
 def curve_notes(problem: GaitProblem, vector: np.ndarray) -> list[str]:
     """What of a torque curve is not as the vector ``(size,)`` says, in sentences."""
     knots = problem.scenarios[0].simulation.knots(vector[None])
@@ -193,6 +221,7 @@ def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.n
     changes = {"fresh_perturbations": False, "moved": None, **command.changes}
     configuration = _configuration(command).with_changes(changes)
     problem = make_problem(configuration, command.threads)
+    check_chosen_trunk(command.changes, problem)
     return configuration, problem, _vector(command.target, problem)
 
 
