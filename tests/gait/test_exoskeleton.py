@@ -14,8 +14,16 @@ from trueup.gait import (
     WalkSimulation,
     replay_controller,
 )
-from trueup.gait._exoskeleton_kernel import pchip_slopes, pchip_value
+from trueup.gait._exoskeleton_kernel import (
+    CLOCK,
+    DURATIONS,
+    pchip_slopes,
+    pchip_value,
+    start_clock,
+    tick_clock,
+)
 from trueup.gait._frames import F_EXO
+from trueup.gait.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING, on_ground
 
 
 @numba.njit
@@ -140,6 +148,48 @@ def test_a_bounce_at_touch_down_does_not_end_a_stance(torques):
     # a lift of a tenth of a second is a swing
     apart = np.concatenate([stances(20, swing=10), stances(60), np.zeros(1)])
     assert torques(apart, False)[30, 0] == torques(apart, False)[0, 0]
+
+
+def test_toes_that_scuff_in_swing_have_no_stance(torques):
+    """In the reference a touch of 50 ms is a stance, and the next curves come early."""
+    clean = np.concatenate([stances(65, swing=35) for _ in range(6)])
+    scuffs = clean.copy()
+    for start in range(80, len(clean), 100):
+        scuffs[start : start + 5] = 1.0
+    ours, expected = torques(scuffs, False)[:, 0], torques(clean, False)[:, 0]
+    np.testing.assert_array_equal(ours[clean > 0.0], expected[clean > 0.0])
+    # the clock expects 0.65 s: the peak, at 60 % of stance, comes at 0.39 s
+    assert np.argmax(ours[500:565]) == 38
+    assert np.argmax(torques(scuffs, True)[500:565, 0]) == 14
+
+
+@numba.njit
+def ended_stances(load, shortest_swing, shortest_stance):
+    """Durations of the stances that a clock has counted."""
+    clock, found = np.zeros(len(CLOCK)), np.zeros(len(load))
+    count, expects = 0, np.zeros(3)
+    start_clock(clock)
+    for i in range(len(load)):
+        tick_clock(clock, load[i], 0.1, 0.01, shortest_swing, shortest_stance)
+        last = clock[DURATIONS : DURATIONS + 3]
+        if (last != expects).any():
+            expects[:] = last
+            found[count] = last[2]
+            count += 1
+    return found[:count]
+
+
+def test_the_clock_counts_the_stances_of_the_gait_cycle():
+    """Whatever the load does: touches, bounces, scuffs."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        spells = np.append(rng.choice([1, 2, 4, 5, 6, 7, 9, 10, 11, 40, 70], 60), 20)
+        load = np.repeat(np.arange(len(spells)) % 2, spells).astype(float)
+        stance = on_ground(load, 0.01)
+        edges = np.flatnonzero(np.diff(stance.astype(int)))
+        expected = 0.01 * (edges[1::2] - edges[::2])
+        durations = ended_stances(load, SHORTEST_SWING - 1e-9, SHORTEST_STANCE - 1e-9)
+        np.testing.assert_allclose(durations, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(("device", "most"), [("hip", 60.0), ("ankle", 150.0)])

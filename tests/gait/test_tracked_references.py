@@ -97,3 +97,52 @@ def test_activations_of_myoassist_are_tracked(recorded_data, cost):
     without = {key: value for key, value in content.items() if key != "reference_emg"}
     with pytest.raises(GaitError, match="--reference-emg"):
         make_problem(configured(**without, compat="myoassist"))
+
+
+def test_a_trunk_is_not_silently_compared_with_upright():
+    """Only where nobody asked for the reference's trunk, which it has not."""
+    bare, whole = reference(), reference(("hip", "knee", "ankle", "trunk"))
+    weights = {"trunk": 20.0}
+    with pytest.raises(GaitError, match=r"'mine' has 'hip', 'knee', 'ankle'.*zero_diff"):
+        WalkObjective(weights, trunk="ref_diff", reference=bare)
+    with pytest.raises(GaitError, match=r"there is no reference.*zero_diff"):
+        WalkObjective(weights, trunk="ref_diff")
+    assert WalkObjective(weights, reference=bare).trunk_kind == "zero_diff"
+    for trunk in (None, "ref_diff"):
+        assert WalkObjective(weights, reference=whole, trunk=trunk).trunk_kind == "ref_diff"
+    # what weighs nothing is in nobody's way
+    WalkObjective({}, trunk="ref_diff", reference=bare)
+
+
+def test_what_the_trunk_is_compared_with_is_told(capsys, tmp_path):
+    np.savetxt(tmp_path / "walk.txt", np.ones(77))
+    reference().save(tmp_path / "bare.json")
+    reference(("hip", "knee", "ankle", "trunk")).save(tmp_path / "whole.json")
+    words = ["gait", "evaluate", str(tmp_path / "walk.txt"), "--sim-time", "0.1", "--reference"]
+    told = "The trunk is compared with upright: the reference has none."
+    for name, more, notes in (
+        ("bare.json", [], [told]),
+        ("bare.json", ["--trunk-err-type", "zero_diff"], []),
+        ("bare.json", ["-eff"], []),
+        ("whole.json", [], []),
+        ("whole.json", ["--trunk-err-type", "ref_diff"], []),
+    ):
+        assert main([*words, str(tmp_path / name), *more, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["notes"] == notes
+    chosen = [str(tmp_path / "bare.json"), "--trunk-err-type", "ref_diff", "--json"]
+    assert main([*words, *chosen]) == 2
+    assert "compare it with upright" in json.loads(capsys.readouterr().out)["message"]
+    page = tmp_path / "walk.html"
+    assert main([*words, str(tmp_path / "bare.json"), "--report", str(page)]) == 0
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "told"), [("baseline", True), ("walk", False)])
+def test_the_report_of_a_run_tells_what_the_trunk_is_compared_with(tmp_path, name, told):
+    """The configuration walk compares with upright, and says so itself."""
+    reference().save(tmp_path / "bare.json")
+    words = ["gait", "optimize", name, "-kine", "--reference", str(tmp_path / "bare.json")]
+    words += ["--sim-time", "0.1", "--popsize", "4", "--maxiter", "1", "--quiet"]
+    assert main([*words, "--save-path", str(tmp_path / "run")]) == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert ("The trunk is compared with upright: the reference has none." in page) is told

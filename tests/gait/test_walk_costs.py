@@ -199,3 +199,27 @@ def test_walks_too_short_for_a_stride_differ_by_what_needs_none():
     upright = costs(cut(walk(), 0.5), 0.5, trunk="zero_diff")[1]["trunk"]
     assert upright == pytest.approx(0.15)
     assert np.isnan(costs(cut(walk(), 0.01), 0.5)[1]["effort"])
+
+
+@pytest.mark.parametrize("slope", [-10.0, 5.0, 10.0])
+def test_a_metre_on_a_slope_is_one_along_the_ground(slope):
+    """As the speed is told; what is spent for each metre and each second then fit together."""
+    rate = 300.0
+    records = walk()
+    records.frames[0, :, FRAME.index("metabolic")] = MASS * rate * records.column("time")[0]
+    level = costs(records, weights={})[1]
+    assert level["metabolic"] == pytest.approx(rate / 1.25)
+    rising = replace(records, frames=records.frames.copy(), level=False)
+    grade = np.tan(np.deg2rad(slope))
+    rising.frames[0, :, FRAME.index("z")] += grade * records.column("x")[0]
+    terms = costs(rising, weights={})[1]
+    assert terms["speed"] == pytest.approx(1.25 / np.cos(np.deg2rad(slope)))
+    assert terms["metabolic"] * terms["speed"] == pytest.approx(terms["metabolic_rate"])
+    assert terms["effort"] * terms["speed"] == pytest.approx(level["effort"] * level["speed"])
+
+
+def test_a_pelvis_that_ends_higher_makes_no_distance_on_level_ground():
+    records = walk()
+    expected = costs(records, weights={})[1]["effort"]
+    records.frames[0, :, FRAME.index("z")] += 0.02 * records.column("time")[0]
+    assert costs(records, weights={})[1]["effort"] == expected

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import GaitError, ModelError
-from trueup.gait import FourParameterProfile, Walker, WalkSettings, WalkSimulation
+from trueup.gait import FourParameterProfile, Stairs, Walker, WalkSettings, WalkSimulation
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 
@@ -69,6 +69,47 @@ def test_native_walks(delayed, tutorial_walker, tutorial_vector):
     assert records.length[0] == 40 and records.period == pytest.approx(0.01)
     assert records.column("x")[0, 39] > 0.4
     assert records.column("soleus_l")[0].max() > 0.02
+
+
+@pytest.mark.parametrize(
+    ("delayed", "timestep", "steps"),
+    [
+        (True, 0.002, 1),
+        (True, 0.001, 1),
+        (True, 0.0005, 2),
+        (True, 0.00025, 4),
+        (False, 0.0005, 20),
+    ],
+)
+def test_how_often_the_controller_runs(delayed, timestep, steps):
+    """With delays every millisecond, or at each step where steps are longer."""
+    assert WalkSettings(delayed=delayed).steps_of(timestep) == steps
+
+
+@pytest.mark.parametrize(
+    ("settings", "least"),
+    [
+        ({"duration": 0.0001}, "0.01 s"),
+        ({"duration": 0.009, "delayed": False}, "0.01 s"),
+        ({"duration": 0.015, "delayed": False, "period": 0.02}, "0.02 s"),
+    ],
+)
+def test_a_time_without_a_frame_is_no_walk(settings, least):
+    with pytest.raises(GaitError, match=f"simulated time is .*less than the {least}"):
+        WalkSettings(**settings)
+    shortest = WalkSettings(duration=0.01, threads=1)
+    assert WalkSimulation(Walker.load("planar22"), shortest).run(np.ones(77)).length[0] == 1
+
+
+def test_a_walker_tells_whether_its_ground_is_level():
+    settings = WalkSettings(duration=0.02, threads=1)
+    for ground, level in (
+        ({}, True),
+        ({"slope": 5.0}, False),
+        ({"stairs": Stairs(0.1, 0.3)}, False),
+    ):
+        records = WalkSimulation(Walker.load("planar22", **ground), settings).run(np.ones(77))
+        assert records.level is level
 
 
 def test_delayed_stimulations_start_as_the_activations(tutorial_walker, tutorial_vector):

@@ -15,7 +15,13 @@ from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
 from trueup.cli.gait_results import judged_solution, write_results
-from trueup.cli.gait_show import OF_SEARCHES, run_gait_evaluate, survival_lines
+from trueup.cli.gait_show import (
+    OF_SEARCHES,
+    check_chosen_trunk,
+    run_gait_evaluate,
+    survival_lines,
+    trunk_notes,
+)
 from trueup.cli.gait_start import (
     FORMAT_VERSION,
     KIND,
@@ -168,8 +174,9 @@ def _begun(
         )
     configuration = resolved_start(configuration)
     problem = make_problem(configuration, command.threads)
+    check_chosen_trunk(command.changes, problem)
     problem.space, notes = start_of(configuration, problem)
-    return configuration, problem, notes
+    return configuration, problem, [*notes, *trunk_notes(problem)]
 
 
 def _resumed(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.cli.gait_commands import EvaluateGait
-from trueup.cli.gait_show import how_it_walks
+from trueup.cli.gait_show import how_it_walks, trunk_notes
 from trueup.errors import TrueupError
 from trueup.gait import (
     GaitConfiguration,
@@ -102,9 +102,10 @@ def page_of_run(
         survivals=survivals,
         provenance=record.provenance,
     )
+    words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
     told = _told_cost(directory) if configuration.fresh_perturbations else _least_cost(record)
     changed = _changed(told, float(look.costs[0]))
-    page.add(Findings([Finding("info", f"{how_it_walks(problem)}."), *changed]))
+    page.add(Findings([*(Finding("info", one) for one in words), *changed]))
     progress = _progress(directory, record)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 

@@ -1,5 +1,6 @@
 """``trueup gait list``, ``evaluate`` and ``import``."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from trueup.cli.output import Output
 from trueup.errors import GaitError, listing
 from trueup.gait import (
     GaitProblem,
-    ParameterVector,
     PerturbationSizes,
     Survival,
+    WalkObjective,
     load_configuration,
 )
 from trueup.gait.configuration import (
@@ -36,6 +37,9 @@ _REFERENCES = [
     )
 ]
 _LEVELS = 6
+
+PLAIN = (".txt", ".csv", ".npy")
+"""Endings of files that hold the numbers of a vector without their names."""
 
 OF_SEARCHES = (
     "param_path",
@@ -116,11 +120,13 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     repeats = {name: one.plain() for name, one in zip(names, survivals, strict=False)}
     if repeats:
         answer["survival"] = repeats
-    output.result({"scalar": cost, **_answer(terms), "terms": terms, **answer})
+    notes = [*trunk_notes(problem), *curve_notes(problem, X)]
+    output.result({"scalar": cost, **_answer(terms), "terms": terms, "notes": notes, **answer})
     repeated = 1 if problem.perturbations is None else problem.perturbations.repeats
     output.text(
         how_far_it_walks(cost, terms, len(problem.scenarios) * repeated),
         f"That is {how_it_walks(problem)}.",
+        *notes,
         "",
     )
     rows = [[name, f"{value:.6g}" if np.isfinite(value) else "-"] for name, value in terms.items()]
@@ -160,6 +166,38 @@ def how_it_walks(problem: GaitProblem) -> str:
     return "; ".join(dict.fromkeys(words))
 
 
+def trunk_notes(problem: GaitProblem) -> list[str]:
+    """A sentence where the trunk is weighed and the gait that is tracked has none."""
+    objectives = [s.objective for s in problem.scenarios if isinstance(s.objective, WalkObjective)]
+    if not any(one.weights.get("trunk", 0.0) > 0.0 and _lacks_trunk(one) for one in objectives):
+        return []
+    return ["The trunk is compared with upright: the reference has none."]
+
+
+def _lacks_trunk(objective: WalkObjective) -> bool:
+    """Whether the trunk is compared with upright only because the reference has none."""
+    fell_back = objective.trunk is None and objective.trunk_kind == "zero_diff"
+    return fell_back and objective.reference is not None
+
+
+def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None:
+    """Raise GaitError where options ask for a comparison with a trunk that no reference has.
+
+    A configuration cannot tell: it says ``ref_diff`` where nobody has chosen.
+    """
+    if changes.get("trunk_err_type") == "ref_diff":
+        for scenario in problem.scenarios:
+            if isinstance(scenario.objective, WalkObjective):
+                replace(scenario.objective, trunk="ref_diff")  # raises
+
+
+def curve_notes(problem: GaitProblem, vector: np.ndarray) -> list[str]:
+    """What of a torque curve is not as the vector ``(size,)`` says, in sentences."""
+    knots = problem.scenarios[0].simulation.knots(vector[None])
+    told = {} if knots is None else knots.clipped
+    return [f"The exoskeleton does what it can: {words}." for words in told.values()]
+
+
 def survival_lines(repeats: dict[str, dict[str, Any]]) -> list[str]:
     """How a walk goes under perturbations, a sentence for each scenario."""
     return [
@@ -194,6 +232,7 @@ def walk_of(command: WalkOfTarget) -> tuple[GaitConfiguration, GaitProblem, np.n
     changes = {"fresh_perturbations": fresh, "moved": None, **command.changes}
     configuration = configuration.with_changes(changes)
     problem = problem_to_look_at(configuration, command.threads)
+    check_chosen_trunk(command.changes, problem)
     return configuration, problem, _vector(command.target, problem)
 
 
@@ -250,7 +289,7 @@ def _reference_near(command: WalkOfTarget) -> Path | None:
 
 def _has_exo(command: WalkOfTarget) -> bool:
     """Whether a bare file holds the entries of an exoskeleton: the vector is longer with them."""
-    if command.target.suffix not in (".txt", ".csv"):
+    if command.target.suffix not in PLAIN or not command.target.is_file():
         return False
     return _numbers(command.target).size in (81, 101)
 
@@ -262,10 +301,11 @@ def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
       GaitError: it holds other entries than the walk takes, or values that cannot be.
     """
     parameters = problem.parameters
-    if target.suffix in (".txt", ".npy", ".csv") and target.is_file():
-        values = _numbers(target)
-        return parameters.check_given(values, str(target))
-    every = ParameterVector(tuple(replace(entry, free=True) for entry in parameters.entries))
+    if target.suffix in PLAIN and target.is_file():
+        return parameters.check_given(_numbers(target), str(target))
+    # all entries as they are given, for the same check as that of a plain vector
+    whole = {"free": True, "lower": -np.inf, "upper": np.inf}
+    every = parameters.with_entries(dict.fromkeys(parameters.names, whole))
     found = warm_start(target, every.space, [parameters.names], of_both_legs(parameters))
     free = [entry.name for entry in parameters.entries if entry.free]
     missing = [name for name in found.missing if name in free]
@@ -277,21 +317,23 @@ def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
             f"{' and '.join(filter(None, (lacks, has)))}. --ExoOn, --n-points, --reflex-mode and "
             "the model say which entries there are"
         )
-    if found.clipped:
-        raise GaitError(f"{target} holds values outside of their bounds: {listing(found.clipped)}")
-    return found.x
+    return parameters.check_given(found.x, str(target))
 
 
 def _numbers(target: Path) -> np.ndarray:
-    """The numbers in a file without names ``(n,)``."""
+    """The numbers in a file without names: ``(lines, numbers of a line)``, of NumPy as it is."""
     try:
         if target.suffix == ".npy":
             values = np.load(target, allow_pickle=False)
             if values.dtype.kind not in "iuf":
                 raise ValueError(f"it holds {values.dtype}, expected real numbers")
-            return values.astype(float).reshape(-1)
+            return values.astype(float)
         lines = target.read_text(encoding="utf-8").replace(",", " ").splitlines()
-        return np.array([float(word) for line in lines for word in line.partition("#")[0].split()])
+        words = [found for line in lines if (found := line.partition("#")[0].split())]
+        sizes = sorted({len(line) for line in words})
+        if len(sizes) > 1:
+            raise ValueError(f"its lines hold {sizes[0]} to {sizes[-1]} numbers, expected one")
+        return np.array([[float(word) for word in line] for line in words])
     except (ValueError, EOFError) as error:
         raise GaitError(f"{target} holds no vector of numbers: {error}") from error
     except OSError as error:

@@ -71,6 +71,7 @@ SETUP = np.dtype(
         ("clearance", np.float64),
         ("mass", np.float64),
         ("trunk", np.int64),
+        ("level", np.bool_),
     ]
 )
 """What the measures depend on; an array of one. ``swing`` and ``stance`` are the shortest ones, in
@@ -216,8 +217,10 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
         excess += max(frames[i, F_LOAD] + frames[i, F_LOAD + 1] - setup.grf, 0.0)
         for k in range(6):
             pain += abs(frames[i, F_LIMITS + k])
+    # along the ground, as the speed is; a walk without a stride may have come down in falling
+    rise = dz if strides and not setup.level else 0.0
     # no walk of nearly no distance is a cheap one
-    metres = max(math.hypot(dx, dy), 0.1)
+    metres = max(math.hypot(math.hypot(dx, dy), rise), 0.1)
     measures[EFFORT] = squares * setup.period / (setup.mass * metres)
     energy = (frames[b, F_METABOLIC] - frames[a, F_METABOLIC]) / setup.mass
     measures[METABOLIC] = energy / metres

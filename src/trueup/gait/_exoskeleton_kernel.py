@@ -14,7 +14,6 @@ CLOCK = ("in_stance", "time", "duration_0", "duration_1", "duration_2", "count",
 IN_STANCE, TIME, DURATIONS, COUNT, MEAN, LIFTED = 0, 1, 2, 5, 6, 7
 
 FIRST_DURATION = 0.6
-SHORTEST_STANCE = 0.035
 
 
 @compiled
@@ -25,12 +24,13 @@ def start_clock(clock):
 
 
 @compiled
-def tick_clock(clock, load, threshold, dt, shortest_swing):
+def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
     """Advance a stance clock; returns the percent of stance, 0 to 100.
 
     Load that lets up for less than ``shortest_swing`` [s], as where a foot bounces when it touches
-    down, does not end a stance; in MyoAssist, with 0, it does. Stances of up to 35 ms count as
-    none; the last three give the expected duration.
+    down, does not end a stance; in MyoAssist, with 0, it does. A stance of up to
+    ``shortest_stance`` [s], as where toes scuff in swing, counts as none; the last three others
+    give the expected duration.
     """
     if load > threshold:
         if clock[IN_STANCE] == 0.0:
@@ -41,7 +41,7 @@ def tick_clock(clock, load, threshold, dt, shortest_swing):
     elif clock[IN_STANCE] == 1.0:
         clock[LIFTED] += dt
         if clock[LIFTED] >= shortest_swing:
-            if clock[TIME] > SHORTEST_STANCE:
+            if clock[TIME] > shortest_stance:
                 clock[DURATIONS] = clock[DURATIONS + 1]
                 clock[DURATIONS + 1] = clock[DURATIONS + 2]
                 clock[DURATIONS + 2] = clock[TIME]

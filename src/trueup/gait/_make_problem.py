@@ -238,7 +238,8 @@ def _objective(
         strides=configuration.num_strides,
         symmetry_threshold=configuration.tgt_sym_th,
         grf_threshold=configuration.tgt_grf_th,
-        trunk=configuration.trunk_err_type,
+        # a configuration that says nothing says ref_diff: the reference's trunk where it has one
+        trunk=None if configuration.trunk_err_type == "ref_diff" else configuration.trunk_err_type,
         reference=_reference(reference, configuration.reference_emg),
     )
 

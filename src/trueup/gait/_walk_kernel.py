@@ -93,6 +93,7 @@ RULES = np.dtype(
         ("has_exo", np.bool_),
         ("exo_in_swing", np.bool_),
         ("shortest_swing", np.float64),
+        ("shortest_stance", np.float64),
         ("lowest", np.float64),
         ("steepest", np.float64),
     ]
@@ -103,7 +104,9 @@ RULES = np.dtype(
 @compiled
 def _torque(rule, load, clock, curve):
     """Torque of the exoskeleton of a leg; advances its clock."""
-    percent = tick_clock(clock, load, rule.threshold, rule.period, rule.shortest_swing)
+    percent = tick_clock(
+        clock, load, rule.threshold, rule.period, rule.shortest_swing, rule.shortest_stance
+    )
     if load <= rule.threshold and not rule.exo_in_swing:
         return 0.0
     torque = pchip_value(curve[0], curve[1], curve[2], percent)

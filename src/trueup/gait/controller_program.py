@@ -141,8 +141,8 @@ def compile_controller(
     if delayed and period > shortest + 1e-9:
         raise GaitError(
             f"neural delays from {shortest * 1e3:g} ms on need a controller that runs at least "
-            f"that often, not every {period * 1e3:g} ms: run it at each step of the model, or "
-            "switch the delays off"
+            f"that often, not every {period * 1e3:g} ms: give the model shorter steps, or switch "
+            "the delays off"
         )
 
     def line(delay: float, late: float = 0.0) -> tuple[int, float]:

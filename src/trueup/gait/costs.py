@@ -13,7 +13,9 @@ A term counts as it is up to half of its worst, bends beyond, and never exceeds 
 that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
 lasted. What needs no cycle is told of the whole of a walk that has no stride, so that short walks
 differ; terms that cannot be told are at their worst. Strides are those of
-:mod:`trueup.gait.gait_cycle`.
+:mod:`trueup.gait.gait_cycle`. What is summed or averaged over time counts between touch-downs of
+the left foot, the last ones, so a walk and its mirror image cost not quite the same. Distance is
+that along the ground, on a slope or stairs as well.
 """
 
 from collections.abc import Mapping
@@ -153,12 +155,13 @@ class WalkObjective:
         A charge in proportion alone has a kink at the target speed.
       grf_threshold: ground reaction that costs nothing [body weights].
       clearance: height of the soles in swing that costs nothing [m].
-      trunk: one of :data:`TRUNK_KINDS`.
+      trunk: one of :data:`TRUNK_KINDS`; where absent the reference's trunk, or upright where the
+        reference has none, see :attr:`trunk_kind`.
       reference: joint angles, and perhaps activations, to track.
 
     Raises:
-      GaitError: a term does not exist, or needs a reference that is not given or lacks a joint; a
-        weight or the tolerance is negative.
+      GaitError: a term does not exist, or needs a reference that is not given or lacks a joint or
+        the trunk; a weight or the tolerance is negative.
     """
 
     weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
@@ -168,7 +171,7 @@ class WalkObjective:
     speed_tolerance: float = 0.0
     grf_threshold: float = 1.5
     clearance: float = 0.01
-    trunk: str = "ref_diff"
+    trunk: str | None = None
     reference: GaitReference | None = field(default=None, repr=False)
 
     def __post_init__(self):
@@ -180,7 +183,7 @@ class WalkObjective:
                 )
             if not (np.isfinite(weight) and weight >= 0.0):
                 raise GaitError(f"the weight of {name!r} is {weight}; it has to be 0 or more")
-        if self.trunk not in TRUNK_KINDS:
+        if self.trunk is not None and self.trunk not in TRUNK_KINDS:
             raise GaitError(
                 f"the trunk cannot be compared by {self.trunk!r}; there are {listing(TRUNK_KINDS)}."
                 f"{did_you_mean(self.trunk, TRUNK_KINDS)}"
@@ -200,6 +203,26 @@ class WalkObjective:
         has_emg = self.reference is not None and bool(self.reference.emg)
         if "emg" in weighed and not has_emg:
             raise GaitError("the term 'emg' needs a reference gait with activations")
+        if self.trunk == "ref_diff" and "trunk" in weighed and not self._tracks_trunk:
+            lacks = "there is no reference"
+            if self.reference is not None:
+                lacks = f"{self.reference.name!r} has {listing(self.reference.angles)}"
+            raise GaitError(
+                "the trunk is to be compared with the reference's (ref_diff), and "
+                f"{lacks}: compare it with upright (zero_diff), or give a reference with a trunk"
+            )
+
+    @property
+    def trunk_kind(self) -> str:
+        """What the trunk is compared with, one of :data:`TRUNK_KINDS`."""
+        if self.trunk is None:
+            return "ref_diff" if self._tracks_trunk else "zero_diff"
+        return self.trunk
+
+    @property
+    def _tracks_trunk(self) -> bool:
+        """Whether the reference has a trunk."""
+        return self.reference is not None and "trunk" in self.reference.angles
 
     @property
     def cannot_start(self) -> float:
@@ -285,13 +308,14 @@ class WalkObjective:
         setup["stance"] = SHORTEST_STANCE / records.period - 1e-9
         setup["speed"], setup["threshold"] = self.speed, threshold
         setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
-        setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk]
+        setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk_kind]
+        setup["level"] = records.level
         angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
         columns = np.zeros((2, 0), dtype=np.int64)
         if self.reference is not None:
             if self.reference.angles:
                 angles = self.reference.leg_angles()
-            if "trunk" in self.reference.angles:
+            if self._tracks_trunk:
                 trunk = resampled(self.reference.angles["trunk"].mean, 100)
             places = muscle_groups(records.muscles, anatomy)
             shared = [g for g in self.reference.emg if (g, "right") in places]

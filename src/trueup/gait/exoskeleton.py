@@ -4,7 +4,7 @@ A profile gives knots (percent of stance, torque), between which the torque is a
 (PCHIP) curve: it never exceeds its knots.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -24,11 +24,13 @@ class Knots:
       percent: percent of stance ``(n, k)``, rising.
       torque: torque there ``(n, k)`` [N m].
       invalid: candidate -> why its curve cannot be made.
+      clipped: candidate -> what of its curve is not as its parameters say, in words.
     """
 
     percent: np.ndarray
     torque: np.ndarray
     invalid: dict[int, str]
+    clipped: dict[int, str] = field(default_factory=dict)
 
 
 class Profile(Protocol):
@@ -74,7 +76,9 @@ class FourParameterProfile:
         peak = values[:, 0] * max_torque
         rise, time, fall = (100.0 * values[:, k] for k in (1, 2, 3))
         invalid: dict[int, str] = {}
+        clipped: dict[int, str] = {}
         if not self.strict:
+            clipped = _out_of_stance(rise, time, fall)
             time = np.clip(time, 2.0 * _APART, 100.0 - 2.0 * _APART)
             rise = np.clip(rise, _APART, time - _APART)
             fall = np.clip(fall, _APART, 100.0 - time - _APART)
@@ -93,7 +97,22 @@ class FourParameterProfile:
         for i in invalid:
             percent[i] = np.linspace(0.0, 100.0, 5)
             torque[i] = 0.0
-        return Knots(percent, torque, invalid)
+        return Knots(percent, torque, invalid, clipped)
+
+
+def _out_of_stance(rise: np.ndarray, time: np.ndarray, fall: np.ndarray) -> dict[int, str]:
+    """Candidates whose sides reach out of stance, and how, in words; arguments ``(n,)`` [%]."""
+    early, late = rise > time + _APART, fall > 100.0 - time + _APART
+    told = {}
+    for i in np.flatnonzero(early | late):
+        sides = []
+        if early[i]:
+            sides.append(f"it is to rise for {rise[i]:.4g} % and rises from touch-down on")
+        if late[i]:
+            sides.append(f"it is to fall for {fall[i]:.4g} % and falls to the end")
+        peak = f"the torque peaks at {time[i]:.4g} % of stance"
+        told[int(i)] = f"{peak}: {', '.join(sides)}"
+    return told
 
 
 @dataclass(frozen=True)
@@ -136,6 +155,13 @@ class PointsProfile:
         percent[:, 1:-1] = 100.0 * (np.arange(n) + times) / n
         percent[:, -1] = 100.0
         invalid: dict[int, str] = {}
+        given = 100.0 * (np.arange(n) + values[:, n:]) / n
+        meet = (np.diff(given, axis=1) <= 0.0).any(axis=1)
+        clipped = {
+            int(i): f"points of the torque, at {', '.join(f'{p:.4g}' for p in given[i])} % of "
+            "stance, are not one after the other and are kept apart"
+            for i in np.flatnonzero(meet & (not self.strict))
+        }
         for i in range(len(values) if self.strict else 0):
             if (np.diff(percent[i]) <= 0.0).any():
                 times = ", ".join(f"{p:.4g}" for p in percent[i])
@@ -145,4 +171,4 @@ class PointsProfile:
             if i in invalid:
                 percent[i] = np.linspace(0.0, 100.0, n + 2)
                 torque[i] = 0.0
-        return Knots(percent, torque, invalid)
+        return Knots(percent, torque, invalid, clipped)

@@ -11,6 +11,12 @@ from trueup.parameters import Space
 GROUPS = ("gain", "pose", "activation", "exoskeleton")
 """Groups of entries, in their order in a vector."""
 
+ROUNDING = 1e-9
+"""How far beyond a bound an entry of a given vector may lie: it was written as text."""
+
+MOST_TOLD = 8
+"""Entries outside of their bounds that an error names."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -34,6 +40,15 @@ class Entry:
     """Nominal entry."""
     free: bool = True
     """Whether a search moves it."""
+
+    @property
+    def bounds(self) -> str:
+        """Its bounds in words."""
+        if np.isinf(self.upper):
+            return "any number" if np.isinf(self.lower) else f"{self.lower:g} or more"
+        if np.isinf(self.lower):
+            return f"{self.upper:g} or less"
+        return f"{self.lower:g} to {self.upper:g}"
 
 
 @dataclass(frozen=True)
@@ -144,19 +159,33 @@ class ParameterVector:
         return ""
 
     def check_given(self, vector: Sequence[float] | np.ndarray, source: str) -> np.ndarray:
-        """A vector ``(size,)`` that somebody gives, checked as in :meth:`check`, and its torques.
+        """A vector ``(size,)`` that somebody gives, checked as in :meth:`check`, and its bounds.
+
+        A column ``(size, 1)`` or a row ``(1, size)`` is a vector too.
 
         Raises:
-          GaitError: also where entries of the exoskeleton are outside of 0 to 1.
+          GaitError: also where it is a table, or has entries outside of their bounds.
         """
-        values = self.check(vector, source)
-        exo = self.group("exoskeleton")
-        outside = (values[exo] < 0.0) | (values[exo] > 1.0)
-        wrong = [self.names[exo][i] for i in np.flatnonzero(outside)]
-        if wrong:
+        values = np.asarray(vector, dtype=float)
+        if values.ndim > 1 and values.size != max(values.shape):
+            shape = " x ".join(str(count) for count in values.shape)
             raise GaitError(
-                f"{source}: the entries {listing(wrong)} are outside of 0 to 1: the times or "
-                "torques of the exoskeleton are out of order"
+                f"{source} holds a table of {shape} numbers, and a vector is one column or one row"
+            )
+        values = self.check(values.reshape(-1), source)
+        outside = [
+            (entry, value)
+            for entry, value in zip(self.entries, values, strict=True)
+            if not entry.lower - ROUNDING <= value <= entry.upper + ROUNDING
+        ]
+        if outside:
+            told = [f"{entry.name!r} is {value:g} ({entry.bounds})" for entry, value in outside]
+            more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+            curve = any(entry.group == "exoskeleton" for entry, _ in outside)
+            raise GaitError(
+                f"{source} holds values outside of their bounds: "
+                f"{', '.join(told[:MOST_TOLD])}{more}"
+                + (". The times or torques of the exoskeleton are out of order" if curve else "")
             )
         return values
 

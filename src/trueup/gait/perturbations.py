@@ -1,7 +1,9 @@
 """Small perturbations that walks are repeated under, so that no result hangs on its last digit.
 
 The same repeats, drawn once by a seed, hold for all candidates of a search (common random numbers):
-candidates differ by what they are, not by what happened to them.
+candidates differ by what they are, not by what happened to them. In a search over fresh
+perturbations (:mod:`trueup.gait.fresh_perturbations`) that holds within a generation, and each
+generation has repeats of its own.
 """
 
 from dataclasses import dataclass, fields

@@ -21,6 +21,7 @@ class WalkRecords:
       period: time between frames [s].
       muscles: names of the muscles whose activations end a frame.
       mass: mass of the walker [kg].
+      level: whether the ground is level; else distances are told along it.
     """
 
     frames: np.ndarray
@@ -30,6 +31,7 @@ class WalkRecords:
     period: float
     muscles: tuple[str, ...]
     mass: float
+    level: bool = True
 
     @property
     def walked(self) -> np.ndarray:

@@ -6,20 +6,24 @@ from dataclasses import dataclass, field
 
 from trueup.errors import GaitError, listing
 
+FRAME_PERIOD = 0.01
+"""Time between frames, which the costs are computed from [s]."""
+
 
 @dataclass(frozen=True)
 class WalkSettings:
     """How walks are simulated and controlled."""
 
     duration: float = 20.0
-    """Simulated time [s]."""
+    """Simulated time, one frame at least [s]."""
     pose: str = "walk_left"
     """Keyframe and pose that a walk starts from."""
     joint_speeds: Mapping[str, float] = field(default_factory=dict)
     """Speeds at the start of joints that a vector says nothing of [rad/s, m/s], by name; those of
     the keyframe where nothing is said. See :func:`trueup.gait.cycle_start`."""
     delayed: bool = True
-    """Neural delays at their physiological values; the controller then runs at each step."""
+    """Neural delays at their physiological values; the controller then runs every millisecond, or
+    at each step of a model whose steps are longer."""
     period: float = 0.01
     """Time from one run of the controller to the next without delays [s]."""
     max_torque: float = 100.0
@@ -40,6 +44,12 @@ class WalkSettings:
         for name in ("duration", "period"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise GaitError(f"{name} is {getattr(self, name)}, it has to be above 0 s")
+        least = FRAME_PERIOD if self.delayed else max(FRAME_PERIOD, self.period)
+        if self.duration < least * (1.0 - 1e-9):
+            raise GaitError(
+                f"the simulated time is {self.duration:g} s, less than the {least:g} s from one "
+                "frame of a walk to the next: give that or more (--sim-time)"
+            )
         if not 0.0 <= self.max_torque < math.inf:
             raise GaitError(f"max_torque is {self.max_torque} N m, it has to be 0 or more")
         wrong = [name for name, speed in self.joint_speeds.items() if not math.isfinite(speed)]

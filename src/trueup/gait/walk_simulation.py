@@ -18,7 +18,7 @@ from trueup.gait._registers import LEGS
 from trueup.gait._walk_parameters import find_pose, walk_parameters
 from trueup.gait.controller_program import compile_controller
 from trueup.gait.exoskeleton import Knots, Profile
-from trueup.gait.gait_cycle import SHORTEST_SWING
+from trueup.gait.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
 from trueup.gait.initial_state import free_joints, set_initial_state
 from trueup.gait.metabolic import muscle_fibers
 from trueup.gait.perturbations import (
@@ -29,12 +29,12 @@ from trueup.gait.perturbations import (
 )
 from trueup.gait.reflex_controller import ReflexController, default_controller
 from trueup.gait.walk_records import WalkRecords
-from trueup.gait.walk_settings import WalkSettings
+from trueup.gait.walk_settings import FRAME_PERIOD, WalkSettings
 from trueup.gait.walker import Walker
 from trueup.simulation.warning_capture import captured_warnings
 
-FRAME_PERIOD = 0.01
-"""Time between frames, which the costs are computed from [s]."""
+SHORTEST_STANCE_OF_MYOASSIST = 0.035
+"""Stances of up to this count as none for the exoskeleton of MyoAssist [s]."""
 
 FELL, DIVERGED = k.FELL, k.DIVERGED
 
@@ -49,8 +49,8 @@ class WalkSimulation:
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
-      GaitError: the walker lacks a part that the controller or the exoskeleton needs, or the
-        largest torque is more than the exoskeleton can exert.
+      GaitError: the walker lacks a part that the controller or the exoskeleton needs, the largest
+        torque is more than the exoskeleton can exert, or its actuators are no motors.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class WalkSimulation:
                 "or choose a model that has one"
             )
         settings = self.settings
-        # MyoAssist asks for more than its devices can do, and gets what they can
-        if profile is not None and not settings.compat:
+        if profile is not None:
             most = walker.exoskeleton_torque
-            if settings.max_torque > most * (1.0 + 1e-9):
+            # MyoAssist asks for more than its devices can do, and gets what they can
+            if settings.max_torque > most * (1.0 + 1e-9) and not settings.compat:
                 raise GaitError(
                     f"max_torque is {settings.max_torque:g} N m, and the exoskeleton of "
                     f"{walker.source} exerts {most:g} N m at most: give that or less"
@@ -166,7 +166,7 @@ class WalkSimulation:
             gains = self.parameters.values(X, "gain")
             legs = gains.reshape(len(X), -1, len(self.layout.gains))
             walks.registers[:, :, self.layout.gain_registers] = legs
-            knots = self._knots(X)
+            knots = self.knots(X)
             walks.curve[:] = self.curves(X)
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
             records = WalkRecords(
@@ -177,6 +177,7 @@ class WalkSimulation:
                 period=self.period * self.frame_every,
                 muscles=self.walker.muscle_names,
                 mass=self.walker.mass,
+                level=self.walker.slope == 0.0 and self.walker.stairs is None,
             )
             self._walk(batch, walks, state.activation, records, observe, stop)
         return records
@@ -194,13 +195,15 @@ class WalkSimulation:
         rules["exo_in_swing"] = settings.compat
         # a millionth of a millisecond for times that are sums of periods
         rules["shortest_swing"] = 0.0 if settings.compat else SHORTEST_SWING - 1e-9
+        shortest = SHORTEST_STANCE_OF_MYOASSIST if settings.compat else SHORTEST_STANCE - 1e-9
+        rules["shortest_stance"] = shortest
         rules["lowest"] = settings.lowest
         rules["steepest"] = np.deg2rad(settings.steepest)
         return rules
 
     def curves(self, X: np.ndarray) -> np.ndarray:
         """Torque curves ``(n, 3, knots)``: percent of stance, torque [N m] and room for slopes."""
-        knots = self._knots(X)
+        knots = self.knots(X)
         if knots is None:
             curve = np.zeros((len(X), 3, 2))
             curve[:, 0] = (0.0, 100.0)
@@ -276,7 +279,8 @@ class WalkSimulation:
         walks.registers[:, :, places] = own
         return walks.rings[:, :, int(self.program.head["target_start"][0])].copy()
 
-    def _knots(self, X: np.ndarray) -> Knots | None:
+    def knots(self, X: np.ndarray) -> Knots | None:
+        """Knots of the torque curves of vectors ``(n, size)``; None without an exoskeleton."""
         if self.profile is None:
             return None
         values = self.parameters.values(X, "exoskeleton")

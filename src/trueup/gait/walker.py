@@ -10,6 +10,11 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
+from trueup.gait._exoskeleton_actuators import (
+    check_actuators,
+    largest_torque,
+    torque_of_control,
+)
 from trueup.gait._own_models import OWN_MODELS, build_own_model
 from trueup.gait._registers import LEGS
 from trueup.gait.anatomy import Anatomy, myoassist_anatomy
@@ -19,8 +24,12 @@ from trueup.gait.terrain import STEEPEST_SLOPE, Stairs, add_stairs
 NO_TERRAIN_HEIGHT = -10.0
 """Where the terrain of a model is moved to for level ground [m]."""
 
-STANDARD_GRAVITY = 9.8
-"""Weight that loads are divided by, per mass [m/s2]; the reference's, gravity is its own."""
+LOAD_GRAVITY = 9.8
+"""Weight for each mass that loads are divided by [m/s2].
+
+It is MyoAssist's number and not gravity, which is the model's own (MuJoCo's is 9.81 m/s2): gains of
+loads, and the load at which a foot is on the ground, mean the same here as there.
+"""
 
 
 PARTS = np.dtype(
@@ -131,17 +140,13 @@ class Walker:
         """Largest torque that the exoskeleton can exert [N m], infinite where nothing limits it.
 
         Raises:
-          GaitError: there is no exoskeleton.
+          GaitError: there is no exoskeleton, or none that is driven by motors at its joints.
         """
         if not self.has_exoskeleton:
             raise GaitError(f"{self.source} has no exoskeleton")
-        model, limits = self.model, []
-        for name in self.anatomy.both(self.anatomy.exoskeleton):
-            i = model.actuator(name).id
-            if model.actuator_ctrllimited[i]:
-                control = np.abs(model.actuator_ctrlrange[i]).max()
-                limits.append(abs(float(control * model.actuator_gainprm[i, 0])))
-        return min(limits, default=np.inf)
+        ids = self._exoskeleton_ids()
+        check_actuators(self.model, ids, self.source)
+        return min(largest_torque(self.model, i) for i in ids)
 
     @property
     def grade(self) -> float:
@@ -256,18 +261,16 @@ class Walker:
         part["limits"] = self._limit_sensors()
         part["exo_ctrl"], part["exo_gain"] = -1, 1.0
         if self.has_exoskeleton:
-            ids = [model.actuator(name).id for name in anatomy.both(anatomy.exoskeleton)]
-            # a torque is given in the direction in which the device can act
-            backwards = model.actuator_ctrlrange[ids, 0] < 0.0
+            ids = self._exoskeleton_ids()
             part["exo_ctrl"] = model.actuator_ctrladr[ids]
-            part["exo_gain"] = np.where(backwards, -1.0, 1.0) * model.actuator_gainprm[ids, 0]
+            part["exo_gain"] = torque_of_control(model, ids)
         part["upright_roll"] = self._upright_roll(int(part["pelvis"]))
         part["grade"] = self.grade
         if self.stairs is not None:
             stairs = self.stairs
             part["stair_start"], part["stair_count"] = stairs.start, stairs.count
             part["stair_rise"], part["stair_run"] = stairs.rise, stairs.run
-        part["weight"] = STANDARD_GRAVITY * self.mass
+        part["weight"] = LOAD_GRAVITY * self.mass
         soles = [
             [
                 self._id(mujoco.mjtObj.mjOBJ_SITE, "site", anatomy.named(pattern, leg))
@@ -276,6 +279,11 @@ class Walker:
             for leg in LEGS
         ]
         return BodyMap(parts, self._muscles(groups), np.array(soles, dtype=np.int64))
+
+    def _exoskeleton_ids(self) -> list[int]:
+        """Actuators of the exoskeleton, right and left."""
+        names = self.anatomy.both(self.anatomy.exoskeleton)
+        return [int(self.model.actuator(name).id) for name in names]
 
     def _muscles(self, groups: Sequence[str]) -> np.ndarray:
         """The muscles of some groups, in the model's order."""
