@@ -146,3 +146,17 @@ def test_the_report_of_a_run_tells_what_the_trunk_is_compared_with(tmp_path, nam
     assert main([*words, "--save-path", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert ("The trunk is compared with upright: the reference has none." in page) is told
+
+
+def test_a_search_refuses_a_trunk_that_cannot_be_tracked_and_notes_another(capsys, tmp_path):
+    reference().save(tmp_path / "bare.json")
+    run = tmp_path / "run"
+    words = ["gait", "optimize", "baseline", "--reference", str(tmp_path / "bare.json")]
+    words += ["--sim-time", "0.1", "--popsize", "4", "--maxiter", "1", "--quiet", "--json"]
+    words += ["--save-path", str(run)]
+    assert main([*words, "--trunk-err-type", "ref_diff"]) == 2
+    assert "compare it with upright" in json.loads(capsys.readouterr().out)["message"]
+    assert not run.exists()
+    assert main(words) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert "The trunk is compared with upright: the reference has none." in notes
