@@ -17,8 +17,8 @@ Pairs = tuple[tuple[str, float], ...] | Literal["none"] | None
 PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]|none")
 BY_NAME = ("joint_speeds", "weights", "held", "start_values", "perturbation_sizes")
 """Options that take such numbers."""
-LISTS = (*BY_NAME, "tgt_vel", "tgt_slope", "reference", "reference_speed", "moved", "dose")
-"""Options that take as many values as are given."""
+NAMING = (*BY_NAME, "moved")
+"""Options that take as many names as are given."""
 SWITCHES = ("delayed", "exo", "unperturbed_repeat", "fresh_perturbations", "early_stop")
 """Options that take 1 or 0."""
 
@@ -190,12 +190,12 @@ class GaitOverrides:
 
     @staticmethod
     def check_words(words: Sequence[str]) -> None:
-        """Raise GaitError where an option with a list is given twice: only the last would count."""
+        """Raise GaitError where an option with names is given twice: only the last would count."""
         names = [word.partition("=")[0].replace("_", "-") for word in words]
-        for name in LISTS:
+        for name in NAMING:
             option = f"--{name.replace('_', '-')}"
             if names.count(option) > 1:
-                raise GaitError(f"{option} is given twice: give it once, with all of its values")
+                raise GaitError(f"{option} is given twice: give it once, with all names")
 
 
 def check_not_empty(field: str, value: Any) -> None:
