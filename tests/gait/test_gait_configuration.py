@@ -202,6 +202,20 @@ def test_paths_count_from_the_folder_of_a_file(tmp_path):
     assert load_configuration(tmp_path / "mine.yaml").model_file == str(tmp_path / "walker.xml")
 
 
+@pytest.mark.parametrize("place", ["sub/prep", "prep"])
+def test_paths_of_myoassist_count_from_the_file_or_the_folder_above(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path.parent)
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "sub").mkdir(exist_ok=True)
+    path = tmp_path / "sub/mine.bat"
+    path.write_text("python train.py --param_path prep --model_path ours/walker.xml")
+    found = load_configuration(path)
+    assert found.param_path == str(tmp_path / place)
+    assert found.model_file == str(tmp_path / "sub/ours/walker.xml")
+    (tmp_path / place).rmdir()
+    assert load_configuration(path).param_path == str(tmp_path / "sub/prep")
+
+
 def test_conditions():
     plain = load_configuration("tutorial")
     assert plain.conditions == [(1.25, 0.0)]

@@ -11,7 +11,13 @@ import yaml
 from trueup._version import __version__
 from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
 from trueup.cli.gait_options import GaitOverrides
-from trueup.cli.gait_show import OF_SEARCHES, run_gait_evaluate, survival_lines, terms_of
+from trueup.cli.gait_show import (
+    OF_SEARCHES,
+    check_paths,
+    run_gait_evaluate,
+    survival_lines,
+    terms_of,
+)
 from trueup.cli.gait_start import (
     FORMAT_VERSION,
     KIND,
@@ -73,6 +79,8 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
     if command.resume and command.overwrite:
         raise GaitError("--resume continues a run, --overwrite replaces it: give one of them")
     configuration = load_configuration(command.configuration).with_changes(command.changes)
+    if not command.resume:
+        check_paths(command.configuration, command.changes)
     if configuration.optim_mode == "evaluate":
         return _evaluate(command, configuration, output)
     target = command.save_path or Path("runs") / Path(command.configuration).stem

@@ -325,16 +325,18 @@ def configuration_names() -> list[str]:
 def load_configuration(name: str | Path) -> GaitConfiguration:
     """A configuration by its name, or of a YAML file; paths in a file count from its folder.
 
-    The ``experiment.yaml`` of a run counts as the configuration that the run was resolved to.
+    Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
+    above it where they exist there only. The ``experiment.yaml`` of a run counts as the
+    configuration that the run was resolved to.
 
     Raises:
       GaitError: there is no such configuration or file, or it does not fit.
     """
     path = Path(name)
     if path.suffix in (".bat", ".sh"):
-        from trueup.gait.myoassist_import import import_configuration
+        from trueup.gait.myoassist_import import import_configuration, located
 
-        return import_configuration(path)
+        return located(import_configuration(path), path)
     if path.suffix not in (".yaml", ".yml"):
         names = configuration_names()
         if str(name) not in names:
