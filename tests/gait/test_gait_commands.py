@@ -1,12 +1,15 @@
 """``trueup gait`` on the command line: evaluate, optimise, resume, mistakes."""
 
 import json
+import os
+import signal
 import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -192,6 +195,63 @@ def test_import(capsys, tmp_path, monkeypatch, recorded_data):
     assert Path(answer["file"]).is_file()
     code, answer = called(capsys, "gait", "import", source)
     assert code == 2 and "exists" in answer["message"]
+
+
+def test_a_path_that_is_imported_leads_where_it_did(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub/prep").mkdir(parents=True)
+    (tmp_path / "sub/t.bat").write_text(
+        "python train.py --delayed 0 -eff --ExoOn 1 --n_points 6 --param_path prep"
+    )
+    target = tmp_path / "there/t.yaml"
+    target.parent.mkdir()
+    code, answer = called(capsys, "gait", "import", "sub/t.bat", "-o", target)
+    assert code == 0 and answer["notes"] == []
+    assert yaml.safe_load(target.read_text()) == {
+        "delayed": False,
+        "cost": "eff",
+        "ExoOn": True,
+        "n_points": 6,
+        "use_4param_spline": False,
+        "param_path": "../sub/prep",
+    }
+    assert load_configuration(target) == load_configuration("sub/t.bat")
+    (tmp_path / "sub/prep").rmdir()
+    code, answer = called(capsys, "gait", "import", "sub/t.bat")
+    assert code == 0 and str(tmp_path / "prep") in answer["notes"][0]
+
+
+def test_a_path_of_myoassist_that_is_not_there_is_told_with_what_was_tried(capsys, tmp_path):
+    file = tmp_path / "sub/t.bat"
+    file.parent.mkdir()
+    file.write_text("python train.py --ExoOn 0 -eff --param_path prep")
+    words = ["gait", "optimize", file, "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1, "--quiet"]
+    code, answer = called(capsys, *words, "--save-path", tmp_path / "run")
+    tried = f"is neither {tmp_path / 'sub/prep'} nor {tmp_path / 'prep'}"
+    assert code == 2 and tried in answer["message"] and "--param-path" in answer["message"]
+    np.savetxt(tmp_path / "ones.txt", np.ones(77))
+    words += ["--param-path", tmp_path / "ones.txt", "--save-path", tmp_path / "run"]
+    assert called(capsys, *words)[0] == 0
+
+
+def test_runs_with_weights_of_their_own_are_labelled_so(capsys, tmp_path):
+    words = ["gait", "optimize", "walk", "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1]
+    assert called(capsys, *words, "--quiet", "--save-path", tmp_path / "run")[0] == 0
+    assert (tmp_path / "run/myorfl_Weighted_2D_1_25_Best.txt").is_file()
+    assert not list((tmp_path / "run").glob("*Kine*"))
+
+
+def test_a_search_that_is_stopped_tells_one_way_to_go_on(capsys, tmp_path, monkeypatch):
+    def stop(log, generation):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(TermsLog, "write", stop)
+    run = tmp_path / "run"
+    words = ["gait", "optimize", "walk", "--popsize", 4, "--maxiter", 3, "--sim-time", 0.1]
+    code, answer = called(capsys, *words, "--quiet", "--save-path", run)
+    assert code == 130
+    assert answer["message"].endswith(f"Continue with  trueup study resume {run}")
+    assert "--resume" not in answer["message"]
 
 
 @pytest.mark.parametrize(

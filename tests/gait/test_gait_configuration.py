@@ -3,6 +3,7 @@
 import contextlib
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,6 +128,13 @@ def test_any_file_is_imported_or_refused(tmp_path_factory, text):
         ({"musc_model": 23}, "musc_model"),
         ({"tgt_vel": "fast"}, "tgt_vel"),
         ([1], "holds no keys"),
+        (
+            {"use_4param_spline": True, "n_points": 6},
+            r"^mine\.yaml: use_4param_spline asks .* 6 points",
+        ),
+        ({"tgt_vel": "fast"}, r"^mine\.yaml: tgt_vel\.0: Input should be a valid number[^;]*$"),
+        ({"held": 3}, "held: Input should be a valid mapping$"),
+        ({"moved": {"a": 1}}, "moved: Input should be a valid list$"),
     ],
 )
 def test_wrong_configurations(content, message):
@@ -134,7 +142,52 @@ def test_wrong_configurations(content, message):
         make_configuration(content, "mine.yaml")
 
 
+def test_one_name_may_stand_without_a_list():
+    content = {"moved": "theta_tgt", "tgt_vel": 1.0, "reference": "gait.json"}
+    found = make_configuration(content, "mine.yaml")
+    assert (found.moved, found.tgt_vel) == (("theta_tgt",), (1.0,))
+    assert make_configuration({"moved": "all"}, "mine.yaml").moved is None
+
+
+def test_the_number_of_points_says_that_the_torque_has_points(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("ExoOn: true\nn_points: 6\ncost: eff\n", encoding="utf-8")
+    points = load_configuration(path)
+    assert not points.use_4param_spline
+    assert make_problem(points, threads=1).parameters.size == 77 + 2 * 6
+    four = points.with_changes({"use_4param_spline": True})
+    assert make_problem(four, threads=1).parameters.size == 77 + 4
+    assert make_configuration(four.plain(), "again") == four
+    again = four.with_changes({"n_points": 3})
+    assert make_problem(again, threads=1).parameters.size == 77 + 2 * 3
+    with pytest.raises(GaitError, match="give one of the two"):
+        again.with_changes({"use_4param_spline": True, "n_points": 3})
+
+
+def test_a_run_is_read_with_all_that_it_holds(tmp_path):
+    """Some have a number of points beside the four parameters, which they walked with."""
+    content = {**load_configuration("tutorial").plain(), "n_points": 6}
+    path = tmp_path / "experiment.yaml"
+    path.write_text(yaml.safe_dump({"kind": "gait", "configuration": content}), encoding="utf-8")
+    found = load_configuration(path)
+    assert found.use_4param_spline and found.n_points == 6
+    assert found.with_changes({"seed": 1}).plain() == {**content, "seed": 1}
+
+
+@pytest.mark.parametrize("ending", ["", " --n_points 4", " --n_points 6"])
+def test_files_of_myoassist_with_both_curves_have_four_parameters(tmp_path, ending):
+    path = tmp_path / "mine.sh"
+    path.write_text(f"python train.py --ExoOn 1 --use_4param_spline{ending}", encoding="utf-8")
+    found = load_configuration(path)
+    assert found.use_4param_spline and found.n_points == 4
+    path.write_text(f"python train.py --ExoOn 1{ending}", encoding="utf-8")
+    assert not load_configuration(path).use_4param_spline
+
+
 def test_configurations_that_do_not_exist(tmp_path):
+    with pytest.raises(GaitError) as caught:
+        load_configuration("nothing")
+    assert all(repr(name) in str(caught.value) for name in configuration_names())
     with pytest.raises(GaitError, match=r"no configuration 'tutorail'.*Did you mean 'tutorial'"):
         load_configuration("tutorail")
     with pytest.raises(GaitError, match="cannot read"):
@@ -147,6 +200,20 @@ def test_configurations_that_do_not_exist(tmp_path):
 def test_paths_count_from_the_folder_of_a_file(tmp_path):
     (tmp_path / "mine.yaml").write_text("model_file: walker.xml\ncost: eff\n", encoding="utf-8")
     assert load_configuration(tmp_path / "mine.yaml").model_file == str(tmp_path / "walker.xml")
+
+
+@pytest.mark.parametrize("place", ["sub/prep", "prep"])
+def test_paths_of_myoassist_count_from_the_file_or_the_folder_above(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path.parent)
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "sub").mkdir(exist_ok=True)
+    path = tmp_path / "sub/mine.bat"
+    path.write_text("python train.py --param_path prep --model_path ours/walker.xml")
+    found = load_configuration(path)
+    assert found.param_path == str(tmp_path / place)
+    assert found.model_file == str(tmp_path / "sub/ours/walker.xml")
+    (tmp_path / place).rmdir()
+    assert load_configuration(path).param_path == str(tmp_path / "sub/prep")
 
 
 def test_conditions():

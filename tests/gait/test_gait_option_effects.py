@@ -228,8 +228,6 @@ UNDERSCORED = (
     ("--tgt_sym_th", 0.2),
     ("--tgt_grf_th", 1.2),
     ("--ExoOn", 1),
-    ("--use_4param_spline",),
-    ("--n_points", 3),
     ("--max_torque", 20),
     ("--fixed_exo",),
     ("--held", "vel_pelvis_tx", 0.9),
@@ -251,10 +249,11 @@ UNDERSCORED = (
 )
 
 
+@pytest.mark.parametrize("curve", [("--use_4param_spline",), ("--n_points", 3)])
 @pytest.mark.parametrize("dashed", [False, True])
-def test_every_name_with_underscores_and_dashes(capsys, tmp_path, monkeypatch, dashed):
+def test_every_name_with_underscores_and_dashes(capsys, tmp_path, monkeypatch, dashed, curve):
     monkeypatch.chdir(tmp_path)
-    words = [word for option in UNDERSCORED for word in option]
+    words = [word for option in (*UNDERSCORED, curve) for word in option]
     if dashed:
         words = [str(word).replace("_", "-") if str(word)[:2] == "--" else word for word in words]
     code, answer = called(capsys, "optimize", "debug", "-vel", "--quiet", *words)
@@ -380,6 +379,19 @@ def test_weights_and_sizes_by_options(capsys, tmp_path):
         (("--perturbation-sizes", "pus", 1), "no perturbations 'pus'"),
         (("--perturbation-sizes", "push", 1, "push", 2), "--perturbation-sizes gives 'push' twice"),
         (("--unperturbed-repeat", 1), "there are none: give perturbed_repeats"),
+        (("--n-points", 6, "--use-4param-spline"), "n_points for one of 6 points: give one of"),
+        (("--moved",), "--moved is given without a value"),
+        (("--moved", ""), "--moved is given without a value"),
+        (("--weights",), "--weights is given without a value"),
+        (("--held",), "--held is given without a value"),
+        (("--start_values",), "--start-values is given without a value"),
+        (("--tgt-vel",), "--tgt-vel is given without a value"),
+        (("--moved", "gain", "--moved=pose"), "--moved is given twice: give it once"),
+        (
+            ("--start_values", "Tr_Sw", 1, "--start-values", "C_d", 1),
+            "--start-values is given twice",
+        ),
+        (("--moved", "all", "gain"), "'all' stands for every entry"),
     ],
 )
 def test_wrong_pairs_leave_nothing_behind(capsys, tmp_path, words, message):
@@ -397,3 +409,22 @@ def test_help_names_every_term(capsys):
     assert main(["gait", "optimize", "--help"]) == 0
     told = capsys.readouterr().out.split("Terms: ")[1].split(";")[0]
     assert tuple(re.findall(r"\w+", told)) == TERMS
+
+
+def test_what_a_configuration_gives_by_name_can_be_left_out(capsys, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "moved: [gain]\nheld: {knee_angle_r: 1.1}\nstart_values: {Tr_Sw: 0.7}\ncost: eff\n"
+    )
+    short = ("--sim-time", 0.05, "--popsize", 4, "--maxiter", 1, "--quiet", "--save-path")
+    words = ("--moved", "all", "--held", "none", "--start-values", "none")
+    code, _ = called(capsys, "optimize", file, *short, tmp_path / "run", *words)
+    assert code == 0
+    found = configuration_of_run(RunDirectory.open(tmp_path / "run"))
+    assert (found.moved, found.held, found.start_values) == (None, None, None)
+
+
+def test_an_empty_list_of_torques_is_refused(capsys, tmp_path):
+    words = ("evaluate", tmp_path / "walk.txt", "--report", tmp_path / "walk.html", "--dose")
+    code, answer = called(capsys, *words)
+    assert code == 2 and "--dose is given without a value" in answer["message"]

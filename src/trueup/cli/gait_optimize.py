@@ -18,6 +18,7 @@ from trueup.cli.gait_results import judged_solution, write_results
 from trueup.cli.gait_show import (
     OF_SEARCHES,
     check_chosen_trunk,
+    check_paths,
     run_gait_evaluate,
     survival_lines,
     trunk_notes,
@@ -84,6 +85,8 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
         raise GaitError("--resume continues a run, --overwrite replaces it: give one of them")
     loaded = load_configuration(command.configuration)
     configuration = loaded.with_changes(command.changes)
+    if not command.resume:
+        check_paths(command.configuration, command.changes)
     if configuration.optim_mode == "evaluate":
         return _evaluate(command, configuration, output)
     target = command.save_path or Path("runs") / Path(command.configuration).stem
@@ -157,6 +160,12 @@ def _begun(
 ) -> tuple[GaitConfiguration, GaitProblem, list[str]]:
     """The resolved configuration, its problem with the start values, and what is to be said."""
     repeated = experiment_content(command.configuration)
+    held = repeated is not None and (repeated.get("configuration") or {}).get("moved") is not None
+    if held and (STARTS | {"moved"}) & set(command.changes):
+        raise GaitError(
+            f"{command.configuration} holds all that its search did not move at the values that it "
+            "started from: for others take the configuration that it was made from"
+        )
     if repeated is not None and not STARTS & set(command.changes):
         problem = make_problem(configuration, command.threads)
         if set(repeated.get("start") or {}) != set(problem.space.names):
@@ -167,11 +176,6 @@ def _begun(
         problem.space = kept_start(repeated, problem.space) or problem.space
         check_start(problem, problem.space)
         return configuration, problem, list(repeated.get("notes") or [])
-    if repeated is not None and configuration.moved is not None:
-        raise GaitError(
-            f"{command.configuration} holds all that its search did not move at the values that it "
-            "started from: to start from others take the configuration that it was made from"
-        )
     configuration = resolved_start(configuration)
     problem = make_problem(configuration, command.threads)
     check_chosen_trunk(command.changes, problem)
@@ -372,8 +376,10 @@ def _go(
             verbose=verbose,
         )
         if solution.status is Status.INTERRUPTED:
+            # one way to go on, the one without the configuration
+            message = solution.message.partition("; the run in ")[0]
             raise KeyboardInterrupt(
-                f"{solution.message}. Continue with  trueup study resume {directory.path}"
+                f"{message}. Continue with  trueup study resume {directory.path}"
             )
         try:
             if configuration.fresh_perturbations and np.isfinite(solution.cost):

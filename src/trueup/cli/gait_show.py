@@ -1,6 +1,7 @@
 """``trueup gait list``, ``evaluate`` and ``import``."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import yaml
 
 from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
+from trueup.cli.gait_options import check_not_empty
 from trueup.cli.gait_start import configuration_of_run, of_both_legs, problem_to_look_at
 from trueup.cli.output import Output
 from trueup.errors import GaitError, listing
@@ -24,7 +26,12 @@ from trueup.gait.configuration import (
     configuration_names,
     make_configuration,
 )
-from trueup.gait.myoassist_import import import_configuration
+from trueup.gait.myoassist_import import (
+    import_configuration,
+    located,
+    missing_paths,
+    paths_in,
+)
 from trueup.studies import RunDirectory, atomic, warm_start
 
 _REFERENCES = [
@@ -77,24 +84,49 @@ def run_gait_list(output: Output) -> int:
 
 def run_gait_import(command: ImportGait, output: Output) -> int:
     """Run the command; returns the exit code."""
-    configuration = import_configuration(command.file)
+    found = located(import_configuration(command.file), command.file)
     target = command.output or Path(f"{command.file.stem}.yaml")
     if target.exists() and not command.overwrite:
         raise GaitError(f"{target} exists: choose another --output, or give --overwrite")
+    folder = target.resolve().parent
+    paths = {key: os.path.relpath(path, folder) for key, path in paths_in(found).items()}
+    configuration = found.model_copy(update=paths)
+    missing = missing_paths(command.file)
     atomic.write_text(target, configuration_text(configuration))
-    output.result({"file": str(target), "configuration": configuration.plain()})
-    output.text(f"Configuration: {target}", f"Run it with  trueup gait optimize {target}")
+    notes = [f"Not there yet: {key} {tried}." for key, tried in missing.items()]
+    output.result({"file": str(target), "configuration": configuration.plain(), "notes": notes})
+    output.text(f"Configuration: {target}", *notes)
+    output.text(f"Run it with  trueup gait optimize {target}")
     return 0
+
+
+def check_paths(name: str, given: Collection[str]) -> None:
+    """Raise GaitError where a file of MyoAssist names a path that is not there.
+
+    Args:
+      name: the configuration; only ``.bat`` and ``.sh`` files are looked into.
+      given: keys whose paths are replaced.
+    """
+    if Path(name).suffix not in (".bat", ".sh"):
+        return
+    for key, tried in missing_paths(name).items():
+        if key not in given:
+            raise GaitError(f"{key}: {tried}: name another one with --{key.replace('_', '-')}")
 
 
 def configuration_text(configuration: GaitConfiguration) -> str:
     """A configuration as YAML, without the values that it has by default."""
-    content = {key: value for key, value in configuration.plain().items() if value is not None}
+    default = GaitConfiguration().plain()
+    whole = configuration.plain()
+    content = {key: value for key, value in whole.items() if value != default[key]}
+    if "n_points" in content:  # which alone says something of the other key
+        content["use_4param_spline"] = whole["use_4param_spline"]
     return yaml.safe_dump(content, sort_keys=False, width=100)
 
 
 def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     """Run the command; returns the exit code."""
+    check_not_empty("dose", command.dose)
     if command.report is None and (command.dose or command.film or command.norm is not None):
         raise GaitError("--norm, --dose and --film are for a report: name its file with --report")
     if command.perturbations < 0:
@@ -263,6 +295,7 @@ def _configuration(command: WalkOfTarget) -> GaitConfiguration:
     if (command.target / "run.json").is_file():
         return configuration_of_run(RunDirectory.open(command.target))
     if command.config is not None:
+        check_paths(command.config, {*OF_SEARCHES, *command.changes})
         return load_configuration(command.config)
     near = None if command.reference else _reference_near(command)
     reference = [str(path) for path in command.reference or ([] if near is None else [near])]

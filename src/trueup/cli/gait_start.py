@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import GaitError, ParameterError, RunDirectoryError, listing
+from trueup.errors import GaitError, ParameterError, RunDirectoryError
 from trueup.gait import (
     CycleStart,
     FourParameterProfile,
@@ -19,7 +19,13 @@ from trueup.gait import (
     cycle_start,
     make_problem,
 )
-from trueup.gait._make_problem import moved_entries
+from trueup.gait._named_entries import (
+    is_of_curve,
+    moved_entries,
+    named_values,
+    notes_on_names,
+    of_both_legs,
+)
 from trueup.gait.configuration import make_configuration
 from trueup.gait.fresh_perturbations import told_over
 from trueup.parameters import Space
@@ -29,8 +35,6 @@ from trueup.studies.yaml_file import read_mapping
 
 KIND = "gait"
 FORMAT_VERSION = 1
-CURVE = tuple(entry.name for entry in FourParameterProfile().entries)
-"""Entries of a torque curve."""
 
 
 def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
@@ -43,7 +47,9 @@ def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
     if content.get("kind") != KIND:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    return make_configuration(content.get("configuration"), str(directory.experiment))
+    return make_configuration(
+        content.get("configuration"), str(directory.experiment), resolved=True
+    )
 
 
 def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
@@ -139,37 +145,64 @@ def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
 
 
 def _start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
-    space, notes = _start_from_path(configuration, problem)
-    given = configuration.start_values or {}
-    without = [] if configuration.exo else [name for name in given if name in CURVE]
-    given = {name: value for name, value in given.items() if name not in without}
-    if without:
-        notes = [*notes, f"No exoskeleton is on: {listing(without)} says nothing here."]
-    return dataclasses.replace(space, start=_started_at(given, problem, space)), notes
+    given = named_values("start_values", configuration, problem.parameters)
+    space, notes = _start_from_path(configuration, problem, given)
+    start = _started_at(given, problem, space)
+    return dataclasses.replace(space, start=start), [*notes, *notes_on_names(configuration)]
 
 
 def _start_from_path(
-    configuration: GaitConfiguration, problem: GaitProblem
+    configuration: GaitConfiguration, problem: GaitProblem, given: Mapping[str, float]
 ) -> tuple[Space, list[str]]:
     space = problem.space
     if configuration.param_path is None:
-        return space, []
+        if configuration.moved is None:
+            return space, []
+        note = "What is not moved stays at the nominal vector: --param-path names no other one."
+        return space, [note]
     source = best_vector_file(Path(configuration.param_path))
-    warm = _values_from(source, space, problem.parameters)
-    given = configuration.start_values or {}
-    lacking = tuple(name for name in warm.missing if name not in given)
-    sentences = dataclasses.replace(warm, missing=lacking).sentences
+    own = problem.scenarios[0].simulation.parameters
+    # what is not moved comes from there as well
+    every = space if configuration.moved is None else _with_free_entries(problem, own.free)
+    warm = _values_from(source, every, problem.parameters)
+    sentences = []
     if configuration.start_in_cycle:
         start = _cycle(configuration)
         x = warm.x.copy()
         for entry, value in zip(problem.parameters.entries, start.vector, strict=False):
-            if entry.group in ("pose", "activation") and entry.name in space.names:
-                x[space.names.index(entry.name)] = value
+            if entry.group in ("pose", "activation") and entry.name in every.names:
+                x[every.names.index(entry.name)] = value
         warm = dataclasses.replace(warm, x=x)
         sentences.append(
             f"Walks start in the middle of that walk, as it was at {start.time:.2f} s."
         )
-    return warm.space(space), sentences
+    if configuration.moved is not None:
+        sentences.append(f"{space.size} entries are moved, the others stay where they start.")
+    found = dict(zip(every.names, warm.x.tolist(), strict=True))
+    at = dict(zip(every.names, every.start.tolist(), strict=True))
+    nominal = dict(zip(own.names, own.start.tolist(), strict=True))
+
+    def told(names: tuple[str, ...], values: Mapping[str, float]) -> tuple[str, ...]:
+        """Those that start as these values say, neither held nor started elsewhere."""
+        names = tuple(name for name in names if name not in given)
+        return tuple(name for name in names if name in space.names or at[name] == values[name])
+
+    warm = dataclasses.replace(
+        warm,
+        matched=told(warm.matched, found),
+        missing=told(warm.missing, nominal),
+        clipped=told(warm.clipped, found),
+    )
+    x = np.array([found[name] for name in space.names])
+    return dataclasses.replace(space, start=x), [*warm.sentences, *sentences]
+
+
+def _with_free_entries(problem: GaitProblem, free: np.ndarray) -> Space:
+    """The space of a problem with these entries free ``(size,)``, held ones at their values."""
+    entries = zip(problem.parameters.entries, free.tolist(), strict=True)
+    return ParameterVector(
+        tuple(dataclasses.replace(entry, free=is_free) for entry, is_free in entries)
+    ).space
 
 
 def _cycle(configuration: GaitConfiguration) -> CycleStart:
@@ -193,7 +226,7 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
 @functools.lru_cache(maxsize=1)
 def _cycle_of(configuration: str) -> CycleStart:
     """A walk's start, which takes seconds and is asked for more than once."""
-    walked = make_configuration(json.loads(configuration), "the configuration")
+    walked = make_configuration(json.loads(configuration), "the configuration", resolved=True)
     problem = make_problem(walked)
     space, _ = _start_of(walked, problem)
     vector = problem.parameters.complete(space.start[None])[0]
@@ -205,6 +238,7 @@ def _values_from(source: Path, space: Space, parameters: ParameterVector) -> War
     of_both = of_both_legs(parameters)
     warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
     held = _held_by(source)
+    held = {**{name: held[both] for name, both in of_both.items() if both in held}, **held}
     known = [name for name in warm.missing if name in held]
     x = warm.x.copy()
     for name in known:
@@ -214,17 +248,6 @@ def _values_from(source: Path, space: Space, parameters: ParameterVector) -> War
     unused = tuple(name for name in warm.unused if name not in parameters.names)
     matched = (*warm.matched, *known)
     return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
-
-
-def of_both_legs(parameters: ParameterVector) -> dict[str, str]:
-    """Gain of one leg -> the gain that vectors with the same gains for both legs have instead."""
-    gains = [entry.name for entry in parameters.entries if entry.group == "gain"]
-    return {
-        f"{name}_{side}": name
-        for gain in gains
-        if gain.endswith("_r") and f"{(name := gain.removesuffix('_r'))}_l" in gains
-        for side in "rl"
-    }
 
 
 def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[list[str]]:
@@ -251,7 +274,10 @@ def _former(source: Path) -> GaitConfiguration | None:
 def _held_by(source: Path) -> dict[str, float]:
     """Entries that the run of a gait optimisation held, which are not among what it found."""
     former = _former(source)
-    return {} if former is None else former.held or {}
+    held = {} if former is None else former.held or {}
+    # a curve without an exoskeleton is what nothing walked with
+    off = former is not None and not former.exo
+    return {name: value for name, value in held.items() if not (off and is_of_curve(name))}
 
 
 def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
@@ -289,7 +315,7 @@ def _with_others_held(configuration: GaitConfiguration) -> GaitConfiguration:
     problem = make_problem(whole)
     space, _ = _start_of(whole, problem)
     start = dict(zip(space.names, space.start.tolist(), strict=True))
-    moves = moved_entries(configuration.moved, problem.parameters)
+    moves = moved_entries(configuration, problem.parameters)
     others = {name: value for name, value in start.items() if name not in moves}
     return configuration.with_changes({"held": {**others, **(configuration.held or {})}})
 
@@ -297,20 +323,18 @@ def _with_others_held(configuration: GaitConfiguration) -> GaitConfiguration:
 def _started_at(given: Mapping[str, float], problem: GaitProblem, space: Space) -> np.ndarray:
     """The start of a space with other values by name ``(p,)``."""
     x = space.start.copy()
+    own = problem.scenarios[0].simulation.parameters
     for name, value in given.items():
-        entry = problem.parameters.entries[problem.parameters.index(name)]
-        if not entry.lower <= value <= entry.upper:
-            raise GaitError(
-                f"the entry {name!r} is to start at {value:g}, and it has to be {entry.lower:g} to "
-                f"{entry.upper:g}"
-            )
         if name in space.names:
             x[space.names.index(name)] = value
-        elif entry.start != value:
-            raise GaitError(
-                f"the entry {name!r} is to start at {value:g}, and it is held at {entry.start:g}: "
-                "give it one of the two values"
-            )
+            continue
+        place = problem.parameters.index(name)
+        at = problem.parameters.entries[place].start
+        if at != value:
+            why = f"it is held at {at:g}: give it one of the two values"
+            if not own.free[place]:
+                why = "nothing reads it here: leave it out"
+            raise GaitError(f"start_values: the entry {name!r} is to start at {value:g}, and {why}")
     return x
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait._named_entries import moved_entries, named_values
 from trueup.gait._own_models import BY_MUSCLES, OWN_MODELS
 from trueup.gait.attachments import shipped_devices
 from trueup.gait.configuration import GaitConfiguration
@@ -19,7 +20,7 @@ from trueup.gait.myoassist_cost import (
     read_myoassist_kinematics,
 )
 from trueup.gait.norms import read_norm
-from trueup.gait.parameter_vector import GROUPS, ParameterVector
+from trueup.gait.parameter_vector import ParameterVector
 from trueup.gait.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.problem import GaitProblem, Scenario
 from trueup.gait.reference import Curve, GaitReference
@@ -75,39 +76,21 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
 
 
 def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> ParameterVector:
-    held = configuration.held or {}
-    for name, value in held.items():
-        entry = own.entries[own.index(name)]
-        if not entry.lower <= value <= entry.upper:
-            raise GaitError(
-                f"the entry {name!r} is held at {value:g}, and it has to be {entry.lower:g} to "
-                f"{entry.upper:g}"
-            )
+    held = named_values("held", configuration, own)
     changes = {name: {"start": value, "free": False} for name, value in held.items()}
     if configuration.moved is not None:
-        moves = moved_entries(configuration.moved, own)
+        moves = moved_entries(configuration, own)
         if both := [name for name in held if name in moves]:
-            raise GaitError(f"{listing(both)} is to be moved and held: give it to one of them")
+            raise GaitError(
+                f"moved, held: {listing(both)} is to be moved and held: give it to one of them"
+            )
         if not any(entry.free and entry.name in moves for entry in own.entries):
-            raise GaitError(f"{listing(configuration.moved)} has no entry that could be moved here")
+            raise GaitError(
+                f"moved: {listing(configuration.moved)} has no entry that could be moved here"
+            )
         others = [name for name in own.names if name not in moves and name not in held]
         changes |= {name: {"free": False} for name in others}
     return own.with_entries(changes)
-
-
-def moved_entries(names: tuple[str, ...], parameters: ParameterVector) -> set[str]:
-    """Names of the entries that are meant by their own names or those of groups.
-
-    Raises:
-      GaitError: there is neither an entry nor a group of a name.
-    """
-    found = set()
-    for name in names:
-        if name in GROUPS:  # a search without a device has none of its entries
-            found |= {entry.name for entry in parameters.entries if entry.group == name}
-        else:
-            found.add(parameters.names[parameters.index(name)])
-    return found
 
 
 def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:

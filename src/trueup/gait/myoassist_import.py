@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import GaitError, listing
+from trueup.gait._own_models import OWN_MODELS
 from trueup.gait.configuration import COSTS, GaitConfiguration, make_configuration
 
 _TYPES: dict[str, Any] = {
@@ -44,7 +45,7 @@ _RENAMED = {"model_path": "model_file"}
 def import_configuration(path: str | Path) -> GaitConfiguration:
     """The configuration that a ``.bat`` or ``.sh`` file of MyoAssist asks for.
 
-    Paths in it count from the folder that MyoAssist was started in and are taken as they stand.
+    Paths in it are taken as they stand: see :func:`located`.
 
     Raises:
       GaitError: the file is missing, starts no training, or has an argument that does not fit.
@@ -55,6 +56,42 @@ def import_configuration(path: str | Path) -> GaitConfiguration:
     except OSError as error:
         raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
     return make_configuration(_arguments(_words(text, path), path), str(path))
+
+
+def located(configuration: GaitConfiguration, path: str | Path) -> GaitConfiguration:
+    """The configuration of a ``.bat`` or ``.sh`` file with its paths made absolute.
+
+    They count from the folder of the file, or from the one above it, where MyoAssist is started,
+    if they exist there only.
+    """
+    changes = {}
+    for key, value in paths_in(configuration).items():
+        tried = _tried(value, path)
+        changes[key] = str(next((place for place in tried if place.exists()), tried[0]))
+    return configuration.model_copy(update=changes)
+
+
+def missing_paths(path: str | Path) -> dict[str, str]:
+    """Key -> what was tried, for each path in a ``.bat`` or ``.sh`` file that is not there."""
+    found = {}
+    for key, value in paths_in(import_configuration(path)).items():
+        tried = _tried(value, path)
+        if not any(place.exists() for place in tried):
+            found[key] = f"{value!r} in {path} is neither {' nor '.join(map(str, tried))}"
+    return found
+
+
+def paths_in(configuration: GaitConfiguration) -> dict[str, str]:
+    """Key -> path, of those that a file of MyoAssist can hold."""
+    keys = ("model_file", "param_path")
+    paths = {key: getattr(configuration, key) for key in keys}
+    return {k: value for k, value in paths.items() if value is not None and value not in OWN_MODELS}
+
+
+def _tried(value: str, path: str | Path) -> list[Path]:
+    """Where a path may lead that a file of MyoAssist holds."""
+    folder = Path(path).resolve().parent
+    return [(start / value).resolve() for start in (folder, folder.parent)]
 
 
 def _words(text: str, path: Path) -> list[str]:
@@ -100,6 +137,8 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
         else:
             known = [*_TYPES, *_FLAGS, *COSTS]
             raise GaitError(f"{path}: unknown argument {word}; there are {listing(known, 60)}")
+    if content["use_4param_spline"]:
+        content.pop("n_points", None)  # without effect there
     return content
 
 

@@ -24,7 +24,7 @@ LABELS = {
     "vel_musc": "vel_musc",
     "vel_musc_grf": "vel_musc_grf",
 }
-"""Kind of cost -> what files are labelled by."""
+"""Kind of cost -> what files are labelled by; weights of one's own are ``Weighted``."""
 
 
 class TermsLog:
@@ -76,7 +76,8 @@ def file_stem(configuration: GaitConfiguration, frontal: bool) -> str:
     """What the files of a run begin with: cost, plane and speed."""
     speed = f"{configuration.tgt_vel[0]:.2f}".replace(".", "_")
     plane = "3D" if frontal else "2D"
-    return f"myorfl_{LABELS[configuration.cost]}_{plane}_{speed}"
+    label = LABELS[configuration.cost] if configuration.weights is None else "Weighted"
+    return f"myorfl_{label}_{plane}_{speed}"
 
 
 def write_vectors(
