@@ -143,8 +143,10 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
     class Impatient:
         """Asks to stop once an epoch is in the history."""
 
-        def __init__(self, verbose):
-            pass
+        at_once = False
+
+        def __init__(self, verbose, unit):
+            assert unit == "epoch"
 
         def __enter__(self):
             return self
@@ -199,6 +201,78 @@ def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp
         np.testing.assert_array_equal(resumed.splits[0].network.weights[name], value)
     histories = [(run / "history.jsonl").read_text() for run in (tmp_path / "whole", target)]
     assert histories[0] == histories[1]
+
+
+def test_ctrl_c_finishes_the_epoch_and_says_so(data, tmp_path):
+    target = tmp_path / "cut"
+    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "train.max_epochs=40"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trueup", *words, "--output", str(target)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    limit, history = time.monotonic() + 240.0, target / "history.jsonl"
+    while not history.is_file() or len(history.read_text().splitlines()) < 3:
+        assert process.poll() is None, process.stderr.read()  # type: ignore[union-attr]
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finishing this epoch, then saving." in said
+    assert f"the best network so far is in {target}" in said
+    done = history.read_text()
+    configuration = resumed_configuration(RunDirectory.open(target))
+    run_training(configuration, target, resume=True, verbose=False)
+    assert history.read_text().startswith(done)  # checkpoints come every 30 s: the stop wrote one
+    assert len(history.read_text().splitlines()) == 40
+
+
+def test_a_stop_between_the_members_of_an_ensemble_trains_no_further_one(
+    data, tmp_path, monkeypatch
+):
+    target = tmp_path / "run"
+
+    class Late:
+        """Asks to stop in the last epoch of the first member."""
+
+        at_once = False
+
+        def __init__(self, verbose, unit):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            pass
+
+        @property
+        def requested(self):
+            return "SIGINT" if (target / "members/01/history.jsonl").is_file() else None
+
+    configuration = configured(data, "model.ensemble_members=2", "train.max_epochs=2")
+    monkeypatch.setattr(runs, "Interrupts", Late)
+    with pytest.raises(TrainingInterrupted):
+        run_training(configuration, target, verbose=False)
+    assert (target / "members/01/training.json").is_file()
+    assert not list((target / "members/02").iterdir())
+
+
+def test_a_cut_experiment_file_says_what_it_lacks(data, tmp_path, capsys):
+    run = run_training(configured(data, "debug=true"), tmp_path / "run", verbose=False).directory
+    file = run / "experiment.yaml"
+    whole = file.read_text()
+    inner = whole.index("configuration:")
+    # ends within the version, and before and after the values of the data
+    for cut in (50, inner, inner + len("configuration:\n"), whole.index("  data:")):
+        file.write_text(whole[:cut])
+        for words in (["network", "train", "--resume", "--output"], ["study", "resume"]):
+            assert main([*words, str(run)]) == 2
+            error = capsys.readouterr().err
+            assert "experiment.yaml is damaged: it lacks" in error
+            assert "--overwrite" in error
 
 
 def test_a_run_goes_on_with_its_own_recordings_only(tmp_path):

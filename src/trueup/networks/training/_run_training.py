@@ -44,10 +44,10 @@ class TrainingInterrupted(KeyboardInterrupt):
     """Training was stopped; the best network so far is saved, and the run can be resumed."""
 
     def __init__(self, directory: Path):
-        super().__init__(
-            f"stopped; the best network so far is in {directory}. Go on with  trueup network train "
-            f"--resume --output {directory}"
-        )
+        state = "stopped before an epoch was done"
+        if any(directory.rglob(run_files.NETWORK)):
+            state = f"stopped; the best network so far is in {directory}"
+        super().__init__(f"{state}. Go on with  trueup network train --resume --output {directory}")
         self.directory = directory
 
 
@@ -116,6 +116,7 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
 
     Raises:
       RunDirectoryError: the folder is no training run, or a file of it is damaged.
+      ExperimentError: a value of it is not of its key.
     """
     content = read_mapping(directory.experiment)
     if content.get("kind") != run_files.KIND:
@@ -123,10 +124,26 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
             f"{directory.path} is a run of the kind {content.get('kind')!r}, not the training of "
             "a network"
         )
-    values = dict(content["configuration"])
-    data = dict(values["data"])
+    values, data = _started_with(directory, content)
     data["data_base_dir"] = os.path.normpath(directory.path / content["data_from_run"])
     return check_configuration({**values, "data": data, "work_dir": None})
+
+
+def _started_with(
+    directory: RunDirectory, content: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values of the configuration in ``experiment.yaml``, and those of its data."""
+    kinds: dict[str, type] = {"configuration": dict, "data_from_run": str}
+    missing = [key for key, kind in kinds.items() if not isinstance(content.get(key), kind)]
+    values = dict(content["configuration"]) if not missing else {}
+    if not missing and not isinstance(values.get("data"), dict):
+        missing = ["configuration.data"]
+    if missing:
+        raise RunDirectoryError(
+            f"{directory.experiment} is damaged: it lacks {listing(missing)}. Start the training "
+            "again with --overwrite"
+        )
+    return values, dict(values["data"])
 
 
 def _data_folder(configuration: TrainingConfiguration) -> Path:
@@ -172,7 +189,7 @@ def _run(
     kept["configuration"] = values
     results: list[SplitResult] = []
     events, tracker = EventLog(directory.log), tracker_of(configuration.wandb)
-    with Interrupts(verbose) as interrupts, Progress(verbose) as progress:
+    with Interrupts(verbose, "epoch") as interrupts, Progress(verbose) as progress:
         for index, split in enumerate(splits):
             folder = directory.path
             part = ""
@@ -192,6 +209,7 @@ def _run(
                         kept,
                         told,
                         lambda: interrupts.requested is not None,
+                        lambda: interrupts.at_once,
                         lambda entry: events.write(entry.pop("event"), **entry),
                         tracker,
                     )

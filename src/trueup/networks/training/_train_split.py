@@ -55,13 +55,14 @@ def train_split(
     provenance: dict[str, Any],
     progress: Callable[[str, float], None],
     stop: Callable[[], bool],
+    stop_at_once: Callable[[], bool],
     log: Callable[[dict[str, Any]], None],
     tracker: Tracker,
 ) -> SplitResult:
     """Train and score on one split; goes on from what the folder holds.
 
     Raises:
-        Interrupted: ``stop`` said so.
+        Interrupted: ``stop`` or ``stop_at_once`` said so.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = configuration.model.ensemble_members
@@ -83,6 +84,7 @@ def train_split(
             provenance,
             told,
             stop,
+            stop_at_once,
             log,
             tracker,
         )
@@ -103,6 +105,7 @@ def _member(
     provenance: dict[str, Any],
     progress: Callable[[str, float], None],
     stop: Callable[[], bool],
+    stop_at_once: Callable[[], bool],
     log: Callable[[dict[str, Any]], None],
     tracker: Tracker,
 ) -> tuple[Network, float]:
@@ -111,6 +114,8 @@ def _member(
         return load_network(folder / run_files.NETWORK), float(
             atomic.read_json(finished)["seconds"]
         )
+    if stop():  # asked for while the one before ended
+        raise Interrupted
     train = configuration.train
     if configuration.debug:
         train = replace(train, max_epochs=1)
@@ -128,6 +133,7 @@ def _member(
         provenance={**provenance, "seed": seed, "split": split.name},
         progress=progress,
         stop=stop,
+        stop_at_once=stop_at_once,
         log=log,
         tracker=tracker,
     )
