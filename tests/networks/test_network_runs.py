@@ -16,6 +16,7 @@ import yaml
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.networks import SyntheticSettings, load_network, synthesize
+from trueup.networks._score_findings import training_findings
 from trueup.networks.ensemble import NetworkEnsemble
 from trueup.networks.metrics import predict_series
 from trueup.networks.training import TrainingInterrupted, load_configuration, run_training
@@ -303,6 +304,33 @@ def test_the_command_trains_and_prints_the_scores(data, tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
     assert main(["network", "train", "seed=4", "--output", target, "--resume"]) == 2
     assert "--resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["global", "lomo_cv"])
+def test_the_terminal_judges_as_the_report_does_and_not_by_the_start(data, tmp_path, capsys, mode):
+    target = tmp_path / "run"
+    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, f"evaluation_mode={mode}"]
+    assert main([*words, "--output", str(target), "--quiet"]) == 0
+    said = capsys.readouterr().out
+    metrics = json.loads((target / "metrics.json").read_text())
+    folds = metrics.get("folds", {"": metrics})
+    # a history of zeros spikes at a start in motion, and is far better once it is filled
+    ahead = [f for f in folds.values() if f["rmse"] < f["others"]["linear"]["rmse"]]
+    behind = [f for f in ahead if f["settled"]["rmse"] > f["others_settled"]["linear"]["rmse"]]
+    assert behind or mode == "lomo_cv"
+    for fold in folds.values():
+        for rmse in (fold["settled"]["rmse"], fold["others_settled"]["linear"]["rmse"]):
+            assert f"{rmse:.4g}" in said
+    assert "The linear model is better" in said
+    page = (target / "report.html").read_text()
+    for _, sentence in training_findings(metrics):
+        assert sentence in said
+        assert sentence in page
+    if mode == "lomo_cv":
+        settled = [fold["others_settled"]["linear"]["rmse"] for fold in folds.values()]
+        assert metrics["settled_linear_rmse"] == pytest.approx(np.mean(settled))
+        settled = [fold["settled"]["rmse"] for fold in folds.values()]
+        assert metrics["settled_rmse"] == pytest.approx(np.mean(settled))
 
 
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(data, tmp_path, capsys, monkeypatch):

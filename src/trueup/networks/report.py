@@ -17,9 +17,9 @@ from trueup.networks._prediction_figures import (
     recordings_table,
     scatter_section,
     score_figures,
-    score_findings,
     time_series_section,
 )
+from trueup.networks._score_findings import score_findings, training_findings
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.metrics import NetworkScores
 from trueup.networks.network import Network
@@ -133,13 +133,8 @@ def _page(
     from trueup.networks.network_file import load_network
 
     network = load_network(places[0][0] / "network.safetensors")
-    if "folds" in metrics:
-        lead = [_fold_figures(metrics), reports.Findings(_fold_findings(metrics))]
-    else:
-        findings = score_findings(metrics)
-        if metrics.get("scored_on") == "validation":
-            findings.append(("warning", "No test part was left: the scores are of validation."))
-        lead = [score_figures(metrics), reports.Findings(findings)]
+    figures = _fold_figures(metrics) if "folds" in metrics else score_figures(metrics)
+    lead = [figures, reports.Findings(training_findings(metrics))]
     title = f"Learned actuator {folder.name}"
     return reports.Page(title, _description(network), _shown_provenance(network), lead)
 
@@ -199,24 +194,17 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
 
 def _fold_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
     spread = f"spread over the groups {metrics['rmse_std']:.2g}"
+    folds = list(metrics["folds"].values())
+    settled = float(np.mean([fold["settled"]["rmse"] for fold in folds]))
+    linear = float(np.mean([fold["others_settled"]["linear"]["rmse"] for fold in folds]))
     return reports.KeyFigures(
         [
             reports.KeyFigure(metrics["rmse"], "RMSE, mean over the groups", "N m", spread),
             reports.KeyFigure(metrics["r2"], "R2", "", f"spread {metrics['r2_std']:.2g}"),
-            reports.KeyFigure(metrics["linear_rmse"], "RMSE of the linear", "N m"),
+            reports.KeyFigure(settled, "settled RMSE", "N m", "after 0.5 s"),
+            reports.KeyFigure(linear, "settled RMSE of the linear", "N m", "after 0.5 s"),
         ]
     )
-
-
-def _fold_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = []
-    for name, fold in metrics["folds"].items():
-        for severity, sentence in score_findings(fold):
-            if severity in ("serious", "warning"):
-                found.append((severity, f"{name}: {sentence}"))
-    if not found:
-        found.append(("good", "On every group held out the network is ahead of a linear model."))
-    return found
 
 
 def _curves_section(

@@ -241,6 +241,10 @@ def _metrics(
         metrics[f"{name}_std"] = float(values.std(ddof=1))
         linear = np.array([float(fold["others"]["linear"][name]) for fold in folds])
         metrics[f"linear_{name}"] = float(linear.mean())
+        settled = [float(fold["settled"][name]) for fold in folds]
+        metrics[f"settled_{name}"] = float(np.mean(settled))
+        settled = [float(fold["others_settled"]["linear"][name]) for fold in folds]
+        metrics[f"settled_linear_{name}"] = float(np.mean(settled))
     metrics["folds"] = {result.name: fold for result, fold in zip(results, folds, strict=True)}
     return metrics
 
