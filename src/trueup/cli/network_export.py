@@ -40,7 +40,8 @@ class ExportNetwork:
     without: Annotated[
         tuple[Literal["normalization", "base", "limits"], ...], arg(metavar="PART [PART ...]")
     ] = ()
-    """Leave parts out of the graph: normalization, base, limits."""
+    """Leave parts out of the graph: normalization, base, limits. Without the base there is no limit
+    inside either, as it is one of the sum; without normalization there is neither."""
     overwrite: bool = False
     """Replace what is there."""
     json: Json = False
