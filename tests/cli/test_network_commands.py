@@ -203,6 +203,33 @@ def test_a_corrupt_network_file_is_refused(tmp_path, command):
     assert (code, result["error"]) == (2, "FitError")
 
 
+def test_every_command_reads_a_network_by_every_name(folder, network, tmp_path, command):
+    archive, data = tmp_path / "network.npz", ("--data", folder / "data")
+    form = ("--format", "numpy", "--output")
+    assert command("network", "export", network, *form, archive)[0] == 0
+    scores = [
+        command("network", "evaluate", name, *data)[1]["rmse"]
+        for name in (network, network / "network.safetensors", archive)
+    ]
+    assert scores[0] == scores[1] == scores[2]
+    assert command("network", "predict", archive, *data, "--output", tmp_path / "out")[0] == 0
+    assert command("network", "export", archive, *form, tmp_path / "b.npz")[0] == 0
+    (tmp_path / "a.pt").write_bytes(b"program")
+    archive.write_bytes(b"no archive")
+    for name, error in (
+        (folder / "run", "RunDirectoryError"),
+        (folder / "nothing", "RunDirectoryError"),
+        (tmp_path / "a.pt", "FitError"),
+        (archive, "FitError"),
+    ):
+        (code, first), second = (
+            command("network", "evaluate", name, *data),
+            command("network", "export", name, *form, tmp_path / "c.npz"),
+        )
+        assert (code, first["error"]) == (2, error)
+        assert second == (code, first)
+
+
 def test_settings_come_from_a_file_too(folder, tmp_path, command):
     path = tmp_path / "data.yaml"
     path.write_text("data:\n  radius_accel: 0.4\n  inertia_groups: []\n")
