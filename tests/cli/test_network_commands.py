@@ -88,6 +88,12 @@ def test_evaluate_gives_scores_by_file(folder, network, command):
     assert {"mean"} <= set(result["others"])
     code, again = command("network", "evaluate", network)
     assert again["rmse"] == result["rmse"]
+    # keys may stand before and after an option
+    data = ("--data", folder / "data")
+    code, apart = command(
+        "network", "evaluate", network, "data.repair=true", *data, "data.rate=100"
+    )
+    assert (code, apart["rmse"]) == (0, result["rmse"])
     file = network / "network.safetensors"
     code, of_file = command("network", "evaluate", file, "--data", folder / "data")
     assert of_file["rmse"] == result["rmse"]

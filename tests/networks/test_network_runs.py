@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from trueup.cli import main
+from trueup.cli.network_train import TrainNetwork
+from trueup.cli.override_words import overrides_together
 from trueup.errors import RunDirectoryError
 from trueup.networks import SyntheticSettings, load_network, synthesize
 from trueup.networks._score_findings import training_findings
@@ -345,6 +347,33 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(data, tmp_path, ca
     assert main(words) == 0
     assert "271 weights" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_overrides_may_stand_before_and_after_options(data, tmp_path, capsys):
+    start = ["network", "train", f"data.data_base_dir={data}", *SMALL]
+    more = ["--dry-run", "seed=7", "--output", str(tmp_path / "a=b"), "train.max_epochs=3"]
+    assert main([*start, *more, "--json"]) == 0
+    configuration = json.loads(capsys.readouterr().out)["configuration"]
+    assert (configuration["seed"], configuration["train"]["max_epochs"]) == (7, 3)
+    assert configuration["model"]["gru_hidden_dim"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "together"),
+    [
+        (["a=1", "--quiet", "b.c=2"], ["--quiet", "a=1", "b.c=2"]),
+        (
+            ["a=1", "--output", "x=y", "b=2", "-o", "z"],
+            ["--output", "x=y", "a=1", "b=2", "-o", "z"],
+        ),
+        (["a=1", "--output=x", "b=2"], ["--output=x", "a=1", "b=2"]),
+        (["a=1", "--dry_run", "b=2", "--output"], ["--dry_run", "a=1", "b=2", "--output"]),
+        (["--seed", "3", "a=1"], ["--seed", "3", "a=1"]),
+        (["--quiet"], ["--quiet"]),
+    ],
+)
+def test_values_of_options_are_no_overrides(words, together):
+    assert overrides_together(words, TrainNetwork) == together
 
 
 @pytest.mark.parametrize(
