@@ -335,6 +335,36 @@ def test_the_terminal_judges_as_the_report_does_and_not_by_the_start(data, tmp_p
         assert metrics["settled_rmse"] == pytest.approx(np.mean(settled))
 
 
+@pytest.mark.parametrize("mode", ["global", "lomo_cv"])
+def test_a_finished_training_is_listed_as_such(data, tmp_path, capsys, mode):
+    target = tmp_path / "runs" / "run"
+    run_training(configured(data, f"evaluation_mode={mode}"), target, verbose=False)
+    metrics = json.loads((target / "metrics.json").read_text())
+
+    def listed():
+        assert main(["study", "list", str(tmp_path), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        return said["runs"], said["damaged"]
+
+    (run,), _ = listed()
+    assert (run["kind"], run["state"], run["cost"]) == ("network", "finished", metrics["rmse"])
+    assert run["evaluations"] == (2 if mode == "global" else 4)  # epochs
+    assert run["seconds"] > 0
+    for words in (["study", "show", str(target)], ["compare", str(target), str(target)]):
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert "is the training of a network" in said
+        assert "not finish" not in said
+    with RunDirectory.open(target).lock():
+        assert listed()[0][0]["state"] == "running"
+    (target / "metrics.json").write_text("[]")
+    runs, (damaged,) = listed()
+    assert runs == []
+    assert "metrics.json is damaged" in damaged["message"]
+    (target / "metrics.json").unlink()
+    assert [(run["state"], run["cost"]) for run in listed()[0]] == [("stopped", None)]
+
+
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(data, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "--dry-run"]
