@@ -125,8 +125,6 @@ def _choose(
     choices = functools.reduce(operator.or_, described)
     if alone and output.json:
         words.append("--json")  # accepted wherever it stands
-    if alone and (check := getattr(names[words[0]], "check_words", None)) is not None:
-        check(words)
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):

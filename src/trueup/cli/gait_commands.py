@@ -43,8 +43,7 @@ class OptimizeGait(GaitOverrides):
       trueup gait optimize tutorial --save-path runs/tutorial --resume
 
     Options replace values of the configuration; what is not given is as it says, also where the
-    default below is None. The word none in place of names with values leaves out those that the
-    configuration gives. The run directory holds the resolved configuration, every evaluation
+    default below is None. The run directory holds the resolved configuration, every evaluation
     with its terms, and the vectors *_Best.txt and *_BestLast.txt. Ctrl-C saves and says how to
     resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.

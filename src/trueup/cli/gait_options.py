@@ -1,7 +1,6 @@
 """Options of a gait optimisation, named as in a configuration; nothing heavy is imported."""
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,13 +11,9 @@ from trueup.errors import GaitError, listing
 from trueup.gait._own_models import OWN_MODELS
 
 Number = Literal[0, 1]
-Pairs = tuple[tuple[str, float], ...] | Literal["none"] | None
-"""Numbers by name, as an option takes them; none in place of what the configuration gives."""
-PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]|none")
-BY_NAME = ("joint_speeds", "weights", "held", "start_values", "perturbation_sizes")
-"""Options that take such numbers."""
-LISTS = (*BY_NAME, "tgt_vel", "tgt_slope", "reference", "reference_speed", "moved", "dose")
-"""Options that take as many values as are given."""
+Pairs = tuple[tuple[str, float], ...]
+"""Numbers by name, as an option takes them."""
+PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]")
 SWITCHES = ("delayed", "exo", "unperturbed_repeat", "fresh_perturbations", "early_stop")
 """Options that take 1 or 0."""
 
@@ -39,7 +34,7 @@ class GaitOverrides:
     """Keyframe to start from."""
     start_in_cycle: bool = False
     """Start in the middle of the walk of --param-path, its joints in motion, not from standing."""
-    joint_speeds: Annotated[Pairs, PAIRS] = None
+    joint_speeds: Annotated[Pairs, PAIRS] = ()
     """Speeds of joints at the start [rad/s, m/s], such as knee_angle_r -6; else the keyframe's."""
     num_strides: Annotated[int | None, arg(metavar="INT")] = None
     """Strides that are judged."""
@@ -89,7 +84,7 @@ class GaitOverrides:
     """Cost: speed and activations."""
     cost_vel_musc_grf: Annotated[bool, arg(name="vel-musc-grf", aliases=["-vel_musc_grf"])] = False
     """Cost: speed, activations and ground reaction."""
-    weights: Annotated[Pairs, PAIRS] = None
+    weights: Annotated[Pairs, PAIRS] = ()
     """Weights of terms instead of those of a kind, such as effort 300 velocity 100. Terms: effort,
     metabolic, velocity, symmetry, grf, pain, scuff, trunk, kinematic, emg; others weigh nothing."""
     reference: Annotated[tuple[Path, ...] | None, arg(metavar="FILE [FILE ...]")] = None
@@ -108,12 +103,12 @@ class GaitOverrides:
     """Its largest torque [N m]."""
     fixed_exo: bool = False
     """The search leaves it as it is: as in --param-path, or at its defaults."""
-    held: Annotated[Pairs, PAIRS] = None
+    held: Annotated[Pairs, PAIRS] = ()
     """Entries of the vector that the search leaves at these values, such as exo_peak 0.2."""
     moved: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """Entries that the search moves, or groups: gain, pose, activation, exoskeleton; or all."""
-    start_values: Annotated[Pairs, PAIRS] = None
-    """Entries that the search starts with at these values, such as exo_peak 0.06; or none."""
+    """Entries that the search moves, or groups: gain, pose, activation, exoskeleton; else all."""
+    start_values: Annotated[Pairs, PAIRS] = ()
+    """Entries that the search starts with at these values, such as exo_peak 0.06 exo_rise 0.25."""
     search: Literal["cma", "scatter"] | None = None
     """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
@@ -136,7 +131,7 @@ class GaitOverrides:
     """A candidate costs the mean of its repeats, or the worst of them."""
     perturbation_seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of the repeats."""
-    perturbation_sizes: Annotated[Pairs, PAIRS] = None
+    perturbation_sizes: Annotated[Pairs, PAIRS] = ()
     """Sizes of angle [deg], speed [m/s], friction [part], push [N], noise; else their defaults."""
     fresh_perturbations: Number | None = None
     """Each generation walks over perturbations of its own, 1 or 0."""
@@ -157,9 +152,8 @@ class GaitOverrides:
         given: dict[str, Any] = {}
         for field in dataclasses.fields(GaitOverrides):
             value = getattr(self, field.name)
-            if value is None or value is False or field.name.startswith("cost_"):
+            if value is None or value is False or value == () or field.name.startswith("cost_"):
                 continue
-            check_not_empty(field.name, value)
             if isinstance(value, Path):
                 value = str(value if str(value) in OWN_MODELS else value.resolve())
             if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
@@ -178,38 +172,20 @@ class GaitOverrides:
             raise GaitError(f"the cost {flags[0]!r} has weights of its own: leave it or --weights")
         if flags:
             given["cost"] = flags[0]
-        for option in BY_NAME:
+        for option in ("weights", "held", "start_values", "perturbation_sizes", "joint_speeds"):
             if option in given:
                 given[option] = _by_name(option, given[option])
         for name in SWITCHES:
             if name in given:
                 given[name] = bool(given[name])
+        if self.n_points is not None and not self.use_4param_spline:
+            given["use_4param_spline"] = False
         if "exo" in given:
             given["ExoOn"] = given.pop("exo")
         return given
 
-    @staticmethod
-    def check_words(words: Sequence[str]) -> None:
-        """Raise GaitError where an option with a list is given twice: only the last would count."""
-        names = [word.partition("=")[0].replace("_", "-") for word in words]
-        for name in LISTS:
-            option = f"--{name.replace('_', '-')}"
-            if names.count(option) > 1:
-                raise GaitError(f"{option} is given twice: give it once, with all of its values")
 
-
-def check_not_empty(field: str, value: Any) -> None:
-    """Raise GaitError where an option is given without any of its values."""
-    # what a variable that is empty leaves of an option
-    if value == () or (isinstance(value, tuple) and "" in value):
-        raise GaitError(
-            f"--{field.replace('_', '-')} is given without a value: give some, or leave it out"
-        )
-
-
-def _by_name(option: str, pairs: tuple[tuple[str, float], ...] | str) -> dict[str, float] | None:
-    if isinstance(pairs, str):  # none
-        return None
+def _by_name(option: str, pairs: Pairs) -> dict[str, float]:
     names = [name for name, _ in pairs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise GaitError(f"--{option.replace('_', '-')} gives {listing(twice)} twice")

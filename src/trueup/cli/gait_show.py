@@ -8,7 +8,6 @@ import numpy as np
 import yaml
 
 from trueup.cli.gait_commands import EvaluateGait, ImportGait, WalkOfTarget
-from trueup.cli.gait_options import check_not_empty
 from trueup.cli.gait_start import configuration_of_run, of_both_legs
 from trueup.cli.output import Output
 from trueup.errors import GaitError, listing
@@ -84,7 +83,6 @@ def configuration_text(configuration: GaitConfiguration) -> str:
 
 def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     """Run the command; returns the exit code."""
-    check_not_empty("dose", command.dose)
     if command.report is None and (command.dose or command.film or command.norm is not None):
         raise GaitError("--norm, --dose and --film are for a report: name its file with --report")
     if command.perturbations < 0:

@@ -42,9 +42,7 @@ def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
     if content.get("kind") != KIND:
         raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
     check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    return make_configuration(
-        content.get("configuration"), str(directory.experiment), resolved=True
-    )
+    return make_configuration(content.get("configuration"), str(directory.experiment))
 
 
 def experiment_content(configuration: str) -> dict[str, Any] | None:
@@ -186,7 +184,7 @@ def _cycle(configuration: GaitConfiguration) -> CycleStart:
 @functools.lru_cache(maxsize=1)
 def _cycle_of(configuration: str) -> CycleStart:
     """A walk's start, which takes seconds and is asked for more than once."""
-    walked = make_configuration(json.loads(configuration), "the configuration", resolved=True)
+    walked = make_configuration(json.loads(configuration), "the configuration")
     problem = make_problem(walked)
     space, _ = _start_of(walked, problem)
     vector = problem.parameters.complete(space.start[None])[0]

@@ -5,15 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait._own_models import OWN_MODELS
@@ -38,8 +30,6 @@ COSTS = (
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
 """Keys that hold a value, or several."""
-POINTS = 4
-"""Points of a torque, unless given."""
 
 
 class GaitConfiguration(BaseModel):
@@ -106,9 +96,8 @@ class GaitConfiguration(BaseModel):
     """Walk with the exoskeleton."""
     use_4param_spline: bool = True
     """Four parameters for its torque; else points."""
-    n_points: int = Field(default=POINTS, ge=1)
-    """Points of its torque; where they are given, and nothing is said of the four parameters, its
-    torque has points."""
+    n_points: int = Field(default=4, ge=1)
+    """Points of its torque."""
     max_torque: float = Field(default=10.0, ge=0.0)
     """Its largest torque [N m]."""
     fixed_exo: bool = False
@@ -117,7 +106,7 @@ class GaitConfiguration(BaseModel):
     """Entries that the search leaves at these values, by name."""
     moved: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Entries, or groups of them (gain, pose, activation, exoskeleton), that the search moves; it
-    leaves the others at what it starts from. All where absent, or where it is all."""
+    leaves the others at what it starts from. All where absent."""
     start_values: dict[str, float] | None = None
     """Entries that the search starts with at these values instead of those of param_path."""
     search: Literal["cma", "scatter"] = "cma"
@@ -155,7 +144,7 @@ class GaitConfiguration(BaseModel):
     compat: Literal["myoassist"] | None = None
     """Controller order, bounds and cost of MyoAssist."""
 
-    @field_validator(*ONE_OR_SEVERAL, "moved", mode="before")
+    @field_validator(*ONE_OR_SEVERAL, mode="before")
     @classmethod
     def _several(cls, value: Any) -> Any:
         return (value,) if isinstance(value, int | float | str) else value
@@ -171,32 +160,6 @@ class GaitConfiguration(BaseModel):
             )
         return value
 
-    @field_validator("moved")
-    @classmethod
-    def _all_moved(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is None or "all" not in value:
-            return value
-        if len(value) > 1:
-            raise ValueError("'all' stands for every entry: leave the other names out")
-        return None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_points(cls, content: Any) -> Any:
-        if isinstance(content, dict) and content.get("n_points") is not None:
-            return {"use_4param_spline": False, **content}
-        return content
-
-    @model_validator(mode="after")
-    def _one_curve(self, info: ValidationInfo) -> "GaitConfiguration":
-        resolved = (info.context or {}).get("resolved", False)
-        if not resolved and self.use_4param_spline and self.n_points != POINTS:
-            raise ValueError(
-                f"use_4param_spline asks for a torque of four parameters, and n_points for one of "
-                f"{self.n_points} points: give one of the two"
-            )
-        return self
-
     def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
         """The configuration with other values; another kind of cost comes with its own weights.
 
@@ -206,14 +169,7 @@ class GaitConfiguration(BaseModel):
         content = self.plain()
         if "cost" in changes:
             content["weights"] = None
-        given = {key: changes[key] for key in ("use_4param_spline", "n_points") if key in changes}
-        if given:  # what is said of the curve counts, whatever the configuration says of it
-            curve = make_configuration(given, "the configuration")
-            content["use_4param_spline"] = curve.use_4param_spline
-            if curve.use_4param_spline:
-                content["n_points"] = curve.n_points
-        content |= changes
-        return make_configuration(content, "the configuration", resolved=True)
+        return make_configuration({**content, **changes}, "the configuration")
 
     def plain(self) -> dict[str, Any]:
         """The configuration as plain data, defaults included."""
@@ -266,13 +222,8 @@ class GaitConfiguration(BaseModel):
         return list(dict.fromkeys((*(self.reference or ()), *emg)))
 
 
-def make_configuration(content: Any, source: str, *, resolved: bool = False) -> GaitConfiguration:
+def make_configuration(content: Any, source: str) -> GaitConfiguration:
     """A configuration of plain data.
-
-    Args:
-      content: the data.
-      source: what errors call it.
-      resolved: it is that of a run, which holds all keys, and keys without effect among them.
 
     Raises:
       GaitError: a key is unknown, or a value does not fit.
@@ -289,32 +240,13 @@ def make_configuration(content: Any, source: str, *, resolved: bool = False) -> 
             f"{did_you_mean(unknown[0], known)}"
         )
     try:
-        return GaitConfiguration.model_validate(content, context={"resolved": resolved})
+        return GaitConfiguration.model_validate(content)
     except ValidationError as error:
-        raise GaitError(f"{source}: {'; '.join(_reasons(error))}") from error
-
-
-def _reasons(error: ValidationError) -> list[str]:
-    """What does not fit, a sentence for each value."""
-    found = error.errors()
-    # a list of which an item does not fit is not too short as well
-    lists = {e["loc"][:-1] for e in found if len(e["loc"]) > 1}
-    said = []
-    for e in found:
-        if e["loc"] not in lists:
-            where = ".".join(map(str, e["loc"]))
-            said.append(f"{where}: {_in_yaml(e['msg'])}" if where else _in_yaml(e["msg"]))
-    return said
-
-
-def _in_yaml(message: str) -> str:
-    """A message in the words of YAML."""
-    ours = message.removeprefix("Value error, ")
-    if ours != message:
-        return ours
-    for name, other in (("Tuple", "List"), ("tuple", "list"), ("dictionary", "mapping")):
-        message = message.replace(name, other)
-    return message
+        reasons = [
+            f"{'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()
+        ]
+        raise GaitError(f"{source}: {'; '.join(reasons)}") from error
 
 
 def configuration_names() -> list[str]:
@@ -339,8 +271,8 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
         names = configuration_names()
         if str(name) not in names:
             raise GaitError(
-                f"there is no configuration {str(name)!r}; there are {listing(names, 60)}, and "
-                f"YAML files by their path.{did_you_mean(str(name), names)}"
+                f"there is no configuration {str(name)!r}; there are {listing(names)}, and YAML "
+                f"files by their path.{did_you_mean(str(name), names)}"
             )
         path = CONFIGURATIONS / f"{name}.yaml"
     try:
@@ -348,14 +280,13 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
     except OSError as error:
         raise GaitError(
             f"cannot read {path}: {error.strerror or error}; shipped configurations: "
-            f"{listing(configuration_names(), 60)}"
+            f"{listing(configuration_names())}"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise GaitError(f"{path} is no YAML file: {error}") from error
-    resolved = isinstance(content, dict) and content.get("kind") == "gait"
-    if resolved:
+    if isinstance(content, dict) and content.get("kind") == "gait":
         content = content.get("configuration")
-    configuration = make_configuration(content, str(path), resolved=resolved)
+    configuration = make_configuration(content, str(path))
     return with_absolute_paths(configuration, path.parent)
 
 

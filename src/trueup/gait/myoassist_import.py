@@ -100,8 +100,6 @@ def _arguments(words: list[str], path: Path) -> dict[str, Any]:
         else:
             known = [*_TYPES, *_FLAGS, *COSTS]
             raise GaitError(f"{path}: unknown argument {word}; there are {listing(known, 60)}")
-    if content["use_4param_spline"]:
-        content.pop("n_points", None)  # without effect there
     return content
 
 
