@@ -221,6 +221,20 @@ def test_a_bad_file_is_an_error_not_skipped(folder):
         read_series(settings(folder))
 
 
+def test_a_rate_far_from_what_was_recorded_is_refused(folder):
+    with pytest.raises(RecordingError, match=r"1e\+09 Hz.*run\.csv.*100 Hz.*1000 Hz at most"):
+        read_series(settings(folder, rate=1e9))
+    with pytest.raises(RecordingError, match=r"1e-09 Hz.*3\.99 s long.*at least"):
+        read_series(settings(folder, rate=1e-9))
+    assert len(read_series(settings(folder, rate=1000.0))[0]) == 3991
+
+
+@pytest.mark.parametrize("pattern", ["/tmp/*", ""])
+def test_a_pattern_that_leads_out_of_the_folder_is_refused(folder, pattern):
+    with pytest.raises(ExperimentError, match="names within the folder"):
+        read_series(settings(folder, pattern=pattern))
+
+
 def test_groups_come_from_the_list_in_the_folder(folder):
     listed = [{"id": "l", "folder": "low", "inertia": 0.1245}]
     (folder / "inertia_groups.json").write_text(json.dumps(listed))
@@ -232,6 +246,10 @@ def test_groups_come_from_the_list_in_the_folder(folder):
     assert (alone.group, alone.channels["inertia_kg_m2"][0]) == ("l", 0.1245)
     (folder / "inertia_groups.json").write_text('{"id": 1}')
     with pytest.raises(ExperimentError, match=r"inertia_groups\.json must hold a list"):
+        read_series(DataSettings(str(folder)))
+    listed[0]["inertia"] = "0.1"
+    (folder / "inertia_groups.json").write_text(json.dumps(listed))
+    with pytest.raises(ExperimentError, match=r"json\.inertia is '0\.1'; .*without quotes"):
         read_series(DataSettings(str(folder)))
 
 
@@ -392,6 +410,20 @@ def test_settings_survive_json(folder):
         ({"global_train_ratio": 0.9, "global_val_ratio": 0.2}, "add up"),
         ({"radius_accel": 0.0}, "positive"),
         ({"batch_size": 0}, "at least 1"),
+        ({"batch_size": 2.5}, r"data\.batch_size is 2\.5; expected int"),
+        ({"num_workers": 1.5}, r"data\.num_workers is 1\.5; expected int"),
+        ({"pattern": 3}, r"data\.pattern is 3; expected str"),
+        ({"repair": "maybe"}, r"data\.repair is 'maybe'; expected bool"),
+        ({"rate": "abc"}, r"data\.rate is 'abc'; expected float"),
+        ({"rate": float("inf")}, r"data\.rate is inf; expected a finite number"),
+        ({"radius_accel": True}, r"data\.radius_accel is True; expected float"),
+        ({"radius_accel": float("inf")}, r"data\.radius_accel is inf"),
+        ({"accel_gravity": "abc"}, r"data\.accel_gravity is 'abc'; expected float"),
+        ({"torque_terms": {"viscous": "abc"}}, r"torque_terms\.viscous is 'abc'; expected float"),
+        ({"torque_terms": 3}, r"data\.torque_terms is 3; expected keys 'gravity'"),
+        ({"features": "current_angle_rad"}, r"expected a list, such as \[current_angle_rad\]"),
+        ({"inertia_groups": [{"id": 1, "folder": "a"}]}, r"inertia_groups\[0\]\.id is 1"),
+        ({"columns": 3}, "expected keys with values"),
     ],
 )
 def test_wrong_settings_are_refused(changes, message):

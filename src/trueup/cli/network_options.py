@@ -1,5 +1,6 @@
 """Data settings and networks that the arguments of ``trueup network`` name."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from trueup.studies.yaml_file import read_mapping
 
 NETWORK_FILE = "network.safetensors"
 """File of the best network in a run directory."""
+
+_EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
+"""A number that YAML reads as text, for want of a point."""
 
 
 def data_settings(
@@ -84,6 +88,8 @@ def _set(values: dict[str, Any], override: str) -> None:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
+    if _EXPONENT.fullmatch(text.strip()):
+        value = float(text)
     place = values
     for name in path[:-1]:
         inner = place.get(name)

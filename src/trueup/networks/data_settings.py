@@ -5,9 +5,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.networks._plain_settings import build_settings
 from trueup.networks.features import FEATURE_NAMES, FEATURES, check_feature_names
 
 FilterMode = Literal["none", "zero_phase", "causal"]
@@ -24,8 +25,6 @@ REFERENCE_TORQUE = "reference_torque"
 ACCELERATION = "acceleration"
 EXTRA_SIGNALS = (TORQUE, REFERENCE_TORQUE, ACCELERATION)
 """What a column can be besides a feature."""
-
-_Settings = TypeVar("_Settings")
 
 
 @dataclass(frozen=True)
@@ -217,12 +216,10 @@ class DataSettings:
         values = dict(content)
         if "data_base_dir" not in values:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
-        groups = values.get("inertia_groups") or ()
-        values["inertia_groups"] = tuple(_build(InertiaGroup, g, "inertia_groups") for g in groups)
-        terms = values.get("torque_terms") or TorqueTerms()
-        values["torque_terms"] = _build(TorqueTerms, terms, "torque_terms")
-        values["features"] = tuple(values.get("features") or FEATURE_NAMES)
-        return _build(cls, values, "data")
+        # null, as in a YAML file, is none given
+        defaults = {"inertia_groups": (), "torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
+        values |= {name: values.get(name) or default for name, default in defaults.items()}
+        return build_settings(cls, values, "data")
 
 
 def check_ratios(training: float, validation: float) -> None:
@@ -245,25 +242,7 @@ def _listed_groups(path: Path) -> tuple[InertiaGroup, ...]:
         raise ExperimentError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, list):
         raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
-    return tuple(_build(InertiaGroup, entry, str(path)) for entry in content)
-
-
-def _build(kind: type[_Settings], content: Any, where: str) -> _Settings:
-    if isinstance(content, kind):
-        return content
-    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    if not isinstance(content, Mapping):
-        raise ExperimentError(f"{where} holds {content!r}; expected {listing(known)}")
-    unknown = [str(key) for key in content if key not in known]
-    if unknown:
-        raise ExperimentError(
-            f"{where} has no key {unknown[0]!r}.{did_you_mean(unknown[0], known)} Its keys: "
-            f"{listing(known, limit=len(known))}"
-        )
-    try:
-        return kind(**content)
-    except TypeError as error:
-        raise ExperimentError(f"{where} cannot be used: {error}") from error
+    return tuple(build_settings(InertiaGroup, entry, str(path)) for entry in content)
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
