@@ -198,6 +198,43 @@ def test_missing_values_are_refused_or_bridged(tmp_path):
     assert "2 missing values" in series.notes[0]
 
 
+def test_a_long_hole_is_a_gap_and_never_a_straight_line(tmp_path):
+    columns = joint_columns(600)
+    write_csv(tmp_path / "low" / "whole.csv", columns)
+    holed = {name: values.copy() for name, values in columns.items()}
+    holed["Acc_Y"][200:206] = np.nan
+    holed["Commanded_Angle"][205:208] = np.nan  # beside the hole: part of it
+    holed["Commanded_Angle"][400:405] = np.nan
+    holed["Gyro_Z"][:3] = np.nan
+    holed["Encoder_Angle"][-2:] = np.nan
+    write_csv(tmp_path / "low" / "run.csv", holed)
+    options = {"inertia_groups": (InertiaGroup("a", "low", INERTIA),), "repair": True}
+    first, second, whole = read_series(settings(tmp_path, **options))
+    assert [(each.start, len(each)) for each in (first, second)] == [
+        (pytest.approx(0.03), 197),
+        (pytest.approx(2.08), 390),
+    ]
+    np.testing.assert_allclose(first.torque, whole.torque[3:200], atol=1e-9)
+    np.testing.assert_allclose(second.torque, whole.torque[208:598], atol=1e-9)
+    # five commands in a row are missing: the last one is held, not drawn on to the next
+    goal = second.channels["target_angle_rad"]
+    np.testing.assert_allclose(goal[192:197], whole.channels["target_angle_rad"][399], atol=1e-9)
+    np.testing.assert_allclose(goal[197:], whole.channels["target_angle_rad"][405:598], atol=1e-9)
+    notes = " ".join(second.notes)
+    assert "13 rows left out" in notes
+    assert "5 missing values of target_angle_rad held" in notes
+    assert "split at 1 gaps" in notes
+
+
+def test_a_channel_that_is_missing_almost_everywhere_is_refused(tmp_path):
+    columns = joint_columns()
+    columns["Acc_Y"][np.arange(400) % 50 > 0] = np.nan
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    groups = (InertiaGroup("a", "low", INERTIA),)
+    with pytest.raises(RecordingError, match=r"acceleration.*no stretch of 10 samples"):
+        read_series(settings(tmp_path, inertia_groups=groups, repair=True))
+
+
 @pytest.mark.parametrize("repair", [False, True])
 def test_a_channel_of_nan_is_refused_whatever_is_asked(tmp_path, repair):
     columns = joint_columns()

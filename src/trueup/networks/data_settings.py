@@ -131,7 +131,8 @@ class DataSettings:
     filter_inputs: bool = False
     """Filter the measured inputs alike, so that they are not late or early against the target."""
     repair: bool = False
-    """Sort rows by time, drop repeated times and bridge missing values, rather than refuse."""
+    """Sort rows by time, drop repeated times and bridge up to five missing values in a row, rather
+    than refuse. Recordings are split at longer holes."""
 
     split_by: SplitBy = "time"
     """Whether parts are stretches of every file, or whole files."""
