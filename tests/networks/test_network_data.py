@@ -17,6 +17,7 @@ from trueup.networks import (
     read_series,
     split_global,
 )
+from trueup.networks._check_data import read_checked
 
 INERTIA = 0.02
 
@@ -381,6 +382,40 @@ def test_a_turned_gyro_is_found(tmp_path):
     assert not found.usable
     with pytest.raises(RecordingError, match="sign of one of them is inverted"):
         found.raise_if_unusable()
+
+
+def test_what_is_known_to_be_right_can_be_accepted(tmp_path):
+    columns = joint_columns()
+    columns["Gyro_Z"] = -columns["Gyro_Z"]
+    columns["Acc_Y"][:] = 0.0
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    groups = (InertiaGroup("a", "low", 0.1),)
+    given = settings(tmp_path, inertia_groups=groups)
+    with pytest.raises(RecordingError, match=r"data\.accept=\[position-velocity\]"):
+        read_checked(given)
+    accepted = settings(tmp_path, inertia_groups=groups, accept=("position-velocity",))
+    with pytest.raises(RecordingError, match=r"never changes(.|\n)*data\.accept=\[torque\]"):
+        read_checked(accepted)
+    assert not check_data(accepted).usable
+    series, found = read_checked(
+        settings(tmp_path, inertia_groups=groups, accept=("position-velocity", "torque"))
+    )
+    assert len(series[0]) == 400
+    warnings = [f.check for f in found.all_findings if f.severity == "warning"]
+    assert {"position-velocity", "torque"} <= set(warnings)
+    assert len(read_checked(given, refuse=False)[0][0]) == 400
+    with pytest.raises(ExperimentError, match=r"accept 'finite' does not exist.*'torque'"):
+        settings(tmp_path, accept=("finite",))
+
+
+def test_one_stretch_at_rest_refuses_no_recording(tmp_path):
+    columns = joint_columns(600)
+    columns["Acc_Y"][:200] = 0.0
+    kept = np.r_[0:200, 300:600]
+    write_csv(tmp_path / "low" / "run.csv", {n: v[kept] for n, v in columns.items()})
+    given = settings(tmp_path, inertia_groups=(InertiaGroup("a", "low", 0.1),))
+    assert [np.ptp(each.torque) > 0 for each in read_series(given)] == [False, True]
+    assert check_data(given).usable
 
 
 def test_a_turned_gyro_is_found_behind_a_broken_clock(tmp_path):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_options import (
     data_settings,
     named_ensemble,
@@ -22,11 +23,11 @@ from trueup.networks import (
     NetworkScores,
     RollOut,
     predict_series,
-    read_series,
     roll_out,
     roll_out_in_model,
     score,
 )
+from trueup.networks._check_data import read_checked
 from trueup.networks._closed_loop import joint_of
 from trueup.networks.ensemble import NetworkEnsemble
 from trueup.networks.features import FEATURES
@@ -40,7 +41,8 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     """Score a network on recordings; returns the exit code."""
     network = named_network(command.network)
     settings = _settings(command, network)
-    series = read_series(settings)
+    series, checked = read_checked(settings, refuse=False)
+    found = tell_warnings(checked, output)
     scores = score(network, series)
     rollouts = _rollouts(command, network, series, settings)
     _show(scores, rollouts, output)
@@ -48,6 +50,7 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
         "network": str(command.network),
         "data": settings.data_base_dir,
         "start": "cold",
+        "findings": found,
         **scores.to_dict(),
     }
     ensemble = named_ensemble(command.network)
@@ -68,12 +71,20 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
 def run_predict(command: "PredictTorque", output: Output) -> int:
     """Write the torque that a network gives; returns the exit code."""
     network = named_network(command.network)
-    series = read_series(_settings(command, network))
+    series, checked = read_checked(_settings(command, network), refuse=False)
+    found = tell_warnings(checked, output)
     folder = command.output
     ensemble = named_ensemble(command.network)
     written = [_write(network, ensemble, each, folder, output) for each in series]
     output.text(f"{len(written)} files in {folder}")
-    output.result({"network": str(command.network), "folder": str(folder), "files": written})
+    output.result(
+        {
+            "network": str(command.network),
+            "folder": str(folder),
+            "findings": found,
+            "files": written,
+        }
+    )
     return 0
 
 

@@ -27,6 +27,12 @@ EXTRA_SIGNALS = (TORQUE, REFERENCE_TORQUE, ACCELERATION)
 """What a column can be besides a feature."""
 
 
+SIGNS = "position-velocity"
+ACCEPTABLE = (SIGNS, TORQUE)
+"""Kinds of findings that refuse recordings, and can be accepted: a velocity whose sign or unit does
+not fit the angle, and a torque that never changes."""
+
+
 @dataclass(frozen=True)
 class InertiaGroup:
     """Recordings with one load, in one folder."""
@@ -133,6 +139,9 @@ class DataSettings:
     repair: bool = False
     """Sort rows by time, drop repeated times and bridge up to five missing values in a row, rather
     than refuse. Recordings are split at longer holes."""
+    accept: tuple[str, ...] = ()
+    """Kinds of findings of the checks that are known to be right, and refuse no recording: those of
+    `ACCEPTABLE`."""
 
     split_by: SplitBy = "time"
     """Whether parts are stretches of every file, or whole files."""
@@ -151,6 +160,7 @@ class DataSettings:
         object.__setattr__(self, "data_base_dir", os.fspath(self.data_base_dir))
         object.__setattr__(self, "inertia_groups", tuple(self.inertia_groups))
         object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "accept", tuple(self.accept))
         check_feature_names(self.features)
         _check_choice("filter_mode", self.filter_mode, get_args(FilterMode))
         _check_choice("split_by", self.split_by, get_args(SplitBy))
@@ -161,6 +171,8 @@ class DataSettings:
                 f"columns names no signal {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
                 f"Signals: {listing(known, limit=len(known))}"
             )
+        for kind in self.accept:
+            _check_choice("accept", kind, ACCEPTABLE)
         for name in ("radius_accel", "sequence_duration_s"):
             if not getattr(self, name) > 0:
                 raise ExperimentError(f"{name} is {getattr(self, name)}; it must be positive")
@@ -205,6 +217,7 @@ class DataSettings:
             "inertia_groups": [asdict(group) for group in self.inertia_groups],
             "torque_terms": asdict(self.torque_terms),
             "features": list(self.features),
+            "accept": list(self.accept),
         }
 
     @classmethod
@@ -218,7 +231,8 @@ class DataSettings:
         if "data_base_dir" not in values:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
         # null, as in a YAML file, is none given
-        defaults = {"inertia_groups": (), "torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
+        defaults: dict[str, Any] = {"torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
+        defaults |= {"inertia_groups": (), "accept": ()}
         values |= {name: values.get(name) or default for name, default in defaults.items()}
         return build_settings(cls, values, "data")
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"
+_SEVERITY = {"refuse": "serious", "warning": "warning", "info": "info"}
+"""Of a finding of the checks, as the page names it."""
 
 
 def evaluation_report(
@@ -93,6 +95,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
             content = [part for s in _score_sections(fold, recordings, name) for part in _parts(s)]
             page.add(reports.Section(f"Held out: {name}", content=content, collapsed=True))
     page.add(_curves_section(folder, folds, metrics))
+    page.add(*_check_sections(folder))
     page.add(_reading_section(list((folds or {"": metrics}).values())))
     configuration = folder / "config.yaml"
     if configuration.is_file():
@@ -267,6 +270,26 @@ def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
     if not lines:
         lines = [reports.Text("Nothing was done to the samples.")]
     return reports.Section("How the recordings were read", "reading", content=lines)
+
+
+def _check_sections(folder: Path) -> list[reports.Section]:
+    """What the checks found before the training; none in runs that did not keep it."""
+    path = folder / "data_check.json"
+    if not path.is_file():
+        return []
+    check = atomic.read_json(path)
+    found = [(f["severity"], f["sentence"]) for f in check["findings"] if f["check"] != "reading"]
+    for file in check["files"]:
+        found += [(f["severity"], f"{file['name']}: {f['sentence']}") for f in file["findings"]]
+    listed = reports.Findings([(_SEVERITY[severity], sentence) for severity, sentence in found])
+    return [
+        reports.Section(
+            "What the checks found",
+            "checks",
+            "Before the training, in the recordings as they were recorded.",
+            [listed],
+        )
+    ]
 
 
 def _closed_loop_section(

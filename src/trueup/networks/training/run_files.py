@@ -26,6 +26,7 @@ SUMMARY = "training_config_summary.json"
 METRICS = "metrics.json"
 HISTORY = "history.jsonl"
 FINISHED = "training.json"
+DATA_CHECK = "data_check.json"
 PREDICTIONS = "predictions"
 
 
