@@ -10,9 +10,9 @@ from trueup.cli.network_options import (
     data_settings,
     named_ensemble,
     named_network,
-    settings_of_network,
 )
 from trueup.cli.output import Output
+from trueup.cli.trained_recordings import start_settings, trained_on
 from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
@@ -45,11 +45,15 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     found = tell_warnings(checked, output)
     scores = score(network, series)
     rollouts = _rollouts(command, network, series, settings)
+    known = trained_on(network, series)
     _show(scores, rollouts, output)
+    if known is not None:
+        output.text(known.sentence)
     result = {
         "network": str(command.network),
         "data": settings.data_base_dir,
         "start": "cold",
+        "trained_on": None if known is None else known.to_dict(),
         "findings": found,
         **scores.to_dict(),
     }
@@ -61,7 +65,11 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     if command.report is not None:
         from trueup.networks.report import evaluation_report
 
-        page = evaluation_report(network, series, scores, rollouts)
+        notes = [(f["severity"], f["sentence"]) for f in found]
+        notes = [("serious" if severity == "refuse" else severity, s) for severity, s in notes]
+        if known is not None:
+            notes.append(("warning" if known.count else "info", known.sentence))
+        page = evaluation_report(network, series, scores, rollouts, notes)
         result["report"] = str(page.save(command.report))
         output.text(f"Report: {result['report']}")
     output.result(result)
@@ -89,7 +97,9 @@ def run_predict(command: "PredictTorque", output: Output) -> int:
 
 
 def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> DataSettings:
-    start = settings_of_network(network)
+    keys = [override.partition("=")[0].removeprefix("data.") for override in command.overrides]
+    named = command.data is not None or "data_base_dir" in keys or command.settings is not None
+    start = start_settings(command.network, network, named)
     if command.data is not None:
         # groups are folders of the training's recordings; others may have their own
         groups = start.get("inertia_groups") or ()

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"
+_NOT_SHOWN = ("configuration", "data", "trained_on")
+"""Parts of a network's provenance that are too long for a page, or stand elsewhere in it."""
+
 _SEVERITY = {"refuse": "serious", "warning": "warning", "info": "info"}
 """Of a finding of the checks, as the page names it."""
 
@@ -39,6 +42,7 @@ def evaluation_report(
     series: Sequence[ActuatorSeries],
     scores: NetworkScores,
     rollouts: Sequence["RollOut"] = (),
+    notes: Sequence[tuple[str, str]] = (),
 ) -> reports.Page:
     """A page: scores, torque over time, scatter, error against speed and frequency.
 
@@ -47,6 +51,7 @@ def evaluation_report(
         series: the recordings that it was scored on.
         scores: of the network on them.
         rollouts: of the network in the loop of a joint, one a recording; or none.
+        notes: severity and sentence of what is known about the recordings besides.
     """
     recordings = [
         PredictedRecording(
@@ -63,7 +68,7 @@ def evaluation_report(
         "Network on recordings",
         _description(network),
         _shown_provenance(network),
-        [score_figures(metrics), reports.Findings(score_findings(metrics))],
+        [score_figures(metrics), reports.Findings([*score_findings(metrics), *notes])],
     )
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
@@ -373,7 +378,7 @@ def _description(network: Network) -> str:
 
 
 def _shown_provenance(network: Network) -> dict[str, Any]:
-    return {k: v for k, v in network.provenance.items() if k not in ("configuration", "data")}
+    return {k: v for k, v in network.provenance.items() if k not in _NOT_SHOWN}
 
 
 def _ensemble_words(ensemble: Mapping[str, Any]) -> str:

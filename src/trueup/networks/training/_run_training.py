@@ -141,7 +141,7 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
         )
     values = dict(content["configuration"])
     data = dict(values["data"])
-    data["data_base_dir"] = os.path.normpath(directory.path / content["data_from_run"])
+    data["data_base_dir"] = str(run_files.recorded_data_folder(directory.path, content))
     return check_configuration({**values, "data": data, "work_dir": None})
 
 
@@ -168,6 +168,8 @@ def _write_start(
         "trueup": __version__,
         # relative to the run, as both may move together
         "data_from_run": os.path.relpath(data.resolve(), directory.path),
+        # whole, for a run that has moved alone
+        "data_folder": str(data.resolve()),
         "configuration": values,
     }
     atomic.write_text(directory.experiment, yaml.safe_dump(content, sort_keys=False))
