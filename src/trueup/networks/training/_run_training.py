@@ -53,7 +53,7 @@ class TrainingInterrupted(KeyboardInterrupt):
 
 def read_splits(
     configuration: TrainingConfiguration,
-    checked: Callable[[DataCheck], None] = lambda check: None,
+    checked: Callable[[DataCheck], object] = lambda check: None,
     *,
     refuse: bool = True,
 ) -> tuple[list[ActuatorSeries], list[DataSplit]]:
@@ -85,7 +85,7 @@ def run_training(
     resume: bool = False,
     overwrite: bool = False,
     verbose: bool = True,
-    checked: Callable[[DataCheck], None] = lambda check: None,
+    checked: Callable[[DataCheck], object] = lambda check: None,
 ) -> TrainingResult:
     """Check the recordings, train as a configuration says and write the run directory.
 

@@ -42,7 +42,7 @@ class TrainingPlan:
 
 def plan_training(
     configuration: TrainingConfiguration,
-    checked: Callable[[DataCheck], None] = lambda check: None,
+    checked: Callable[[DataCheck], object] = lambda check: None,
 ) -> TrainingPlan:
     """Read and check everything a training needs, and time one epoch of it; nothing is written.
 
