@@ -1,5 +1,6 @@
 """Data settings and networks that the arguments of ``trueup network`` name."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ NETWORK_FILE = "network.safetensors"
 
 _PROGRAMS = (".pt", ".pt2", ".ckpt", ".pth", ".pkl", ".onnx")
 """Endings of files that are never read here."""
+
+_EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
+"""A number that YAML reads as text, for want of a point."""
 
 
 def data_settings(
@@ -108,6 +112,8 @@ def _set(values: dict[str, Any], override: str) -> None:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
+    if _EXPONENT.fullmatch(text.strip()):
+        value = float(text)
     place = values
     for name in path[:-1]:
         inner = place.get(name)

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.networks import DataCheck
 from trueup.networks._score_findings import training_findings
 from trueup.networks.metrics import SETTLING
 from trueup.networks.training._run_training import (
@@ -35,6 +37,7 @@ def run_train(command: TrainNetwork, output: Output) -> int:
         resume=command.resume,
         overwrite=command.overwrite,
         verbose=not (command.quiet or output.json),
+        checked=lambda check: tell_warnings(check, output),
     )
     return report_training(result, output)
 
@@ -49,7 +52,13 @@ def resume_training(directory: RunDirectory, command: StudyResume, output: Outpu
         )
     verbose = not (command.quiet or output.json)
     configuration = resumed_configuration(directory)
-    result = run_training(configuration, directory.path, resume=True, verbose=verbose)
+    result = run_training(
+        configuration,
+        directory.path,
+        resume=True,
+        verbose=verbose,
+        checked=lambda check: tell_warnings(check, output),
+    )
     return report_training(result, output)
 
 
@@ -124,7 +133,8 @@ def _configuration(command: TrainNetwork) -> TrainingConfiguration:
 
 
 def _dry_run(configuration: TrainingConfiguration, output: Output) -> int:
-    plan = plan_training(configuration)
+    checks: list[DataCheck] = []
+    plan = plan_training(configuration, checks.append)
     values: dict[str, Any] = atomic.to_plain(dict(configuration.values))
     output.text(yaml.safe_dump(values, sort_keys=False))
     output.text(
@@ -138,5 +148,6 @@ def _dry_run(configuration: TrainingConfiguration, output: Output) -> int:
         f"{plan.networks} x {plan.family} with {plan.parameters} weights, {plan.epochs} epochs at "
         f"most: about {duration(plan.seconds)} if none stops early",
     )
-    output.result({"configuration": values, "plan": plan.to_dict()})
+    found = tell_warnings(checks[0], output)
+    output.result({"configuration": values, "plan": plan.to_dict(), "findings": found})
     return 0

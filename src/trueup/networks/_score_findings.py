@@ -1,5 +1,6 @@
 """What the scores of a network mean, in words: the verdict of reports and of the terminal."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,17 +34,16 @@ def score_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
             ("serious", f"A constant torque is as near: its settled RMSE is {mean:.4g} N m.")
         )
     if "linear" in others:
-        linear = others["linear"]["rmse"]
-        ratio = settled / linear
-        sentence = f"Settled, the error is {ratio:.2f} times that of a linear model."
+        ratio = _ratio(settled, others["linear"]["rmse"])
+        sentence = f"Settled, the error is {_times(ratio)} that of a linear model."
         if ratio > 1.05:
             sentence += " The linear model is better: train longer, or use linear.safetensors."
         elif ratio > 0.95:
             sentence += " A linear model does as well here: nothing speaks for a network."
         found.append(("good" if ratio <= 0.95 else "warning", sentence))
     if "reference" in others:
-        ratio = settled / others["reference"]["rmse"]
-        sentence = f"Settled, the error is {ratio:.2f} times that of the recorded estimate."
+        ratio = _ratio(settled, others["reference"]["rmse"])
+        sentence = f"Settled, the error is {_times(ratio)} that of the recorded estimate."
         found.append(("good" if ratio < 1 else "warning", sentence))
     start = metrics["rmse"] / settled if settled > 0 else 1.0
     if start > 1.2:
@@ -64,3 +64,14 @@ def score_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _ratio(error: float, other: float) -> float:
+    """Of two errors; infinite where the other is none, and 1 where both are none."""
+    if other > 0:
+        return error / other
+    return math.inf if error > 0 else 1.0
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f} times" if math.isfinite(ratio) else "not zero, as is"

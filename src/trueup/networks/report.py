@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"
+_NOT_SHOWN = ("configuration", "data", "trained_on")
+"""Parts of a network's provenance that are too long for a page, or stand elsewhere in it."""
+
+_SEVERITY = {"refuse": "serious", "warning": "warning", "info": "info"}
+"""Of a finding of the checks, as the page names it."""
 
 
 def evaluation_report(
@@ -37,6 +42,7 @@ def evaluation_report(
     series: Sequence[ActuatorSeries],
     scores: NetworkScores,
     rollouts: Sequence["RollOut"] = (),
+    notes: Sequence[tuple[str, str]] = (),
 ) -> reports.Page:
     """A page: scores, torque over time, scatter, error against speed and frequency.
 
@@ -45,6 +51,7 @@ def evaluation_report(
         series: the recordings that it was scored on.
         scores: of the network on them.
         rollouts: of the network in the loop of a joint, one a recording; or none.
+        notes: severity and sentence of what is known about the recordings besides.
     """
     recordings = [
         PredictedRecording(
@@ -61,7 +68,7 @@ def evaluation_report(
         "Network on recordings",
         _description(network),
         _shown_provenance(network),
-        [score_figures(metrics), reports.Findings(score_findings(metrics))],
+        [score_figures(metrics), reports.Findings([*score_findings(metrics), *notes])],
     )
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
@@ -93,6 +100,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
             content = [part for s in _score_sections(fold, recordings, name) for part in _parts(s)]
             page.add(reports.Section(f"Held out: {name}", content=content, collapsed=True))
     page.add(_curves_section(folder, folds, metrics))
+    page.add(*_check_sections(folder))
     page.add(_reading_section(list((folds or {"": metrics}).values())))
     configuration = folder / "config.yaml"
     if configuration.is_file():
@@ -257,6 +265,26 @@ def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
     return reports.Section("How the recordings were read", "reading", content=lines)
 
 
+def _check_sections(folder: Path) -> list[reports.Section]:
+    """What the checks found before the training; none in runs that did not keep it."""
+    path = folder / "data_check.json"
+    if not path.is_file():
+        return []
+    check = atomic.read_json(path)
+    found = [(f["severity"], f["sentence"]) for f in check["findings"] if f["check"] != "reading"]
+    for file in check["files"]:
+        found += [(f["severity"], f"{file['name']}: {f['sentence']}") for f in file["findings"]]
+    listed = reports.Findings([(_SEVERITY[severity], sentence) for severity, sentence in found])
+    return [
+        reports.Section(
+            "What the checks found",
+            "checks",
+            "Before the training, in the recordings as they were recorded.",
+            [listed],
+        )
+    ]
+
+
 def _closed_loop_section(
     series: Sequence[ActuatorSeries], rollouts: Sequence["RollOut"]
 ) -> reports.Section:
@@ -338,7 +366,7 @@ def _description(network: Network) -> str:
 
 
 def _shown_provenance(network: Network) -> dict[str, Any]:
-    return {k: v for k, v in network.provenance.items() if k not in ("configuration", "data")}
+    return {k: v for k, v in network.provenance.items() if k not in _NOT_SHOWN}
 
 
 def _ensemble_words(ensemble: Mapping[str, Any]) -> str:

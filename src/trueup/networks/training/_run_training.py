@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.networks._read_series import read_series
+from trueup.networks._check_data import DataCheck, read_checked
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.data_splits import DataSplit, split_global, split_lomo
 from trueup.networks.report import training_report
@@ -53,15 +53,25 @@ class TrainingInterrupted(KeyboardInterrupt):
 
 def read_splits(
     configuration: TrainingConfiguration,
+    checked: Callable[[DataCheck], object] = lambda check: None,
+    *,
+    refuse: bool = True,
 ) -> tuple[list[ActuatorSeries], list[DataSplit]]:
     """The recordings of a configuration and how it splits them.
 
+    Args:
+        configuration: of the training.
+        checked: told what the checks of the recordings found.
+        refuse: whether recordings that the checks find unusable are an error.
+
     Raises:
-        TrueupError: the recordings cannot be read or split.
+        TrueupError: the recordings cannot be read, trained on or split.
     """
     data = configuration.data
     folder = _data_folder(configuration)
-    series = read_series(replace(data, data_base_dir=os.fspath(folder)))
+    settings = replace(data, data_base_dir=os.fspath(folder))
+    series, check = read_checked(settings, refuse=refuse)
+    checked(check)
     shares = (data.global_train_ratio, data.global_val_ratio, data.split_by, configuration.seed)
     if configuration.evaluation_mode == "lomo_cv":
         return series, split_lomo(series, *shares)
@@ -75,8 +85,9 @@ def run_training(
     resume: bool = False,
     overwrite: bool = False,
     verbose: bool = True,
+    checked: Callable[[DataCheck], object] = lambda check: None,
 ) -> TrainingResult:
-    """Train as a configuration says and write the run directory.
+    """Check the recordings, train as a configuration says and write the run directory.
 
     Args:
         configuration: of the run; `resumed_configuration` reads that of a run to go on with.
@@ -84,6 +95,7 @@ def run_training(
         resume: go on with the run that ``output`` holds.
         overwrite: replace the run that ``output`` holds.
         verbose: show progress on the error stream.
+        checked: told what the checks of the recordings found, before the training.
 
     Raises:
         TrueupError: the recordings or the run directory cannot be used, before time is spent.
@@ -93,7 +105,9 @@ def run_training(
     directory = RunDirectory.open(target) if resume else None
     if directory is None and not overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before the recordings are read
-    series, splits = read_splits(configuration)
+    checks: list[DataCheck] = []
+    # a run that was begun goes on with its recordings, which are compared below
+    series, splits = read_splits(configuration, checks.append, refuse=not resume)
     sources = list(dict.fromkeys(each.source for each in series if each.source))
     origin = provenance.collect(
         configuration.seed,
@@ -106,8 +120,10 @@ def run_training(
         directory = RunDirectory.create(target, overwrite=overwrite)
     else:
         _check_same_data(directory, origin)
+    checked(checks[0])
     with directory.lock():
         _write_start(directory, configuration, origin)
+        atomic.write_json(directory.inside(run_files.DATA_CHECK), checks[0].to_dict())
         return _run(directory, configuration, splits, origin, verbose)
 
 
@@ -125,7 +141,7 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
             "a network"
         )
     values, data = _started_with(directory, content)
-    data["data_base_dir"] = os.path.normpath(directory.path / content["data_from_run"])
+    data["data_base_dir"] = str(run_files.recorded_data_folder(directory.path, content))
     return check_configuration({**values, "data": data, "work_dir": None})
 
 
@@ -169,6 +185,8 @@ def _write_start(
         "trueup": __version__,
         # relative to the run, as both may move together
         "data_from_run": os.path.relpath(data.resolve(), directory.path),
+        # whole, for a run that has moved alone
+        "data_folder": str(data.resolve()),
         "configuration": values,
     }
     atomic.write_text(directory.experiment, yaml.safe_dump(content, sort_keys=False))

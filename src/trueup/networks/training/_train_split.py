@@ -130,7 +130,12 @@ def _member(
         seed=seed,
         directory=folder,
         resume=True,
-        provenance={**provenance, "seed": seed, "split": split.name},
+        provenance={
+            **provenance,
+            "seed": seed,
+            "split": split.name,
+            "trained_on": _trained_on(split),
+        },
         progress=progress,
         stop=stop,
         stop_at_once=stop_at_once,
@@ -153,6 +158,11 @@ def _member(
     return result.network, result.seconds
 
 
+def _trained_on(split: DataSplit) -> list[str]:
+    """Hashes of the files of the training and validation parts."""
+    return sorted({each.sha256 for each in (*split.training, *split.validation)})
+
+
 def _scored(
     split: DataSplit,
     configuration: TrainingConfiguration,
@@ -169,6 +179,7 @@ def _scored(
     linear = fit_linear_chosen(
         split.training, split.validation, configuration.data.features, configuration.model.base
     )
+    linear = replace(linear, provenance={"split": split.name, "trained_on": _trained_on(split)})
     save_network(linear, folder / run_files.LINEAR)
     judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
     mean = float(np.concatenate([each.torque for each in split.training]).mean())
