@@ -88,6 +88,12 @@ def test_evaluate_gives_scores_by_file(folder, network, command):
     assert {"mean"} <= set(result["others"])
     code, again = command("network", "evaluate", network)
     assert again["rmse"] == result["rmse"]
+    # keys may stand before and after an option
+    data = ("--data", folder / "data")
+    code, apart = command(
+        "network", "evaluate", network, "data.repair=true", *data, "data.rate=100"
+    )
+    assert (code, apart["rmse"]) == (0, result["rmse"])
     file = network / "network.safetensors"
     code, of_file = command("network", "evaluate", file, "--data", folder / "data")
     assert of_file["rmse"] == result["rmse"]
@@ -184,6 +190,8 @@ def test_an_ensemble_tells_how_far_its_members_disagree(folder, tmp_path, comman
             "Gyro_X",
         ),
         (["check"], "ExperimentError", "--data FOLDER"),
+        (["evaluate", "{run}/inner", "data.batch_size=2.5"], "ExperimentError", "expected int"),
+        (["evaluate", "{run}/inner", "data.rate=1e9"], "RecordingError", "1000 Hz at most"),
         (["check", "--data", "{run}"], "RecordingError", "no file"),
     ],
 )
@@ -201,6 +209,33 @@ def test_a_corrupt_network_file_is_refused(tmp_path, command):
     path.write_bytes(pickle.dumps({"weights": [1, 2]}))
     code, result = command("network", "evaluate", path, "--data", tmp_path)
     assert (code, result["error"]) == (2, "FitError")
+
+
+def test_every_command_reads_a_network_by_every_name(folder, network, tmp_path, command):
+    archive, data = tmp_path / "network.npz", ("--data", folder / "data")
+    form = ("--format", "numpy", "--output")
+    assert command("network", "export", network, *form, archive)[0] == 0
+    scores = [
+        command("network", "evaluate", name, *data)[1]["rmse"]
+        for name in (network, network / "network.safetensors", archive)
+    ]
+    assert scores[0] == scores[1] == scores[2]
+    assert command("network", "predict", archive, *data, "--output", tmp_path / "out")[0] == 0
+    assert command("network", "export", archive, *form, tmp_path / "b.npz")[0] == 0
+    (tmp_path / "a.pt").write_bytes(b"program")
+    archive.write_bytes(b"no archive")
+    for name, error in (
+        (folder / "run", "RunDirectoryError"),
+        (folder / "nothing", "RunDirectoryError"),
+        (tmp_path / "a.pt", "FitError"),
+        (archive, "FitError"),
+    ):
+        (code, first), second = (
+            command("network", "evaluate", name, *data),
+            command("network", "export", name, *form, tmp_path / "c.npz"),
+        )
+        assert (code, first["error"]) == (2, error)
+        assert second == (code, first)
 
 
 def test_settings_come_from_a_file_too(folder, tmp_path, command):

@@ -11,7 +11,7 @@ import pytest
 from trueup.cli import main
 from trueup.cli.network_export import ExportNetwork
 from trueup.cli.output import Output
-from trueup.errors import FitError, ReportError
+from trueup.errors import FitError, ReportError, RunDirectoryError
 from trueup.networks import predict, save_network
 from trueup.networks.export import EXPORT_FORMATS, load_numpy_network
 
@@ -75,9 +75,11 @@ def test_a_format_that_does_not_fit_says_what_does(run, tmp_path):
 
 
 def test_what_cannot_be_read_is_refused_and_never_run(run, tmp_path):
-    with pytest.raises(FitError, match="does not exist"):
+    with pytest.raises(RunDirectoryError, match=r"no run or network .*none; give the"):
         export(tmp_path / "none", "numpy")
-    with pytest.raises(FitError, match="no finished training run"):
+    with pytest.raises(
+        RunDirectoryError, match=r"finished training\. Name one of 'run/network\.saf"
+    ):
         export(tmp_path, "numpy")
     pickled = tmp_path / "model.ckpt"
     pickled.write_bytes(b"cos\nsystem\n(S'touch hacked'\ntR.")

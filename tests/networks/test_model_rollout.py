@@ -9,13 +9,16 @@ from random_networks import random_network
 from trueup.errors import ColumnError, ExperimentError, LawError, SignalError
 from trueup.networks import (
     ActuatorSeries,
+    AnalyticBase,
     DataSettings,
     JointModel,
+    Network,
+    Normalization,
     TorqueTerms,
     roll_out,
     roll_out_in_model,
 )
-from trueup.networks._closed_loop import joint_of
+from trueup.networks._closed_loop import joint_of, plausible_angles
 
 PENDULUM = """<mujoco>
   <option timestep="0.001"/>
@@ -63,6 +66,32 @@ def test_the_model_moves_as_the_joint_that_it_holds(model, monkeypatch):
         np.testing.assert_allclose(motion.torque, expected.torque, atol=1e-8)
         assert (motion.name, motion.diverged) == (each.name, False)
         assert motion.scores.rmse == pytest.approx(expected.scores.rmse)
+
+
+def test_a_joint_far_beyond_the_recorded_range_has_run_away(model):
+    """An unstable law leaves a range of 0.8 rad by five times as much, long before it overflows."""
+    features = FEATURES[:3]
+    weights = {"layers.0.weight": np.zeros((1, 3)), "layers.0.bias": np.full(1, 1e-3)}
+    scale = Normalization(features, np.zeros(3), np.ones(3), 0.0, 1.0)
+    network = Network("linear", scale, weights, 100.0, AnalyticBase(kp=-20.0))
+    each = recording(count=300)
+    target = each.channels["target_angle_rad"]
+    lowest, highest = plausible_angles(each)
+    assert (lowest, highest) == pytest.approx((target.min() - 4.0, target.max() + 4.0), abs=1e-3)
+    alone = roll_out(network, each, LIKE_IT)
+    (in_model,) = roll_out_in_model(network, [each], model, "elbow")
+    for motion in (alone, in_model):
+        assert motion.diverged
+        assert lowest <= motion.angle.min() and motion.angle.max() <= highest
+        assert motion.angle[-1] == motion.angle[-2]
+    np.testing.assert_allclose(in_model.angle, alone.angle, atol=1e-6)
+
+
+def test_a_joint_that_stays_near_what_was_recorded_has_not_run_away():
+    still = recording()
+    for name in ("current_angle_rad", "target_angle_rad"):
+        still.channels[name][:] = 30.0
+    assert plausible_angles(still) == pytest.approx((29.5, 30.5))
 
 
 def test_each_load_is_told_to_the_network(model):

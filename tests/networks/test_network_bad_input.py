@@ -43,6 +43,18 @@ def another_name(data):
     (data / "low").rename(data / "other")
 
 
+def radians_in_the_column_of_degrees(data):
+    columns = joint_columns()
+    columns["Gyro_Z"] = np.radians(columns["Gyro_Z"])
+    write_csv(data / "low" / "run.csv", columns)
+
+
+def a_torque_that_never_changes(data):
+    columns = joint_columns()
+    columns["Acc_Y"][:] = 0.0
+    write_csv(data / "low" / "run.csv", columns)
+
+
 CASES = {
     "missing column": (lacking_a_column, (GROUPS,), "Gyro_Z"),
     "missing group folder": (another_name, (GROUPS,), "no folder 'low'"),
@@ -53,6 +65,23 @@ CASES = {
     ),
     "files of different rates": (another_rate, (GROUPS,), "different rates"),
     "a channel of nan": (nothing_but_nan, (GROUPS, "data.repair=true"), "no finite value"),
+    "radians as degrees": (radians_in_the_column_of_degrees, (GROUPS,), "looks like deg where"),
+    "radians as degrees, planned": (
+        radians_in_the_column_of_degrees,
+        (GROUPS, "--dry-run"),
+        "looks like deg where",
+    ),
+    "radians as degrees, a group left out": (
+        radians_in_the_column_of_degrees,
+        (GROUPS, "evaluation_mode=lomo_cv"),
+        "looks like deg where",
+    ),
+    "radians as degrees, an ensemble": (
+        radians_in_the_column_of_degrees,
+        (GROUPS, "model.ensemble_members=2"),
+        "looks like deg where",
+    ),
+    "a torque that never changes": (a_torque_that_never_changes, (GROUPS,), "never changes"),
 }
 
 
@@ -67,6 +96,36 @@ def test_recordings_that_cannot_be_trained_on(case, data, capsys):
     assert message in error
     assert "Traceback" not in error
     assert not (data.parent / "run").exists()
+
+
+def test_accepted_recordings_are_trained_on_and_what_was_found_is_said(data, tmp_path, capsys):
+    for name in ("low", "high"):
+        columns = joint_columns()
+        columns["Acc_Y"][:] = 0.0
+        columns["Gyro_Z"] = np.radians(columns["Gyro_Z"])
+        write_csv(data / name / "run.csv", columns)
+    run = tmp_path / "run"
+    words = ["network", "train", f"data.data_base_dir={data}", GROUPS, *SMALL]
+    accepted = "data.accept=[position-velocity,torque]"
+    assert main([*words, accepted, "--output", str(run), "--quiet"]) == 0
+    out = capsys.readouterr().out
+    found = ("looks like deg where the velocity", "the torque never changes")
+    report = (run / "report.html").read_text()
+    for sentence in found:
+        assert sentence in out
+        assert sentence in report
+    assert json.loads((run / "data_check.json").read_text())["usable"]
+    assert main([*words, accepted, "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["findings"]
+    assert {each["check"] for each in told} >= {"position-velocity", "torque"}
+    # a network is run on whatever is asked for, and what is wrong with it is said
+    for command in (["evaluate", str(run)], ["predict", str(run), "-o", str(tmp_path / "p")]):
+        arguments = ["network", *command, "--data", str(data), "data.accept=[]", "--json"]
+        assert main(arguments) == 0
+        told = json.loads(capsys.readouterr().out)["findings"]
+        assert {("torque", "refuse"), ("position-velocity", "refuse")} <= {
+            (each["check"], each["severity"]) for each in told
+        }
 
 
 def test_a_checkpoint_of_another_shape_and_a_corrupt_network(data, tmp_path, capsys):

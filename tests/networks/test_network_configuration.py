@@ -13,6 +13,7 @@ from training_recordings import made_series
 import trueup
 from trueup.errors import ExperimentError
 from trueup.networks import DataSettings
+from trueup.networks._plain_settings import build_settings, to_values
 from trueup.networks.training import load_configuration, train_network
 from trueup.networks.training.configuration import (
     CONFIGURATION,
@@ -22,12 +23,7 @@ from trueup.networks.training.configuration import (
     WandbSettings,
     known_keys,
 )
-from trueup.networks.training.settings import (
-    ModelSettings,
-    TrainSettings,
-    build_settings,
-    to_values,
-)
+from trueup.networks.training.settings import ModelSettings, TrainSettings
 
 PARTS = {"data": DataSettings, "model": ModelSettings, "train": TrainSettings}
 

@@ -17,6 +17,7 @@ from trueup.networks import (
     read_series,
     split_global,
 )
+from trueup.networks._check_data import read_checked
 
 INERTIA = 0.02
 
@@ -198,6 +199,43 @@ def test_missing_values_are_refused_or_bridged(tmp_path):
     assert "2 missing values" in series.notes[0]
 
 
+def test_a_long_hole_is_a_gap_and_never_a_straight_line(tmp_path):
+    columns = joint_columns(600)
+    write_csv(tmp_path / "low" / "whole.csv", columns)
+    holed = {name: values.copy() for name, values in columns.items()}
+    holed["Acc_Y"][200:206] = np.nan
+    holed["Commanded_Angle"][205:208] = np.nan  # beside the hole: part of it
+    holed["Commanded_Angle"][400:405] = np.nan
+    holed["Gyro_Z"][:3] = np.nan
+    holed["Encoder_Angle"][-2:] = np.nan
+    write_csv(tmp_path / "low" / "run.csv", holed)
+    options = {"inertia_groups": (InertiaGroup("a", "low", INERTIA),), "repair": True}
+    first, second, whole = read_series(settings(tmp_path, **options))
+    assert [(each.start, len(each)) for each in (first, second)] == [
+        (pytest.approx(0.03), 197),
+        (pytest.approx(2.08), 390),
+    ]
+    np.testing.assert_allclose(first.torque, whole.torque[3:200], atol=1e-9)
+    np.testing.assert_allclose(second.torque, whole.torque[208:598], atol=1e-9)
+    # five commands in a row are missing: the last one is held, not drawn on to the next
+    goal = second.channels["target_angle_rad"]
+    np.testing.assert_allclose(goal[192:197], whole.channels["target_angle_rad"][399], atol=1e-9)
+    np.testing.assert_allclose(goal[197:], whole.channels["target_angle_rad"][405:598], atol=1e-9)
+    notes = " ".join(second.notes)
+    assert "13 rows left out" in notes
+    assert "5 missing values of target_angle_rad held" in notes
+    assert "split at 1 gaps" in notes
+
+
+def test_a_channel_that_is_missing_almost_everywhere_is_refused(tmp_path):
+    columns = joint_columns()
+    columns["Acc_Y"][np.arange(400) % 50 > 0] = np.nan
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    groups = (InertiaGroup("a", "low", INERTIA),)
+    with pytest.raises(RecordingError, match=r"acceleration.*no stretch of 10 samples"):
+        read_series(settings(tmp_path, inertia_groups=groups, repair=True))
+
+
 @pytest.mark.parametrize("repair", [False, True])
 def test_a_channel_of_nan_is_refused_whatever_is_asked(tmp_path, repair):
     columns = joint_columns()
@@ -221,6 +259,20 @@ def test_a_bad_file_is_an_error_not_skipped(folder):
         read_series(settings(folder))
 
 
+def test_a_rate_far_from_what_was_recorded_is_refused(folder):
+    with pytest.raises(RecordingError, match=r"1e\+09 Hz.*run\.csv.*100 Hz.*1000 Hz at most"):
+        read_series(settings(folder, rate=1e9))
+    with pytest.raises(RecordingError, match=r"1e-09 Hz.*3\.99 s long.*at least"):
+        read_series(settings(folder, rate=1e-9))
+    assert len(read_series(settings(folder, rate=1000.0))[0]) == 3991
+
+
+@pytest.mark.parametrize("pattern", ["/tmp/*", ""])
+def test_a_pattern_that_leads_out_of_the_folder_is_refused(folder, pattern):
+    with pytest.raises(ExperimentError, match="names within the folder"):
+        read_series(settings(folder, pattern=pattern))
+
+
 def test_groups_come_from_the_list_in_the_folder(folder):
     listed = [{"id": "l", "folder": "low", "inertia": 0.1245}]
     (folder / "inertia_groups.json").write_text(json.dumps(listed))
@@ -232,6 +284,10 @@ def test_groups_come_from_the_list_in_the_folder(folder):
     assert (alone.group, alone.channels["inertia_kg_m2"][0]) == ("l", 0.1245)
     (folder / "inertia_groups.json").write_text('{"id": 1}')
     with pytest.raises(ExperimentError, match=r"inertia_groups\.json must hold a list"):
+        read_series(DataSettings(str(folder)))
+    listed[0]["inertia"] = "0.1"
+    (folder / "inertia_groups.json").write_text(json.dumps(listed))
+    with pytest.raises(ExperimentError, match=r"json\.inertia is '0\.1'; .*without quotes"):
         read_series(DataSettings(str(folder)))
 
 
@@ -328,6 +384,40 @@ def test_a_turned_gyro_is_found(tmp_path):
         found.raise_if_unusable()
 
 
+def test_what_is_known_to_be_right_can_be_accepted(tmp_path):
+    columns = joint_columns()
+    columns["Gyro_Z"] = -columns["Gyro_Z"]
+    columns["Acc_Y"][:] = 0.0
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    groups = (InertiaGroup("a", "low", 0.1),)
+    given = settings(tmp_path, inertia_groups=groups)
+    with pytest.raises(RecordingError, match=r"data\.accept=\[position-velocity\]"):
+        read_checked(given)
+    accepted = settings(tmp_path, inertia_groups=groups, accept=("position-velocity",))
+    with pytest.raises(RecordingError, match=r"never changes(.|\n)*data\.accept=\[torque\]"):
+        read_checked(accepted)
+    assert not check_data(accepted).usable
+    series, found = read_checked(
+        settings(tmp_path, inertia_groups=groups, accept=("position-velocity", "torque"))
+    )
+    assert len(series[0]) == 400
+    warnings = [f.check for f in found.all_findings if f.severity == "warning"]
+    assert {"position-velocity", "torque"} <= set(warnings)
+    assert len(read_checked(given, refuse=False)[0][0]) == 400
+    with pytest.raises(ExperimentError, match=r"accept 'finite' does not exist.*'torque'"):
+        settings(tmp_path, accept=("finite",))
+
+
+def test_one_stretch_at_rest_refuses_no_recording(tmp_path):
+    columns = joint_columns(600)
+    columns["Acc_Y"][:200] = 0.0
+    kept = np.r_[0:200, 300:600]
+    write_csv(tmp_path / "low" / "run.csv", {n: v[kept] for n, v in columns.items()})
+    given = settings(tmp_path, inertia_groups=(InertiaGroup("a", "low", 0.1),))
+    assert [np.ptp(each.torque) > 0 for each in read_series(given)] == [False, True]
+    assert check_data(given).usable
+
+
 def test_a_turned_gyro_is_found_behind_a_broken_clock(tmp_path):
     columns = joint_columns()
     columns["Gyro_Z"] = -columns["Gyro_Z"]
@@ -392,6 +482,20 @@ def test_settings_survive_json(folder):
         ({"global_train_ratio": 0.9, "global_val_ratio": 0.2}, "add up"),
         ({"radius_accel": 0.0}, "positive"),
         ({"batch_size": 0}, "at least 1"),
+        ({"batch_size": 2.5}, r"data\.batch_size is 2\.5; expected int"),
+        ({"num_workers": 1.5}, r"data\.num_workers is 1\.5; expected int"),
+        ({"pattern": 3}, r"data\.pattern is 3; expected str"),
+        ({"repair": "maybe"}, r"data\.repair is 'maybe'; expected bool"),
+        ({"rate": "abc"}, r"data\.rate is 'abc'; expected float"),
+        ({"rate": float("inf")}, r"data\.rate is inf; expected a finite number"),
+        ({"radius_accel": True}, r"data\.radius_accel is True; expected float"),
+        ({"radius_accel": float("inf")}, r"data\.radius_accel is inf"),
+        ({"accel_gravity": "abc"}, r"data\.accel_gravity is 'abc'; expected float"),
+        ({"torque_terms": {"viscous": "abc"}}, r"torque_terms\.viscous is 'abc'; expected float"),
+        ({"torque_terms": 3}, r"data\.torque_terms is 3; expected keys 'gravity'"),
+        ({"features": "current_angle_rad"}, r"expected a list, such as \[current_angle_rad\]"),
+        ({"inertia_groups": [{"id": 1, "folder": "a"}]}, r"inertia_groups\[0\]\.id is 1"),
+        ({"columns": 3}, "expected keys with values"),
     ],
 )
 def test_wrong_settings_are_refused(changes, message):

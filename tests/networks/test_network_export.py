@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -153,6 +154,28 @@ def test_parts_are_left_out_on_request(tmp_path, form):
     with pytest.raises(FitError, match="leave out base and limits too"):
         export_network(network, form, tmp_path / "none", normalization=False)
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("form", ["torchscript", "onnx"])
+def test_base_and_network_are_limited_together_or_not_at_all(tmp_path, form):
+    limit = 1.0
+    network = random_network("gru", base=BASE, torque_limit=limit)
+    inputs = consistent_inputs(network, smooth_inputs(network, 100))
+    whole = predict(network, inputs)
+    added = network.base.torque(inputs[:, [network.inputs.index(n) for n in network.base.features]])
+    alone = predict(replace(network, base=None, torque_limit=None), inputs[:, :3])
+    # limited alone the network would give another sum
+    assert np.abs(np.clip(alone, -limit, limit) + added - whole).max() > 0.1
+    with pytest.raises(FitError, match=r"--without base limits.* 1 N m where the base is added"):
+        export_network(network, form, tmp_path / "limited", base=False)
+    assert not (tmp_path / "limited").exists()
+    path = tmp_path / f"bare.{SUFFIXES[form]}"
+    export_network(network, form, path, base=False, limits=False)
+    found = rollout(form, path, network, inputs)
+    np.testing.assert_allclose(np.clip(found + added, -limit, limit), whole, atol=1e-4)
+    # a network without a limit needs no more than it did
+    export_network(replace(network, torque_limit=None), form, tmp_path / "free", base=False)
+    export_network(replace(network, base=None), form, tmp_path / "no_base", base=False)
 
 
 def test_a_network_for_numpy_needs_numpy_alone(tmp_path):

@@ -1,6 +1,7 @@
 """Reports of networks from a run directory, and of a network on recordings."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -99,6 +100,29 @@ def test_a_worse_network_is_not_praised(tmp_path):
     assert "The linear model is better" in page
     same = evaluation_report(network, series, score(network, series, {"linear": network})).html()
     assert "A linear model does as well here" in same
+
+
+def test_a_linear_model_without_error_is_no_division_by_zero():
+    moving = linear_series(WEIGHTS, 200)
+    still = replace(moving, torque=np.zeros(200), reference_torque=np.zeros(200))
+    network, flat = (fit_linear([each], FEATURE_NAMES, 1) for each in (moving, still))
+    page = evaluation_report(network, [still], score(network, [still], {"linear": flat})).html()
+    assert "the error is not zero, as is that of a linear model. The linear model is better" in page
+    assert "as is that of the recorded estimate" in page
+    page = evaluation_report(flat, [still], score(flat, [still], {"linear": flat})).html()
+    assert "1.00 times that of a linear model" in page
+
+
+def test_what_the_checks_found_stands_in_the_report(tmp_path):
+    write_split(tmp_path, "global", recordings())
+    assert "What the checks found" not in training_report(tmp_path).html()
+    told = {"check": "groups", "severity": "info", "sentence": "One group."}
+    of_file = {"check": "units", "severity": "warning", "sentence": "it looks like deg."}
+    check = {"findings": [told], "files": [{"name": "a.csv", "findings": [of_file]}]}
+    (tmp_path / "data_check.json").write_text(json.dumps(check))
+    page = training_report(tmp_path).html()
+    for part in ("What the checks found", "One group.", "a.csv: it looks like deg."):
+        assert part in page
 
 
 def test_the_report_of_an_evaluation_shows_the_joint_in_the_loop():

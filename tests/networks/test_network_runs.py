@@ -14,8 +14,11 @@ import pytest
 import yaml
 
 from trueup.cli import main
+from trueup.cli.network_train import TrainNetwork
+from trueup.cli.override_words import overrides_together
 from trueup.errors import RunDirectoryError
 from trueup.networks import SyntheticSettings, load_network, synthesize
+from trueup.networks._score_findings import training_findings
 from trueup.networks.ensemble import NetworkEnsemble
 from trueup.networks.metrics import predict_series
 from trueup.networks.training import TrainingInterrupted, load_configuration, run_training
@@ -143,8 +146,10 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
     class Impatient:
         """Asks to stop once an epoch is in the history."""
 
-        def __init__(self, verbose):
-            pass
+        at_once = False
+
+        def __init__(self, verbose, unit):
+            assert unit == "epoch"
 
         def __enter__(self):
             return self
@@ -201,6 +206,78 @@ def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp
     assert histories[0] == histories[1]
 
 
+def test_ctrl_c_finishes_the_epoch_and_says_so(data, tmp_path):
+    target = tmp_path / "cut"
+    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "train.max_epochs=40"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trueup", *words, "--output", str(target)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    limit, history = time.monotonic() + 240.0, target / "history.jsonl"
+    while not history.is_file() or len(history.read_text().splitlines()) < 3:
+        assert process.poll() is None, process.stderr.read()  # type: ignore[union-attr]
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finishing this epoch, then saving." in said
+    assert f"the best network so far is in {target}" in said
+    done = history.read_text()
+    configuration = resumed_configuration(RunDirectory.open(target))
+    run_training(configuration, target, resume=True, verbose=False)
+    assert history.read_text().startswith(done)  # checkpoints come every 30 s: the stop wrote one
+    assert len(history.read_text().splitlines()) == 40
+
+
+def test_a_stop_between_the_members_of_an_ensemble_trains_no_further_one(
+    data, tmp_path, monkeypatch
+):
+    target = tmp_path / "run"
+
+    class Late:
+        """Asks to stop in the last epoch of the first member."""
+
+        at_once = False
+
+        def __init__(self, verbose, unit):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            pass
+
+        @property
+        def requested(self):
+            return "SIGINT" if (target / "members/01/history.jsonl").is_file() else None
+
+    configuration = configured(data, "model.ensemble_members=2", "train.max_epochs=2")
+    monkeypatch.setattr(runs, "Interrupts", Late)
+    with pytest.raises(TrainingInterrupted):
+        run_training(configuration, target, verbose=False)
+    assert (target / "members/01/training.json").is_file()
+    assert not list((target / "members/02").iterdir())
+
+
+def test_a_cut_experiment_file_says_what_it_lacks(data, tmp_path, capsys):
+    run = run_training(configured(data, "debug=true"), tmp_path / "run", verbose=False).directory
+    file = run / "experiment.yaml"
+    whole = file.read_text()
+    inner = whole.index("configuration:")
+    # ends within the version, and before and after the values of the data
+    for cut in (50, inner, inner + len("configuration:\n"), whole.index("  data:")):
+        file.write_text(whole[:cut])
+        for words in (["network", "train", "--resume", "--output"], ["study", "resume"]):
+            assert main([*words, str(run)]) == 2
+            error = capsys.readouterr().err
+            assert "experiment.yaml is damaged: it lacks" in error
+            assert "--overwrite" in error
+
+
 def test_a_run_goes_on_with_its_own_recordings_only(tmp_path):
     data = tmp_path / "data"
     synthesize(SyntheticSettings(inertias=(0.05, 0.083), duration=4.0), data)
@@ -231,6 +308,63 @@ def test_the_command_trains_and_prints_the_scores(data, tmp_path, capsys):
     assert "--resume" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("mode", ["global", "lomo_cv"])
+def test_the_terminal_judges_as_the_report_does_and_not_by_the_start(data, tmp_path, capsys, mode):
+    target = tmp_path / "run"
+    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, f"evaluation_mode={mode}"]
+    assert main([*words, "--output", str(target), "--quiet"]) == 0
+    said = capsys.readouterr().out
+    metrics = json.loads((target / "metrics.json").read_text())
+    folds = metrics.get("folds", {"": metrics})
+    # a history of zeros spikes at a start in motion, and is far better once it is filled
+    ahead = [f for f in folds.values() if f["rmse"] < f["others"]["linear"]["rmse"]]
+    behind = [f for f in ahead if f["settled"]["rmse"] > f["others_settled"]["linear"]["rmse"]]
+    assert behind or mode == "lomo_cv"
+    for fold in folds.values():
+        for rmse in (fold["settled"]["rmse"], fold["others_settled"]["linear"]["rmse"]):
+            assert f"{rmse:.4g}" in said
+    assert "The linear model is better" in said
+    page = (target / "report.html").read_text()
+    for _, sentence in training_findings(metrics):
+        assert sentence in said
+        assert sentence in page
+    if mode == "lomo_cv":
+        settled = [fold["others_settled"]["linear"]["rmse"] for fold in folds.values()]
+        assert metrics["settled_linear_rmse"] == pytest.approx(np.mean(settled))
+        settled = [fold["settled"]["rmse"] for fold in folds.values()]
+        assert metrics["settled_rmse"] == pytest.approx(np.mean(settled))
+
+
+@pytest.mark.parametrize("mode", ["global", "lomo_cv"])
+def test_a_finished_training_is_listed_as_such(data, tmp_path, capsys, mode):
+    target = tmp_path / "runs" / "run"
+    run_training(configured(data, f"evaluation_mode={mode}"), target, verbose=False)
+    metrics = json.loads((target / "metrics.json").read_text())
+
+    def listed():
+        assert main(["study", "list", str(tmp_path), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        return said["runs"], said["damaged"]
+
+    (run,), _ = listed()
+    assert (run["kind"], run["state"], run["cost"]) == ("network", "finished", metrics["rmse"])
+    assert run["evaluations"] == (2 if mode == "global" else 4)  # epochs
+    assert run["seconds"] > 0
+    for words in (["study", "show", str(target)], ["compare", str(target), str(target)]):
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert "is the training of a network" in said
+        assert "not finish" not in said
+    with RunDirectory.open(target).lock():
+        assert listed()[0][0]["state"] == "running"
+    (target / "metrics.json").write_text("[]")
+    runs, (damaged,) = listed()
+    assert runs == []
+    assert "metrics.json is damaged" in damaged["message"]
+    (target / "metrics.json").unlink()
+    assert [(run["state"], run["cost"]) for run in listed()[0]] == [("stopped", None)]
+
+
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(data, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "--dry-run"]
@@ -243,6 +377,33 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(data, tmp_path, ca
     assert main(words) == 0
     assert "271 weights" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_overrides_may_stand_before_and_after_options(data, tmp_path, capsys):
+    start = ["network", "train", f"data.data_base_dir={data}", *SMALL]
+    more = ["--dry-run", "seed=7", "--output", str(tmp_path / "a=b"), "train.max_epochs=3"]
+    assert main([*start, *more, "--json"]) == 0
+    configuration = json.loads(capsys.readouterr().out)["configuration"]
+    assert (configuration["seed"], configuration["train"]["max_epochs"]) == (7, 3)
+    assert configuration["model"]["gru_hidden_dim"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "together"),
+    [
+        (["a=1", "--quiet", "b.c=2"], ["--quiet", "a=1", "b.c=2"]),
+        (
+            ["a=1", "--output", "x=y", "b=2", "-o", "z"],
+            ["--output", "x=y", "a=1", "b=2", "-o", "z"],
+        ),
+        (["a=1", "--output=x", "b=2"], ["--output=x", "a=1", "b=2"]),
+        (["a=1", "--dry_run", "b=2", "--output"], ["--dry_run", "a=1", "b=2", "--output"]),
+        (["--seed", "3", "a=1"], ["--seed", "3", "a=1"]),
+        (["--quiet"], ["--quiet"]),
+    ],
+)
+def test_values_of_options_are_no_overrides(words, together):
+    assert overrides_together(words, TrainNetwork) == together
 
 
 @pytest.mark.parametrize(

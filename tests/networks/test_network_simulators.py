@@ -4,8 +4,10 @@
 """
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -243,6 +245,28 @@ def test_what_does_not_fit_is_said_with_what_would(tmp_path, form, network, word
     with pytest.raises(FitError, match=words):
         export_network(network, form, tmp_path / "network")
     assert not (tmp_path / "network").exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "network"),
+    [
+        ("isaac-lab-mlp", random_network("mlp", base=BASE, **FIT)),
+        ("mjlab", random_network("linear", base=BASE, **FIT)),
+        ("isaac-lab-lstm", random_network("lstm", base=BASE, **FIT)),
+        ("isaac-lab-gru", random_network("gru", base=BASE, torque_limit=9.0)),
+        ("newton", random_network("gru", base=BASE, torque_limit=9.0)),
+    ],
+)
+def test_a_network_without_its_base_is_not_limited_alone(tmp_path, form, network):
+    with pytest.raises(FitError, match="--without base limits"):
+        export_network(network, form, tmp_path / "none", base=False)
+    usage = export_network(network, form, tmp_path / "a.pt", base=False, limits=False).usage
+    assert "effort_limit=9" not in usage
+    assert "Clamp its effort" not in usage
+    assert re.search(r"9(\.0)? N m is the limit of the sum|sum with the base to 9 N m", usage)
+    whole = replace(network, base=None)
+    usage = export_network(whole, form, tmp_path / "b.pt").usage
+    assert "effort_limit=9.0,  # N m" in usage or "Clamp its effort to 9 N m" in usage
 
 
 NEWTON = {"features": SIMULATOR_FEATURE_NAMES}

@@ -1,5 +1,6 @@
 """Training: what is scored is what is deployed, repeatable, resumable, honest about its data."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -110,6 +111,102 @@ def test_a_resumed_training_equals_the_uninterrupted_one(family, tmp_path):
         np.testing.assert_array_equal(value, resumed.network.weights[name])
     files = [(tmp_path / run / "history.jsonl").read_text() for run in ("whole", "cut")]
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize("wish", ["stop", "stop_at_once"])
+def test_a_training_stopped_at_any_chunk_goes_on_as_if_it_had_not_been(wish, tmp_path):
+    keep = Checkpointing(save_top_k=2, filename="e{epoch}")  # and the default every 30 s
+    settings = short(5, checkpointing=keep)
+    whole = train(settings=settings, directory=tmp_path / "whole")
+    asked = []
+
+    def stop() -> bool:
+        epochs = tmp_path / "cut" / "history.jsonl"
+        asked.append(epochs.is_file() and len(epochs.read_text().splitlines()) == 2)
+        return asked[-1]
+
+    stopped = train(settings=settings, directory=tmp_path / "cut", **{wish: stop})
+    assert stopped.interrupted
+    # a wish to stop lets the epoch end; one to stop at once does not
+    assert len(stopped.history) == (3 if wish == "stop" else 2)
+    best = min(entry["val_rmse_epoch"] for entry in stopped.history)
+    scored = score(load_network(tmp_path / "cut" / "network.safetensors"), VALIDATION)
+    assert scored.total.rmse == pytest.approx(best, rel=1e-4)
+    checkpoint = torch.load(tmp_path / "cut" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert checkpoint["epoch"] == (2 if wish == "stop" else 0)
+    resumed = train(settings=settings, directory=tmp_path / "cut", resume=True)
+    assert resumed.history == whole.history
+    for name in ("history.jsonl", "network.safetensors"):
+        first, second = ((tmp_path / run / name).read_bytes() for run in ("whole", "cut"))
+        assert first == second
+    kept = [
+        sorted(p.name for p in (tmp_path / r / "checkpoints").iterdir()) for r in ("whole", "cut")
+    ]
+    assert kept[0] == kept[1]
+
+
+def test_a_wish_to_stop_in_the_last_epoch_ends_the_training(tmp_path):
+    assert not train(settings=short(1), directory=tmp_path, stop=lambda: True).interrupted
+
+
+def test_a_training_without_a_checkpoint_leaves_nothing_of_the_one_before(tmp_path):
+    keep = Checkpointing(save_top_k=3, filename="e{epoch}")
+    train(settings=short(3, checkpointing=keep), directory=tmp_path)
+    (tmp_path / "checkpoints" / "last.ckpt").unlink()
+    train(settings=short(1, checkpointing=keep), directory=tmp_path, resume=True)
+    assert sorted(p.name for p in (tmp_path / "checkpoints").glob("*.safetensors")) == [
+        "e0.safetensors"
+    ]
+
+
+def test_a_training_that_stopped_early_stays_so_when_it_is_resumed(tmp_path):
+    settings = short(9, early_stopping=EarlyStopping(patience=2, min_delta=1e6))
+    trained = train(settings=settings, directory=tmp_path)
+    assert len(trained.history) < 9
+    again = train(settings=settings, directory=tmp_path, resume=True)
+    assert again.history == trained.history
+    assert (again.stopped, again.best_epoch) == (trained.stopped, trained.best_epoch)
+    for name, value in trained.network.weights.items():
+        np.testing.assert_array_equal(again.network.weights[name], value)
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_checkpoint_that_is_none_is_refused_and_never_run(tmp_path):
+    train(settings=short(1), directory=tmp_path)
+    checkpoint = tmp_path / "checkpoints" / "last.ckpt"
+    whole = checkpoint.read_bytes()
+    hacked = tmp_path / "hacked"
+
+    def saved(content) -> bytes:
+        torch.save(content, checkpoint)
+        return checkpoint.read_bytes()
+
+    contents = (
+        b"garbage",
+        b"",
+        np.random.default_rng(0).bytes(4000),
+        pickle.dumps(Planted(hacked)),
+        whole[:300],
+        whole[: len(whole) // 2],
+        saved([1, 2]),
+        saved({"state_dict": {}}),
+        saved(Planted(hacked)),
+    )
+    for content in contents:
+        checkpoint.write_bytes(content)
+        with pytest.raises(RunDirectoryError, match=r"last\.ckpt cannot be continued") as raised:
+            train(settings=short(3), directory=tmp_path, resume=True)
+        assert "weights_only" not in str(raised.value)
+    assert not hacked.exists()
 
 
 def test_a_checkpoint_holds_numbers_only_and_another_network_cannot_take_it(tmp_path):

@@ -96,8 +96,10 @@ def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
         found = rollout(form, path, network, inputs)
         assert np.abs(found - expected).max() <= 1e-5 * np.ptp(expected)
     bare = tmp_path / f"bare.{SUFFIXES[form]}"
-    export_network(network, form, bare, base=False)
-    without = replace(network, base=None)
+    with pytest.raises(FitError, match="--without base limits"):
+        export_network(network, form, bare, base=False)
+    export_network(network, form, bare, base=False, limits=False)
+    without = replace(network, base=None, torque_limit=None)
     inputs = consistent_inputs(without, smooth_inputs(without, 200))
     found = rollout(form, bare, without, inputs)
     np.testing.assert_allclose(found, predict(without, inputs), atol=1e-4)

@@ -18,6 +18,7 @@ from trueup._version import __version__
 from trueup.cli import commands
 from trueup.cli.opengl import explained_graphics
 from trueup.cli.output import Output
+from trueup.cli.override_words import overrides_together
 from trueup.errors import TrueupError, TrueupWarning
 
 DONE, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
@@ -119,6 +120,8 @@ def _choose(
         Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
         for name, command in names.items()
     ]
+    if alone:
+        words = [words[0], *overrides_together(words[1:], names[words[0]])]
     choices = functools.reduce(operator.or_, described)
     if alone and output.json:
         words.append("--json")  # accepted wherever it stands

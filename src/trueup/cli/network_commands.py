@@ -99,7 +99,7 @@ class EvaluateNetwork:
     """
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
-    """Run directory of a training, or network file."""
+    """Run directory of a training, or network file (.safetensors, .npz)."""
     data: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the recordings; that of the training where absent."""
     report: Annotated[Path | None, arg(metavar="FILE")] = None
@@ -132,7 +132,7 @@ class PredictTorque:
     """
 
     network: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
-    """Run directory of a training, or network file."""
+    """Run directory of a training, or network file (.safetensors, .npz)."""
     data: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Folder of the recordings; that of the training where absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trueup.cli.network_options import data_settings
 from trueup.cli.output import Output
-from trueup.networks import SyntheticSettings, check_data, synthesize
+from trueup.networks import DataCheck, SyntheticSettings, check_data, synthesize
 
 _MARK = {"refuse": "x", "warning": "!", "info": "-"}
 
@@ -71,5 +71,20 @@ def run_check(
             output.text(f"  {_MARK[finding.severity]} {finding.sentence}")
     verdict = "can" if checked.usable else "cannot"
     output.text(f"These {len(checked.files)} recordings {verdict} be trained on as they are.")
+    if checked.how_to_accept:
+        output.text(checked.how_to_accept)
     output.result(checked.to_dict())
     return 0 if checked.usable else 2
+
+
+def tell_warnings(checked: DataCheck, output: Output) -> list[dict[str, str]]:
+    """Say what is doubtful about recordings that are read; returns it as JSON values."""
+    doubtful = [finding for finding in checked.all_findings if finding.severity != "info"]
+    if doubtful:
+        output.text("The checks of the recordings found:")
+    for finding in doubtful:
+        output.text(f"  {_MARK[finding.severity]} {finding.sentence}")
+    return [
+        {"check": each.check, "severity": each.severity, "sentence": each.sentence}
+        for each in doubtful
+    ]

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_options import (
     data_settings,
     named_ensemble,
     named_network,
-    settings_of_network,
 )
 from trueup.cli.output import Output
+from trueup.cli.trained_recordings import start_settings, trained_on
 from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
@@ -22,11 +23,11 @@ from trueup.networks import (
     NetworkScores,
     RollOut,
     predict_series,
-    read_series,
     roll_out,
     roll_out_in_model,
     score,
 )
+from trueup.networks._check_data import read_checked
 from trueup.networks._closed_loop import joint_of
 from trueup.networks.ensemble import NetworkEnsemble
 from trueup.networks.features import FEATURES
@@ -40,14 +41,20 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     """Score a network on recordings; returns the exit code."""
     network = named_network(command.network)
     settings = _settings(command, network)
-    series = read_series(settings)
+    series, checked = read_checked(settings, refuse=False)
+    found = tell_warnings(checked, output)
     scores = score(network, series)
     rollouts = _rollouts(command, network, series, settings)
+    known = trained_on(network, series)
     _show(scores, rollouts, output)
+    if known is not None:
+        output.text(known.sentence)
     result = {
         "network": str(command.network),
         "data": settings.data_base_dir,
         "start": "cold",
+        "trained_on": None if known is None else known.to_dict(),
+        "findings": found,
         **scores.to_dict(),
     }
     ensemble = named_ensemble(command.network)
@@ -58,7 +65,11 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     if command.report is not None:
         from trueup.networks.report import evaluation_report
 
-        page = evaluation_report(network, series, scores, rollouts)
+        notes = [(f["severity"], f["sentence"]) for f in found]
+        notes = [("serious" if severity == "refuse" else severity, s) for severity, s in notes]
+        if known is not None:
+            notes.append(("warning" if known.count else "info", known.sentence))
+        page = evaluation_report(network, series, scores, rollouts, notes)
         result["report"] = str(page.save(command.report))
         output.text(f"Report: {result['report']}")
     output.result(result)
@@ -68,17 +79,27 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
 def run_predict(command: "PredictTorque", output: Output) -> int:
     """Write the torque that a network gives; returns the exit code."""
     network = named_network(command.network)
-    series = read_series(_settings(command, network))
+    series, checked = read_checked(_settings(command, network), refuse=False)
+    found = tell_warnings(checked, output)
     folder = command.output
     ensemble = named_ensemble(command.network)
     written = [_write(network, ensemble, each, folder, output) for each in series]
     output.text(f"{len(written)} files in {folder}")
-    output.result({"network": str(command.network), "folder": str(folder), "files": written})
+    output.result(
+        {
+            "network": str(command.network),
+            "folder": str(folder),
+            "findings": found,
+            "files": written,
+        }
+    )
     return 0
 
 
 def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> DataSettings:
-    start = settings_of_network(network)
+    keys = [override.partition("=")[0].removeprefix("data.") for override in command.overrides]
+    named = command.data is not None or "data_base_dir" in keys or command.settings is not None
+    start = start_settings(command.network, network, named)
     if command.data is not None:
         # groups are folders of the training's recordings; others may have their own
         groups = start.get("inertia_groups") or ()

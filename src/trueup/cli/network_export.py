@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 from trueup.networks.export.formats import ExportFormat
-
-NETWORK_FILE = "network.safetensors"
-"""File of a run that holds its network."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +37,8 @@ class ExportNetwork:
     without: Annotated[
         tuple[Literal["normalization", "base", "limits"], ...], arg(metavar="PART [PART ...]")
     ] = ()
-    """Leave parts out of the graph: normalization, base, limits."""
+    """Leave parts out of the graph: normalization, base, limits. Without the base there is no limit
+    inside either, as it is one of the sum; without normalization there is neither."""
     overwrite: bool = False
     """Replace what is there."""
     json: Json = False
@@ -54,16 +52,18 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     """Write a network; returns the exit code.
 
     Raises:
+      RunDirectoryError: there is no network there.
       FitError: the network cannot be read, or does not fit the format.
       ReportError: the output exists or cannot be written.
       MissingExtraError: a package that the format needs is not installed.
     """
+    from trueup.cli.network_options import named_network, network_file
     from trueup.errors import ReportError
     from trueup.networks.export import export_network
     from trueup.networks.export._export_network import SUFFIXES
 
     source = network_file(command.network)
-    network = read_network(source)
+    network = named_network(source)
     suffix = SUFFIXES.get(command.format, ".pt")
     target = command.output or source.parent / f"network_{command.format}{suffix}"
     if target.exists() and not command.overwrite:
@@ -89,43 +89,3 @@ def run_export(command: ExportNetwork, output: Output) -> int:
         }
     )
     return 0
-
-
-def network_file(path: Path) -> Path:
-    """The network file that a run or a file means.
-
-    Raises:
-      FitError: there is none.
-    """
-    from trueup.errors import FitError, listing
-
-    if path.is_dir():
-        found = path / NETWORK_FILE
-        if found.is_file():
-            return found
-        inner = sorted(str(each.parent) for each in path.glob(f"*/{NETWORK_FILE}"))
-        hint = f" These folders in it do: {listing(inner)}" if inner else ""
-        raise FitError(f"{path} holds no {NETWORK_FILE}: it is no finished training run.{hint}")
-    if not path.exists():
-        raise FitError(f"{path} does not exist; give the folder of a training run, or its network")
-    return path
-
-
-def read_network(path: Path) -> Any:
-    """The network of a ``.safetensors`` or ``.npz`` file.
-
-    Raises:
-      FitError: the file is damaged or something else; nothing in it is ever run.
-    """
-    from trueup.errors import FitError
-    from trueup.networks import load_network
-    from trueup.networks.export import load_numpy_network
-
-    if path.suffix == ".npz":
-        return load_numpy_network(path)
-    if path.suffix in (".pt", ".ckpt", ".pth", ".pkl"):
-        raise FitError(
-            f"{path} is a checkpoint or a program, which reading could run: give the folder of the "
-            f"training run, or its {NETWORK_FILE}"
-        )
-    return load_network(path)

@@ -1,18 +1,25 @@
 """Data settings and networks that the arguments of ``trueup network`` name."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.errors import ExperimentError, FitError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
 from trueup.networks.ensemble import MEMBERS, NetworkEnsemble
 from trueup.studies.yaml_file import read_mapping
 
 NETWORK_FILE = "network.safetensors"
 """File of the best network in a run directory."""
+
+_PROGRAMS = (".pt", ".pt2", ".ckpt", ".pth", ".pkl", ".onnx")
+"""Endings of files that are never read here."""
+
+_EXPONENT = re.compile(r"[-+]?\d+[eE][-+]?\d+")
+"""A number that YAML reads as text, for want of a point."""
 
 
 def data_settings(
@@ -39,12 +46,11 @@ def data_settings(
     return DataSettings.from_dict(values)
 
 
-def named_network(path: Path) -> Network:
-    """The network of a run directory, or of a file.
+def network_file(path: Path) -> Path:
+    """The network file that a run directory or a file means.
 
     Raises:
       RunDirectoryError: there is neither.
-      FitError: the file is no network.
     """
     if path.is_dir():
         file = path / NETWORK_FILE
@@ -52,10 +58,32 @@ def named_network(path: Path) -> Network:
             found = sorted(str(p.relative_to(path)) for p in path.rglob(NETWORK_FILE))
             more = f" Name one of {listing(found)}" if found else ""
             raise RunDirectoryError(f"{path} holds no {NETWORK_FILE} of a finished training.{more}")
-        return load_network(file)
+        return file
     if not path.exists():
-        raise RunDirectoryError(f"there is no run or network {path}")
-    return load_network(path)
+        raise RunDirectoryError(
+            f"there is no run or network {path}; give the folder of a training run, or its network"
+        )
+    return path
+
+
+def named_network(path: Path) -> Network:
+    """The network of a run directory, or of a ``.safetensors`` or ``.npz`` file.
+
+    Raises:
+      RunDirectoryError: there is neither.
+      FitError: the file is damaged or something else; nothing in it is ever run.
+    """
+    file = network_file(path)
+    if file.suffix == ".npz":
+        from trueup.networks.export.numpy_file import load_numpy_network
+
+        return load_numpy_network(file)
+    if file.suffix in _PROGRAMS:
+        raise FitError(
+            f"{file} is a checkpoint or a program of another runtime, which reading could run: "
+            f"give the folder of the training run, or its {NETWORK_FILE}"
+        )
+    return load_network(file)
 
 
 def named_ensemble(path: Path) -> NetworkEnsemble | None:
@@ -84,6 +112,8 @@ def _set(values: dict[str, Any], override: str) -> None:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
+    if _EXPONENT.fullmatch(text.strip()):
+        value = float(text)
     place = values
     for name in path[:-1]:
         inner = place.get(name)

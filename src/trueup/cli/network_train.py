@@ -21,7 +21,8 @@ class TrainNetwork:
       trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
       trueup network train --resume --output runs/arm
 
-    --dry-run prints every key with its value. Ctrl-C keeps the best network and says how to resume.
+    --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves, and says how to
+    resume; the best network so far is kept. A second Ctrl-C stops at once.
     Exit codes: 0 done, 2 wrong input, 130 interrupted.
     """
 

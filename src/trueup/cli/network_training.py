@@ -4,10 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.networks import DataCheck
+from trueup.networks._score_findings import training_findings
+from trueup.networks.metrics import SETTLING
 from trueup.networks.training._run_training import (
     TrainingResult,
     resumed_configuration,
@@ -33,6 +37,7 @@ def run_train(command: TrainNetwork, output: Output) -> int:
         resume=command.resume,
         overwrite=command.overwrite,
         verbose=not (command.quiet or output.json),
+        checked=lambda check: tell_warnings(check, output),
     )
     return report_training(result, output)
 
@@ -47,7 +52,13 @@ def resume_training(directory: RunDirectory, command: StudyResume, output: Outpu
         )
     verbose = not (command.quiet or output.json)
     configuration = resumed_configuration(directory)
-    result = run_training(configuration, directory.path, resume=True, verbose=verbose)
+    result = run_training(
+        configuration,
+        directory.path,
+        resume=True,
+        verbose=verbose,
+        checked=lambda check: tell_warnings(check, output),
+    )
     return report_training(result, output)
 
 
@@ -59,37 +70,43 @@ def report_of_training(directory: RunDirectory) -> "Page":
 
 
 def report_training(result: TrainingResult, output: Output) -> int:
-    """Print the scores beside those of a linear model; returns the exit code."""
+    """Print the scores beside those of a linear model, and the report's verdict on them.
+
+    Returns the exit code.
+    """
     report = RunDirectory.open(result.directory).report
     rows = []
     for split in result.splits:
-        linear = split.scores.others["linear"]
-        network = split.scores.total
+        network, linear = split.scores.total, split.scores.others["linear"]
+        settled, settled_linear = split.scores.settled, split.scores.others_settled["linear"]
         rows.append(
             [
                 split.name,
                 split.scored_on,
                 f"{network.rmse:.4g}",
                 f"{network.r2:.4f}",
+                f"{settled.rmse:.4g}",
                 f"{linear.rmse:.4g}",
-                f"{linear.r2:.4f}",
+                f"{settled_linear.rmse:.4g}",
                 duration(split.seconds),
             ]
         )
-    columns = ["split", "scored on", "RMSE [N m]", "R2", "linear RMSE", "linear R2", "training"]
+    columns = ["split", "scored on", "RMSE [N m]", "R2", "settled RMSE"]
+    columns += ["linear RMSE", "settled linear RMSE", "training"]
     output.table(columns, rows)
     if len(result.splits) > 1:
         metrics = result.metrics
         output.text(
             f"RMSE {metrics['rmse']:.4g} N m, spread over the folds {metrics['rmse_std']:.2g}; "
+            f"settled {metrics['settled_rmse']:.4g}, linear {metrics['settled_linear_rmse']:.4g}; "
             f"R2 {metrics['r2']:.4f}, spread {metrics['r2_std']:.2g}"
         )
-    worse = [s.name for s in result.splits if s.scores.total.rmse >= s.scores.others["linear"].rmse]
-    if worse:
-        output.text(
-            f"A linear model is as good on {listing(worse)}: train longer, give the network more "
-            "features, or use the linear model (linear.safetensors)."
-        )
+    output.text(
+        "Scores are over whole recordings from a cold start; settled leaves out the first "
+        f"{SETTLING:g} s, in which the history of the linear model fills."
+    )
+    findings = training_findings(result.metrics)
+    output.text(*(sentence for _, sentence in findings))
     output.text(f"Run directory: {result.directory}", f"Report: {report}")
     output.result(
         {
@@ -116,7 +133,8 @@ def _configuration(command: TrainNetwork) -> TrainingConfiguration:
 
 
 def _dry_run(configuration: TrainingConfiguration, output: Output) -> int:
-    plan = plan_training(configuration)
+    checks: list[DataCheck] = []
+    plan = plan_training(configuration, checks.append)
     values: dict[str, Any] = atomic.to_plain(dict(configuration.values))
     output.text(yaml.safe_dump(values, sort_keys=False))
     output.text(
@@ -130,5 +148,6 @@ def _dry_run(configuration: TrainingConfiguration, output: Output) -> int:
         f"{plan.networks} x {plan.family} with {plan.parameters} weights, {plan.epochs} epochs at "
         f"most: about {duration(plan.seconds)} if none stops early",
     )
-    output.result({"configuration": values, "plan": plan.to_dict()})
+    found = tell_warnings(checks[0], output)
+    output.result({"configuration": values, "plan": plan.to_dict(), "findings": found})
     return 0

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trueup.reports import Page
 
 IDENTIFICATION = "identification"
+NETWORK = "network"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ KINDS = {
         "trueup.cli.actuator_fit:resume_servo_fit",
         "trueup.cli.actuator_report:report_of_servo_fit",
     ),
-    "network": RunKind(
+    NETWORK: RunKind(
         "trueup.cli.network_training:resume_training",
         "trueup.cli.network_training:report_of_training",
     ),

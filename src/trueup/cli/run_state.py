@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.run_kinds import kind_of
+from trueup.cli.run_kinds import NETWORK, kind_of
 from trueup.errors import RunDirectoryError
 from trueup.studies import RunDirectory, Store, atomic
 
@@ -18,9 +18,11 @@ class RunState:
     directory: RunDirectory
     kind: str
     state: str
-    """``running``, ``stopped`` (it can be resumed), or how the search ended."""
+    """``running``, ``stopped`` (it can be resumed), how the search ended, or ``finished``."""
     cost: float | None
+    """Lowest cost; of a finished network the RMSE of its scores [N m]."""
     evaluations: int
+    """Candidates; of networks epochs, those of all folds and members."""
     generations: int
     failed: int
     seconds: float
@@ -28,7 +30,7 @@ class RunState:
     age: float
     """Time since something was written [s]."""
     solution: dict[str, Any] | None
-    """Content of ``solution.json``."""
+    """Content of ``solution.json``; a network has none."""
 
 
 def run_state(path: Path) -> RunState:
@@ -38,6 +40,9 @@ def run_state(path: Path) -> RunState:
       RunDirectoryError: the folder is no run, or a file in it is damaged.
     """
     directory = RunDirectory.open(path)
+    kind = kind_of(directory) if directory.experiment.is_file() else "unknown"
+    if kind == NETWORK:
+        return _network_state(directory)
     solution = atomic.read_json(directory.solution) if directory.solution.is_file() else None
     if solution is not None and not isinstance(solution, dict):
         raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
@@ -61,7 +66,7 @@ def run_state(path: Path) -> RunState:
         evaluations = max(evaluations, stats.get("evaluations", 0))
     return RunState(
         directory=directory,
-        kind=kind_of(directory) if directory.experiment.is_file() else "unknown",
+        kind=kind,
         state="running" if _is_running(directory) else state,
         cost=None if cost is None else float(cost),
         evaluations=evaluations,
@@ -70,6 +75,36 @@ def run_state(path: Path) -> RunState:
         seconds=seconds,
         age=max(0.0, time.time() - _last_written(directory.path)),
         solution=solution if ended else None,
+    )
+
+
+def _network_state(directory: RunDirectory) -> RunState:
+    """The state of a training, whose results stand in ``metrics.json``."""
+    metrics = directory.inside("metrics.json")
+    finished, cost, seconds = metrics.is_file(), None, 0.0
+    if finished:
+        content = atomic.read_json(metrics)
+        try:
+            cost = float(content["rmse"])
+            parts = content.get("folds", {"": content}).values()
+            seconds = float(sum(part["training_seconds"] for part in parts))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise RunDirectoryError(f"{metrics} is damaged: {error!r}") from error
+    epochs = 0
+    for history in directory.path.rglob("history.jsonl"):
+        with history.open("rb") as lines:
+            epochs += sum(1 for _ in lines)
+    return RunState(
+        directory=directory,
+        kind=NETWORK,
+        state="running" if _is_running(directory) else "finished" if finished else "stopped",
+        cost=cost,
+        evaluations=epochs,
+        generations=epochs,
+        failed=0,
+        seconds=seconds,
+        age=max(0.0, time.time() - _last_written(directory.path)),
+        solution=None,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from trueup.cli.identify import interval_text
 from trueup.cli.output import Output
-from trueup.cli.run_kinds import IDENTIFICATION, kind_of, report_of
+from trueup.cli.run_kinds import IDENTIFICATION, NETWORK, kind_of, report_of
 from trueup.errors import RunDirectoryError
 from trueup.studies import RunDirectory
 from trueup.sysid.outputs import read_summary
@@ -24,6 +24,11 @@ def run_report(directory: Path, target: Path | None, output: Output) -> int:
 
 def _summary(directory: Path) -> dict[str, Any]:
     run = RunDirectory.open(directory)
+    if not run.solution.is_file() and kind_of(run) == NETWORK:
+        raise RunDirectoryError(
+            f"{run.path} is the training of a network, which has no parameters to compare: its "
+            "scores stand in metrics.json and report.html"
+        )
     if not run.solution.is_file() and kind_of(run) != IDENTIFICATION:
         raise RunDirectoryError(
             f"{run.path} has no solution.json: the run did not finish; continue it with  "

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
+from trueup.cli.run_kinds import NETWORK
 from trueup.cli.run_state import RunState, run_state
+from trueup.errors import RunDirectoryError
 from trueup.studies.progress import duration
 
 _ROWS = 40  # parameters that are printed; the files hold all
@@ -15,6 +17,12 @@ def run_study_show(path: Path, output: Output) -> int:
     from trueup.reports import read_study
 
     state = run_state(path)
+    if state.kind == NETWORK:
+        raise RunDirectoryError(
+            f"{state.directory.path} is the training of a network, and no search ({state.state}, "
+            f"{state.evaluations} epochs): its scores stand in metrics.json, and in the page that  "
+            f"trueup report {state.directory.path}  writes"
+        )
     record = read_study(state.directory)
     summary = {
         "directory": str(state.directory.path),

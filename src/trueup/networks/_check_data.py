@@ -7,9 +7,15 @@ import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks._clock_repair import usable
-from trueup.networks._raw_signals import COMMANDS, RawSignals, read_raw, recording_files
-from trueup.networks._read_series import RATE_TOLERANCE, read_series, recorded_rate
-from trueup.networks.data_settings import TORQUE, DataSettings
+from trueup.networks._raw_signals import COMMANDS, RawSignals
+from trueup.networks._read_series import (
+    RATE_TOLERANCE,
+    read_recorded,
+    recorded_rate,
+    series_of,
+)
+from trueup.networks.actuator_series import ActuatorSeries
+from trueup.networks.data_settings import ACCEPTABLE, SIGNS, TORQUE, DataSettings
 from trueup.networks.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.signals import Finding, QualityReport, check_quality
 
@@ -23,7 +29,7 @@ class FileCheck:
     """What was found in one recording.
 
     Attributes:
-        name: name of the file.
+        name: name of the file, with its group where two files share one.
         group: group that it belongs to.
         samples: number of rows.
         rate: recorded rate [Hz]; NaN where the clock stands still.
@@ -54,32 +60,43 @@ class DataCheck:
     @property
     def usable(self) -> bool:
         """Whether a network can be trained on them."""
-        together = all(finding.severity != "refuse" for finding in self.findings)
-        return together and all(file.quality.usable for file in self.files)
+        return all(finding.severity != "refuse" for finding in self.all_findings)
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Findings about the recordings together, then of each, whose name begins the sentence."""
+        named = [
+            replace(finding, sentence=f"{file.name}: {finding.sentence}")
+            for file in self.files
+            for finding in file.quality.findings
+        ]
+        return (*self.findings, *named)
 
     def raise_if_unusable(self) -> None:
         """Refuse the recordings if a finding says so.
 
         Raises:
-            RecordingError: the reasons, one a line.
+            RecordingError: the reasons, one a line, and how to accept those that can be.
         """
-        reasons = [f.sentence for f in self.findings if f.severity == "refuse"]
-        for file in self.files:
-            refused = file.quality.of_severity("refuse")
-            reasons += [f"{file.name}: {finding.sentence}" for finding in refused]
-        if reasons:
-            raise RecordingError(
-                "the recordings cannot be trained on:\n" + "\n".join(f"  - {r}" for r in reasons)
-            )
+        refused = [f for f in self.all_findings if f.severity == "refuse"]
+        if not refused:
+            return
+        reasons = "\n".join(f"  - {finding.sentence}" for finding in refused)
+        hint = f"\n{self.how_to_accept}" if self.how_to_accept else ""
+        raise RecordingError(f"the recordings cannot be trained on:\n{reasons}{hint}")
+
+    @property
+    def how_to_accept(self) -> str:
+        """What to set where refusals are known to be right; empty where none can be accepted."""
+        refused = {finding.check for finding in self.all_findings if finding.severity == "refuse"}
+        kinds = ",".join(kind for kind in ACCEPTABLE if kind in refused)
+        return f"If you know better, data.accept=[{kinds}] takes them as they are." if kinds else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The findings as JSON values."""
         return {
             "usable": self.usable,
-            "findings": [
-                {"check": f.check, "severity": f.severity, "sentence": f.sentence}
-                for f in self.findings
-            ],
+            "findings": [_as_dict(finding) for finding in self.findings],
             "files": [
                 {
                     "name": file.name,
@@ -94,32 +111,78 @@ class DataCheck:
         }
 
 
+def _as_dict(finding: Finding) -> dict[str, str]:
+    return {
+        "check": finding.check,
+        "severity": finding.severity,
+        "sentence": finding.sentence,
+    }
+
+
 def check_data(settings: DataSettings) -> DataCheck:
     """Check recordings as they were recorded: clock, values, signs, clipping, groups and rates.
 
-    With ``repair`` of the settings, what it mends is a warning.
+    With ``repair`` of the settings, what it mends is a warning, and so is what ``accept`` names.
 
     Raises:
         RecordingError: a folder or file is missing or cannot be read.
         ColumnError: a column does not exist.
         UnitError: a unit does not fit its quantity.
     """
-    raws = [read_raw(file, settings) for file in recording_files(settings)]
-    files = tuple(_check_file(raw, settings) for raw in raws)
-    findings = [*_check_rates(files, settings), *_check_groups(raws)]
-    if all(file.quality.usable for file in files):
-        findings += _check_reading(settings)
-    return DataCheck(files, tuple(findings))
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if not all(file.quality.usable for file in found.files):
+        return found
+    try:
+        series = series_of(recorded, settings)
+    except TrueupError as error:
+        if any(finding.severity == "refuse" for finding in found.findings):
+            return found  # the rates, which are told already
+        refused = Finding("reading", "refuse", "", str(error))
+        return replace(found, findings=(*found.findings, refused))
+    return _with_reading(found, series, settings)
 
 
-def _check_file(raw: RawSignals, settings: DataSettings) -> FileCheck:
-    quality = _quality(raw)
+def read_checked(
+    settings: DataSettings, *, refuse: bool = True
+) -> tuple[list[ActuatorSeries], DataCheck]:
+    """The recordings as `read_series` gives them, and what `check_data` finds in them.
+
+    Args:
+        settings: where they are and how they are read.
+        refuse: whether recordings that cannot be trained on are an error.
+
+    Raises:
+        RecordingError: a finding refuses them.
+        TrueupError: they cannot be read, as `read_series`.
+    """
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if refuse:
+        found.raise_if_unusable()
+    series = series_of(recorded, settings)
+    found = _with_reading(found, series, settings)
+    if refuse:
+        found.raise_if_unusable()
+    return series, found
+
+
+def _check_recorded(recorded: list[RawSignals], settings: DataSettings) -> DataCheck:
+    names = [raw.file.path.name for raw in recorded]
+    if len(set(names)) < len(names):
+        names = [f"{raw.file.group}/{raw.file.path.name}" for raw in recorded]
+    files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
+    return DataCheck(files, (*_check_rates(files, settings), *_check_groups(recorded)))
+
+
+def _check_file(raw: RawSignals, name: str, settings: DataSettings) -> FileCheck:
+    quality = _quality(raw, settings)
     if settings.repair:
-        quality = _quality_with_repair(raw, quality)
+        quality = _quality_with_repair(raw, quality, settings)
     steps = np.diff(raw.times)
     moving = len(steps) > 0 and np.median(steps) > 0
     return FileCheck(
-        raw.file.path.name,
+        name,
         raw.file.group,
         len(raw.times),
         recorded_rate(raw.times) if moving else float("nan"),
@@ -128,7 +191,7 @@ def _check_file(raw: RawSignals, settings: DataSettings) -> FileCheck:
     )
 
 
-def _quality(raw: RawSignals) -> QualityReport:
+def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
     channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
     roles = dict.fromkeys(channels, "other")
     roles |= {name: "control" for name in COMMANDS if name in channels}
@@ -139,16 +202,19 @@ def _quality(raw: RawSignals) -> QualityReport:
         roles={name: role for name, role in roles.items() if name in channels},
         pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
         responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
-        accept=_ACCEPTED,
+        accept=(*_ACCEPTED, *({SIGNS} & set(settings.accept))),
     )
 
 
-def _quality_with_repair(raw: RawSignals, quality: QualityReport) -> QualityReport:
+def _quality_with_repair(
+    raw: RawSignals, quality: QualityReport, settings: DataSettings
+) -> QualityReport:
     """Findings of the repaired signals, and as warnings what was repaired."""
     try:
-        repaired = _quality(usable(raw, repair=True))
-    except RecordingError:
-        return quality
+        repaired = _quality(usable(raw, repair=True), settings)
+    except RecordingError as error:
+        beyond = Finding("finite", "refuse", "", f"It cannot be repaired: {error}.")
+        return QualityReport((beyond, *quality.findings), quality.trim)
     mended = [
         replace(f, severity="warning", sentence=f"{f.sentence} It is repaired.")
         for f in quality.findings
@@ -165,7 +231,9 @@ def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[F
     if rates.size == 0 or np.ptp(rates) <= RATE_TOLERANCE * rates.min():
         return []
     figures = {"lowest": float(rates.min()), "highest": float(rates.max())}
-    sentence = f"The recordings have rates from {rates.min():.6g} to {rates.max():.6g} Hz"
+    sentence = (
+        f"The recordings have different rates, from {rates.min():.6g} to {rates.max():.6g} Hz"
+    )
     if settings.rate is not None:
         sentence += f"; all are put on {settings.rate:g} Hz."
         return [Finding("rates", "info", "", sentence, figures)]
@@ -184,16 +252,17 @@ def _check_groups(raws: list[RawSignals]) -> list[Finding]:
     return [Finding("groups", "info", "", sentence, count)]
 
 
-def _check_reading(settings: DataSettings) -> list[Finding]:
-    """What reading the data as set says: how the torque comes about, what was done to samples."""
-    try:
-        series = read_series(settings)
-    except TrueupError as error:
-        return [Finding("reading", "refuse", "", str(error))]
+def _with_reading(
+    found: DataCheck, series: list[ActuatorSeries], settings: DataSettings
+) -> DataCheck:
+    """With what reading as set says: how the torque comes about, what was done to samples."""
     notes = dict.fromkeys(note for each in series for note in each.notes)
     findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
-    for each in series:
-        if np.ptp(each.torque) == 0:
-            sentence = f"{each.name}: the torque never changes: nothing can be learnt."
-            findings.append(Finding("reading", "refuse", TORQUE, sentence))
-    return findings
+    moving = {each.source for each in series if np.ptp(each.torque) > 0}
+    for source in dict.fromkeys(each.source for each in series):
+        if source not in moving:
+            name = next(each.name for each in series if each.source == source)
+            sentence = f"{name}: the torque never changes: nothing can be learnt."
+            severity = "warning" if TORQUE in settings.accept else "refuse"
+            findings.append(Finding(TORQUE, severity, TORQUE, sentence))
+    return replace(found, findings=(*found.findings, *findings))

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.errors import RecordingError
-from trueup.networks._raw_signals import RawSignals
+from trueup.errors import RecordingError, listing
+from trueup.networks._clock_gaps import FEWEST_SAMPLES, GAP_STEPS
+from trueup.networks._raw_signals import COMMANDS, RawSignals
 
 
 def usable(raw: RawSignals, repair: bool) -> RawSignals:
@@ -14,11 +15,13 @@ def usable(raw: RawSignals, repair: bool) -> RawSignals:
     Args:
         raw: as recorded.
         repair: sort rows, move times that were rounded onto the one before, drop repeated ones and
-            bridge missing values; each is noted. Otherwise all of these are refused.
+            bridge up to `GAP_STEPS` missing values in a row: commands are held, measurements
+            interpolated. Rows of longer holes are left out, which makes a gap in the clock. Each
+            is noted. Otherwise all of these are refused.
 
     Raises:
-        RecordingError: a signal holds no finite value, there are fewer than two samples, or
-            something is broken and ``repair`` is off.
+        RecordingError: a signal holds no finite value, there are fewer than two samples, too few
+            are left by the holes, or something is broken and ``repair`` is off.
     """
     path = raw.file.path
     if len(raw.times) < 2:
@@ -72,19 +75,88 @@ def _rows(raw: RawSignals, rows: np.ndarray) -> RawSignals:
 
 
 def _finite(raw: RawSignals, repair: bool) -> RawSignals:
+    missing = {n: int(np.count_nonzero(~np.isfinite(v))) for n, v in raw.signals.items()}
+    missing = {name: count for name, count in missing.items() if count}
+    if not missing:
+        return raw
+    if not repair:
+        name = next(iter(missing))
+        first = raw.times[int(np.argmin(np.isfinite(raw.signals[name])))]
+        raise RecordingError(
+            f"{raw.file.path}: {name} holds {missing[name]} of {len(raw.times)} values that are "
+            f"not finite, the first at {first:.10g} s. Set data.repair=true to bridge up to "
+            f"{GAP_STEPS:g} in a row from their neighbours, and to split the recording at longer "
+            "holes"
+        )
+    raw = _without_long_holes(raw, missing)
     for name, values in raw.signals.items():
         good = np.isfinite(values)
         bad = np.count_nonzero(~good)
         if not bad:
             continue
-        if not repair:
-            raise RecordingError(
-                f"{raw.file.path}: {name} holds {bad} of {len(values)} values that are not finite, "
-                f"the first at {raw.times[int(np.argmin(good))]:.10g} s. Set data.repair=true to "
-                "bridge them from their neighbours"
-            )
-        bridged = np.interp(raw.times, raw.times[good], values[good])
-        raw = raw.with_note(
-            f"{bad} missing values of {name} bridged", signals={**raw.signals, name: bridged}
-        )
+        if name in COMMANDS:
+            # as it was asked for until the next value came
+            filled = values[np.maximum.accumulate(np.where(good, np.arange(len(good)), 0))]
+            note = f"{bad} missing values of {name} held from the one before"
+        else:
+            filled = np.interp(raw.times, raw.times[good], values[good])
+            note = f"{bad} missing values of {name} bridged"
+        raw = raw.with_note(note, signals={**raw.signals, name: filled})
     return raw
+
+
+def _without_long_holes(raw: RawSignals, missing: dict[str, int]) -> RawSignals:
+    """The rows that are not in a hole too long to bridge, or in one at the start or the end.
+
+    What was in the middle becomes a gap in the clock, where the recording is split.
+
+    Raises:
+        RecordingError: hardly a row is left.
+    """
+    # one step more than values in a row; longer ones are gaps by the rule of `stretches`
+    longest = (GAP_STEPS + 1.0) * float(np.quantile(np.diff(raw.times), 0.5, method="lower"))
+    rows = np.arange(len(raw.times))
+    while len(rows) >= 2:
+        dropped = np.zeros(len(rows), dtype=bool)
+        for values in raw.signals.values():
+            dropped |= _in_long_hole(raw.times[rows], np.isfinite(values[rows]), longest)
+        if not dropped.any():
+            break
+        rows = rows[~dropped]  # a short hole beside a long one is a long one now
+        rows = rows[_in_stretch(raw.times[rows], longest)]
+    count = len(raw.times) - len(rows)
+    names = listing(missing)
+    if len(rows) < 2:
+        raise RecordingError(
+            f"{raw.file.path}: values of {names} are missing for more than {GAP_STEPS:g} samples "
+            f"in a row, and no stretch of {FEWEST_SAMPLES} samples is left between such holes: map "
+            "other columns, or leave the recording out"
+        )
+    if not count:
+        return raw
+    return _rows(raw, rows).with_note(
+        f"{count} rows left out where values of {names} are missing at an end or for more than "
+        f"{GAP_STEPS:g} samples in a row"
+    )
+
+
+def _in_stretch(times: np.ndarray, longest: float) -> np.ndarray:
+    """Whether each sample is one of enough without a step above ``longest`` [s] between them.
+
+    Few samples between holes are of no use, and many such would make their distance the usual step.
+    """
+    if not len(times):
+        return np.zeros(0, dtype=bool)
+    stretch = np.concatenate([[0], np.cumsum(np.diff(times) > longest)])
+    return np.bincount(stretch)[stretch] >= FEWEST_SAMPLES
+
+
+def _in_long_hole(times: np.ndarray, good: np.ndarray, longest: float) -> np.ndarray:
+    """Whether each sample lies between two finite values more than ``longest`` apart [s]."""
+    edges = np.diff(np.concatenate([[0], ~good, [0]]).astype(int))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    around = np.concatenate([[-np.inf], times, [np.inf]])
+    long = around[ends + 1] - around[starts] > longest
+    marks = np.zeros(len(times) + 1, dtype=int)
+    marks[starts[long]], marks[ends[long]] = 1, -1
+    return np.cumsum(marks)[:-1] > 0

@@ -13,7 +13,8 @@ from trueup.networks.metrics import RATE_TOLERANCE, Scores
 from trueup.networks.network import Network
 
 _SUBSTEPS = 10
-_LARGEST_ANGLE = 1e4
+_SPANS_AWAY = 5.0
+_SMALLEST_SPAN = 0.1
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,20 @@ def has_motion(series: ActuatorSeries) -> bool:
     return ANGLE in series.channels and VELOCITY in series.channels
 
 
+def plausible_angles(series: ActuatorSeries) -> tuple[float, float]:
+    """Lowest and highest angle that a driven joint may reach before it has run away [rad].
+
+    Five times the span of the recording (0.1 rad at least) beyond its lowest and highest angle,
+    commanded ones included.
+    """
+    angles = series.channels[ANGLE]
+    if TARGET_ANGLE in series.channels:
+        angles = np.concatenate([angles, series.channels[TARGET_ANGLE]])
+    lowest, highest = float(angles.min()), float(angles.max())
+    margin = _SPANS_AWAY * max(highest - lowest, _SMALLEST_SPAN)
+    return lowest - margin, highest + margin
+
+
 @dataclass(frozen=True, eq=False)
 class RollOut:
     """A motion that the network drove."""
@@ -89,7 +104,8 @@ class RollOut:
     torque_scores: Scores
     """Of the torque beside the recorded one."""
     diverged: bool
-    """Whether the joint ran away; the samples after that hold the last value."""
+    """Whether the joint ran away: left `plausible_angles`, five times the recorded span beyond what
+    was recorded, or was stopped by the simulator. Samples after that hold the last one within."""
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as JSON values."""
@@ -164,7 +180,7 @@ def roll_out(
         1.0 / series.rate,
         _SUBSTEPS,
         every,
-        _LARGEST_ANGLE,
+        *plausible_angles(series),
     )
     angle, velocity, torque, reached = motion
     return RollOut(

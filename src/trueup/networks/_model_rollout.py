@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueup.errors import ColumnError, LawError, SignalError, listing
-from trueup.networks._closed_loop import RollOut
+from trueup.networks._closed_loop import RollOut, plausible_angles
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.features import ANGLE, ANGLE_ERROR, FEATURES, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.metrics import RATE_TOLERANCE, Scores
@@ -42,7 +42,8 @@ def roll_out_in_model(
         joint: name of a hinge.
 
     Returns:
-        A motion for each recording; one that MuJoCo stops is ``diverged``.
+        A motion for each recording; one that MuJoCo stops, or that leaves the recorded range by
+        five times its span, is ``diverged``.
 
     Raises:
         SignalError: a recording has another rate than the network.
@@ -115,18 +116,35 @@ def _side_by_side(
         raise LawError(f"the network cannot drive {joint!r}: {next(iter(failures.values()))}")
     stopped = batch.warning[:, :, 1].any(axis=1)
     return [
-        RollOut(
-            each.name,
-            each.group,
-            angle[k, : len(each)],
-            speed[k, : len(each)],
-            torque[k, : len(each)],
-            Scores.of(each.channels[ANGLE], angle[k, : len(each)]),
-            Scores.of(each.torque, torque[k, : len(each)]),
-            bool(stopped[k]),
-        )
+        _motion(each, angle[k], speed[k], torque[k], bool(stopped[k]))
         for k, each in enumerate(series)
     ]
+
+
+def _motion(
+    series: ActuatorSeries,
+    angle: np.ndarray,
+    speed: np.ndarray,
+    torque: np.ndarray,
+    stopped: bool,
+) -> RollOut:
+    """A motion of a recording; where the joint runs away, the sample before is held to the end."""
+    count = len(series)
+    lowest, highest = plausible_angles(series)
+    away = np.flatnonzero(~((angle[:count] >= lowest) & (angle[:count] <= highest)))
+    last = max(int(away[0]) - 1, 0) if len(away) else count - 1
+    kept = np.minimum(np.arange(count), last)
+    angle, speed, torque = angle[kept], speed[kept], torque[kept]
+    return RollOut(
+        series.name,
+        series.group,
+        angle,
+        speed,
+        torque,
+        Scores.of(series.channels[ANGLE], angle),
+        Scores.of(series.torque, torque),
+        stopped or len(away) > 0,
+    )
 
 
 def _held(series: ActuatorSeries, name: str, count: int) -> np.ndarray:

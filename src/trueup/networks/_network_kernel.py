@@ -381,7 +381,8 @@ def drive_joint(
     step,
     substeps,
     every,
-    largest,
+    lowest,
+    highest,
 ):
     """Drive a joint with a network.
 
@@ -395,7 +396,7 @@ def drive_joint(
         step: between samples [s].
         substeps: steps of the joint for each sample.
         every: samples from one start at the recorded state to the next.
-        largest: angle at which the joint has run away [rad].
+        lowest, highest: angles beyond which the joint has run away [rad].
 
     Returns:
         Angle, velocity, torque, shape (n,) each, and the number of samples reached.
@@ -425,7 +426,7 @@ def drive_joint(
             free -= min(max(stopping, -joint[1]), joint[1])
             velocity += small * free / joint[0]
             angle += small * velocity
-        if not abs(angle) < largest:
+        if not lowest <= angle <= highest:
             for rest in range(sample + 1, count):
                 angle_out[rest], velocity_out[rest] = angle_out[sample], velocity_out[sample]
                 torque_out[rest] = torque_out[sample]

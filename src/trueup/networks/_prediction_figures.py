@@ -197,6 +197,7 @@ def recordings_table(metrics: Mapping[str, Any]) -> reports.Table:
         reports.Column("R2", digits=4),
         reports.Column("settled RMSE", "N m", digits=4, note="without the first half second"),
         *(reports.Column(f"{name} RMSE", "N m", digits=4) for name in others),
+        *(reports.Column(f"settled {name} RMSE", "N m", digits=4) for name in others),
         reports.Column("out of range", "%", digits=3, note="samples outside those of training"),
     ]
     rows = [
@@ -209,6 +210,7 @@ def recordings_table(metrics: Mapping[str, Any]) -> reports.Table:
             each["r2"],
             each["settled"]["rmse"],
             *(each["others"].get(name, {}).get("rmse") for name in others),
+            *(each["others_settled"].get(name, {}).get("rmse") for name in others),
             None if _missing(each["out_of_range"]) else 100.0 * each["out_of_range"],
         ]
         for each in files
@@ -234,7 +236,7 @@ def groups_table(metrics: Mapping[str, Any]) -> reports.Table:
 
 def score_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
     """The numbers to know first."""
-    others = metrics["others"]
+    others = metrics["others_settled"]
     figures = [
         reports.KeyFigure(metrics["rmse"], "RMSE, whole recordings", "N m", "from a cold start"),
         reports.KeyFigure(metrics["r2"], "R2"),
@@ -242,51 +244,11 @@ def score_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
     ]
     for name in ("linear", "reference"):
         if name in others:
-            figures.append(reports.KeyFigure(others[name]["rmse"], f"RMSE of the {name}", "N m"))
+            rmse = others[name]["rmse"]
+            figures.append(
+                reports.KeyFigure(rmse, f"settled RMSE of the {name}", "N m", "after 0.5 s")
+            )
     return reports.KeyFigures(figures)
-
-
-def score_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the scores mean, in words."""
-    found: list[tuple[str, str]] = []
-    settled, others = metrics["settled"]["rmse"], metrics["others_settled"]
-    mean = others["mean"]["rmse"]
-    if settled >= mean:
-        found.append(
-            ("serious", f"A constant torque is as near: its settled RMSE is {mean:.4g} N m.")
-        )
-    if "linear" in others:
-        linear = others["linear"]["rmse"]
-        ratio = settled / linear
-        sentence = f"Settled, the error is {ratio:.2f} times that of a linear model."
-        if ratio > 1.05:
-            sentence += " The linear model is better: train longer, or use it instead."
-        elif ratio > 0.95:
-            sentence += " A linear model does as well here: nothing speaks for a network."
-        found.append(("good" if ratio <= 0.95 else "warning", sentence))
-    if "reference" in others:
-        ratio = settled / others["reference"]["rmse"]
-        sentence = f"Settled, the error is {ratio:.2f} times that of the recorded estimate."
-        found.append(("good" if ratio < 1 else "warning", sentence))
-    start = metrics["rmse"] / settled if settled > 0 else 1.0
-    if start > 1.2:
-        found.append(
-            (
-                "info",
-                f"The first half second after a cold start makes the error {start:.2f} times that "
-                "of the rest: in a simulator, reset at rest.",
-            )
-        )
-    far = [each["name"] for each in metrics["files"] if (each["out_of_range"] or 0.0) > 0.05]
-    if far:
-        found.append(
-            (
-                "warning",
-                f"More than 5 % of the samples of {', '.join(far)} lie outside the range of "
-                "training: the network extrapolates there.",
-            )
-        )
-    return found
 
 
 def _missing(value: float | None) -> bool:

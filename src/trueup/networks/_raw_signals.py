@@ -72,7 +72,8 @@ def recording_files(settings: DataSettings) -> list[RecordingFile]:
 
     Raises:
         RecordingError: a folder does not exist, or holds no recording.
-        ExperimentError: the group pattern is no regular expression, or matches no name.
+        ExperimentError: the pattern of files cannot be used, or that of groups is no regular
+            expression or matches no name.
     """
     base = Path(settings.data_base_dir)
     if not base.exists():
@@ -190,7 +191,13 @@ def _in_unit_of_feature(path: Path, name: str, values: np.ndarray, unit: str | N
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
-    paths = sorted(path for path in folder.glob(pattern) if path.is_file())
+    try:
+        paths = sorted(path for path in folder.glob(pattern) if path.is_file())
+    except (NotImplementedError, ValueError) as error:
+        raise ExperimentError(
+            f"pattern {pattern!r} cannot be used: {error}. Give names within the folder, such as "
+            "*.csv"
+        ) from error
     if not paths:
         present = sorted(item.name for item in folder.iterdir())
         raise RecordingError(

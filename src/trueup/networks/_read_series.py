@@ -25,6 +25,9 @@ RATE_TOLERANCE = 0.01
 _UNIFORM = 0.02
 """A clock within this share of a step of an even one is taken as even."""
 
+_MOST_TIMES_RECORDED = 10.0
+"""A rate of more than this many times the recorded one holds nothing but interpolation."""
+
 _DECIMATION = 1.25
 _DECIMATION_CORNER = 0.4
 
@@ -43,17 +46,35 @@ def read_series(settings: DataSettings) -> list[ActuatorSeries]:
         ExperimentError: a group has no inertia where the torque is computed from it.
         SignalError: the corner of the filter is not below half the rate.
     """
+    return series_of(read_recorded(settings), settings)
+
+
+def read_recorded(settings: DataSettings) -> list[RawSignals]:
+    """The signals of all recordings as they were recorded, group after group, file after file.
+
+    Raises:
+        RecordingError: a folder or file is missing or cannot be read.
+        ColumnError: a column does not exist.
+        UnitError: a unit does not fit its quantity.
+    """
     files = recording_files(settings)
     if settings.num_workers > 0:
         with ThreadPoolExecutor(settings.num_workers) as pool:
-            raws = list(
-                pool.map(lambda file: usable(read_raw(file, settings), settings.repair), files)
-            )
-    else:
-        raws = [usable(read_raw(file, settings), settings.repair) for file in files]
+            return list(pool.map(lambda file: read_raw(file, settings), files))
+    return [read_raw(file, settings) for file in files]
+
+
+def series_of(recorded: list[RawSignals], settings: DataSettings) -> list[ActuatorSeries]:
+    """Recordings as `read_series` gives them, from what `read_recorded` has read.
+
+    Raises:
+        TrueupError: as `read_series`, but for what the files themselves lack.
+    """
+    raws = [usable(raw, settings.repair) for raw in recorded]
     rate = settings.rate if settings.rate is not None else common_rate(raws)
+    _check_rate(rate, raws)
     found = []
-    for raw, name in zip(raws, _names(files), strict=True):
+    for raw, name in zip(raws, _names([raw.file for raw in raws]), strict=True):
         parts = stretches(raw)
         for part, own in zip(parts, stretch_names(name, len(parts)), strict=True):
             found.append(_series(part, own, rate, settings))
@@ -75,6 +96,30 @@ def common_rate(raws: list[RawSignals]) -> float:
             "data.rate to the rate that the network is to run at"
         )
     return float(f"{np.median(rates):.4g}")
+
+
+def _check_rate(rate: float, raws: list[RawSignals]) -> None:
+    """Refuse a rate far above what was recorded, or one that leaves a recording no two samples.
+
+    Raises:
+        RecordingError: it is.
+    """
+    rates = [recorded_rate(raw.times) for raw in raws]
+    slowest = int(np.argmin(rates))
+    highest = _MOST_TIMES_RECORDED * rates[slowest]
+    if rate > highest:
+        raise RecordingError(
+            f"data.rate is {rate:g} Hz, but {raws[slowest].file.path.name} was recorded at "
+            f"{rates[slowest]:.6g} Hz: set data.rate to {highest:.4g} Hz at most "
+            f"({_MOST_TIMES_RECORDED:g} times as much), the rest would be interpolation"
+        )
+    shortest = min(raws, key=lambda raw: raw.times[-1] - raw.times[0])
+    duration = shortest.times[-1] - shortest.times[0]
+    if rate * duration < 1.0:
+        raise RecordingError(
+            f"data.rate is {rate:g} Hz, but {shortest.file.path.name} is {duration:.4g} s long: "
+            f"set data.rate to {1.0 / duration:.4g} Hz at least, for two samples"
+        )
 
 
 def recorded_rate(times: np.ndarray) -> float:

@@ -5,9 +5,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.networks._plain_settings import build_settings
 from trueup.networks.features import FEATURE_NAMES, FEATURES, check_feature_names
 
 FilterMode = Literal["none", "zero_phase", "causal"]
@@ -25,7 +26,11 @@ ACCELERATION = "acceleration"
 EXTRA_SIGNALS = (TORQUE, REFERENCE_TORQUE, ACCELERATION)
 """What a column can be besides a feature."""
 
-_Settings = TypeVar("_Settings")
+
+SIGNS = "position-velocity"
+ACCEPTABLE = (SIGNS, TORQUE)
+"""Kinds of findings that refuse recordings, and can be accepted: a velocity whose sign or unit does
+not fit the angle, and a torque that never changes."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,11 @@ class DataSettings:
     filter_inputs: bool = False
     """Filter the measured inputs alike, so that they are not late or early against the target."""
     repair: bool = False
-    """Sort rows by time, drop repeated times and bridge missing values, rather than refuse."""
+    """Sort rows by time, drop repeated times and bridge up to five missing values in a row, rather
+    than refuse. Recordings are split at longer holes."""
+    accept: tuple[str, ...] = ()
+    """Kinds of findings of the checks that are known to be right, and refuse no recording: those of
+    `ACCEPTABLE`."""
 
     split_by: SplitBy = "time"
     """Whether parts are stretches of every file, or whole files."""
@@ -151,6 +160,7 @@ class DataSettings:
         object.__setattr__(self, "data_base_dir", os.fspath(self.data_base_dir))
         object.__setattr__(self, "inertia_groups", tuple(self.inertia_groups))
         object.__setattr__(self, "features", tuple(self.features))
+        object.__setattr__(self, "accept", tuple(self.accept))
         check_feature_names(self.features)
         _check_choice("filter_mode", self.filter_mode, get_args(FilterMode))
         _check_choice("split_by", self.split_by, get_args(SplitBy))
@@ -161,6 +171,8 @@ class DataSettings:
                 f"columns names no signal {unknown[0]!r}.{did_you_mean(unknown[0], known)} "
                 f"Signals: {listing(known, limit=len(known))}"
             )
+        for kind in self.accept:
+            _check_choice("accept", kind, ACCEPTABLE)
         for name in ("radius_accel", "sequence_duration_s"):
             if not getattr(self, name) > 0:
                 raise ExperimentError(f"{name} is {getattr(self, name)}; it must be positive")
@@ -205,6 +217,7 @@ class DataSettings:
             "inertia_groups": [asdict(group) for group in self.inertia_groups],
             "torque_terms": asdict(self.torque_terms),
             "features": list(self.features),
+            "accept": list(self.accept),
         }
 
     @classmethod
@@ -217,12 +230,11 @@ class DataSettings:
         values = dict(content)
         if "data_base_dir" not in values:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
-        groups = values.get("inertia_groups") or ()
-        values["inertia_groups"] = tuple(_build(InertiaGroup, g, "inertia_groups") for g in groups)
-        terms = values.get("torque_terms") or TorqueTerms()
-        values["torque_terms"] = _build(TorqueTerms, terms, "torque_terms")
-        values["features"] = tuple(values.get("features") or FEATURE_NAMES)
-        return _build(cls, values, "data")
+        # null, as in a YAML file, is none given
+        defaults: dict[str, Any] = {"torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
+        defaults |= {"inertia_groups": (), "accept": ()}
+        values |= {name: values.get(name) or default for name, default in defaults.items()}
+        return build_settings(cls, values, "data")
 
 
 def check_ratios(training: float, validation: float) -> None:
@@ -245,25 +257,7 @@ def _listed_groups(path: Path) -> tuple[InertiaGroup, ...]:
         raise ExperimentError(f"{path} cannot be read: {error}") from error
     if not isinstance(content, list):
         raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
-    return tuple(_build(InertiaGroup, entry, str(path)) for entry in content)
-
-
-def _build(kind: type[_Settings], content: Any, where: str) -> _Settings:
-    if isinstance(content, kind):
-        return content
-    known = [item.name for item in fields(kind)]  # type: ignore[arg-type]
-    if not isinstance(content, Mapping):
-        raise ExperimentError(f"{where} holds {content!r}; expected {listing(known)}")
-    unknown = [str(key) for key in content if key not in known]
-    if unknown:
-        raise ExperimentError(
-            f"{where} has no key {unknown[0]!r}.{did_you_mean(unknown[0], known)} Its keys: "
-            f"{listing(known, limit=len(known))}"
-        )
-    try:
-        return kind(**content)
-    except TypeError as error:
-        raise ExperimentError(f"{where} cannot be used: {error}") from error
+    return tuple(build_settings(InertiaGroup, entry, str(path)) for entry in content)
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -17,9 +17,9 @@ from trueup.networks._prediction_figures import (
     recordings_table,
     scatter_section,
     score_figures,
-    score_findings,
     time_series_section,
 )
+from trueup.networks._score_findings import score_findings, training_findings
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.metrics import NetworkScores
 from trueup.networks.network import Network
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"
+_NOT_SHOWN = ("configuration", "data", "trained_on")
+"""Parts of a network's provenance that are too long for a page, or stand elsewhere in it."""
+
+_SEVERITY = {"refuse": "serious", "warning": "warning", "info": "info"}
+"""Of a finding of the checks, as the page names it."""
 
 
 def evaluation_report(
@@ -37,6 +42,7 @@ def evaluation_report(
     series: Sequence[ActuatorSeries],
     scores: NetworkScores,
     rollouts: Sequence["RollOut"] = (),
+    notes: Sequence[tuple[str, str]] = (),
 ) -> reports.Page:
     """A page: scores, torque over time, scatter, error against speed and frequency.
 
@@ -45,6 +51,7 @@ def evaluation_report(
         series: the recordings that it was scored on.
         scores: of the network on them.
         rollouts: of the network in the loop of a joint, one a recording; or none.
+        notes: severity and sentence of what is known about the recordings besides.
     """
     recordings = [
         PredictedRecording(
@@ -61,7 +68,7 @@ def evaluation_report(
         "Network on recordings",
         _description(network),
         _shown_provenance(network),
-        [score_figures(metrics), reports.Findings(score_findings(metrics))],
+        [score_figures(metrics), reports.Findings([*score_findings(metrics), *notes])],
     )
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
@@ -93,6 +100,7 @@ def training_report(directory: str | os.PathLike[str]) -> reports.Page:
             content = [part for s in _score_sections(fold, recordings, name) for part in _parts(s)]
             page.add(reports.Section(f"Held out: {name}", content=content, collapsed=True))
     page.add(_curves_section(folder, folds, metrics))
+    page.add(*_check_sections(folder))
     page.add(_reading_section(list((folds or {"": metrics}).values())))
     configuration = folder / "config.yaml"
     if configuration.is_file():
@@ -133,13 +141,8 @@ def _page(
     from trueup.networks.network_file import load_network
 
     network = load_network(places[0][0] / "network.safetensors")
-    if "folds" in metrics:
-        lead = [_fold_figures(metrics), reports.Findings(_fold_findings(metrics))]
-    else:
-        findings = score_findings(metrics)
-        if metrics.get("scored_on") == "validation":
-            findings.append(("warning", "No test part was left: the scores are of validation."))
-        lead = [score_figures(metrics), reports.Findings(findings)]
+    figures = _fold_figures(metrics) if "folds" in metrics else score_figures(metrics)
+    lead = [figures, reports.Findings(training_findings(metrics))]
     title = f"Learned actuator {folder.name}"
     return reports.Page(title, _description(network), _shown_provenance(network), lead)
 
@@ -199,24 +202,17 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
 
 def _fold_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
     spread = f"spread over the groups {metrics['rmse_std']:.2g}"
+    folds = list(metrics["folds"].values())
+    settled = float(np.mean([fold["settled"]["rmse"] for fold in folds]))
+    linear = float(np.mean([fold["others_settled"]["linear"]["rmse"] for fold in folds]))
     return reports.KeyFigures(
         [
             reports.KeyFigure(metrics["rmse"], "RMSE, mean over the groups", "N m", spread),
             reports.KeyFigure(metrics["r2"], "R2", "", f"spread {metrics['r2_std']:.2g}"),
-            reports.KeyFigure(metrics["linear_rmse"], "RMSE of the linear", "N m"),
+            reports.KeyFigure(settled, "settled RMSE", "N m", "after 0.5 s"),
+            reports.KeyFigure(linear, "settled RMSE of the linear", "N m", "after 0.5 s"),
         ]
     )
-
-
-def _fold_findings(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found = []
-    for name, fold in metrics["folds"].items():
-        for severity, sentence in score_findings(fold):
-            if severity in ("serious", "warning"):
-                found.append((severity, f"{name}: {sentence}"))
-    if not found:
-        found.append(("good", "On every group held out the network is ahead of a linear model."))
-    return found
 
 
 def _curves_section(
@@ -267,6 +263,26 @@ def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:
     if not lines:
         lines = [reports.Text("Nothing was done to the samples.")]
     return reports.Section("How the recordings were read", "reading", content=lines)
+
+
+def _check_sections(folder: Path) -> list[reports.Section]:
+    """What the checks found before the training; none in runs that did not keep it."""
+    path = folder / "data_check.json"
+    if not path.is_file():
+        return []
+    check = atomic.read_json(path)
+    found = [(f["severity"], f["sentence"]) for f in check["findings"] if f["check"] != "reading"]
+    for file in check["files"]:
+        found += [(f["severity"], f"{file['name']}: {f['sentence']}") for f in file["findings"]]
+    listed = reports.Findings([(_SEVERITY[severity], sentence) for severity, sentence in found])
+    return [
+        reports.Section(
+            "What the checks found",
+            "checks",
+            "Before the training, in the recordings as they were recorded.",
+            [listed],
+        )
+    ]
 
 
 def _closed_loop_section(
@@ -350,7 +366,7 @@ def _description(network: Network) -> str:
 
 
 def _shown_provenance(network: Network) -> dict[str, Any]:
-    return {k: v for k, v in network.provenance.items() if k not in ("configuration", "data")}
+    return {k: v for k, v in network.provenance.items() if k not in _NOT_SHOWN}
 
 
 def _ensemble_words(ensemble: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while a study runs."""
+"""Ctrl-C and SIGTERM while a study or a training runs."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-_NOTE = b"\nFinishing this generation, then saving. Press Ctrl-C again to stop at once.\n"
+_NOTE = "\nFinishing this {unit}, then saving. Press Ctrl-C again to stop at once.\n"
 
 
 class Interrupts:
@@ -19,15 +19,25 @@ class Interrupts:
     again on resume. Nothing else is ever cut off, a commit least of all.
 
     Signals reach Python in its main thread only; in another thread this object does nothing.
+
+    Args:
+        verbose: say on the error stream what happens now.
+        unit: name of what is finished before the run stops.
     """
 
-    def __init__(self, verbose: bool = True):
+    def __init__(self, verbose: bool = True, unit: str = "generation"):
         self._verbose = verbose
+        self._note = _NOTE.format(unit=unit).encode()
         self._former: dict[int, Any] = {}
         self._abort = False
         self._abortable = False
         self.requested: str | None = None
         """Name of the signal that asked to stop, or None."""
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the wish is to stop without finishing what is in progress."""
+        return self._abort
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
@@ -63,4 +73,4 @@ class Interrupts:
         if self._verbose and not self._abort:
             # Written past the buffers: a handler may run in the middle of a write to them.
             with contextlib.suppress(OSError):
-                os.write(2, _NOTE)
+                os.write(2, self._note)

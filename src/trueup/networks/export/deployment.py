@@ -18,7 +18,8 @@ class Deployment:
     """A network and the parts around it that an exported graph holds.
 
     With everything, the graph takes raw features and gives the torque. Without ``normalization`` it
-    takes normalised features and gives the normalised output, and the caller does the rest.
+    takes normalised features and gives the normalised output, and the caller does the rest. The
+    limit is one of the sum of base and network: without ``base`` there is none inside.
     """
 
     network: Network
@@ -35,6 +36,13 @@ class Deployment:
                 "base and limits act on torques in N m: a graph without its normalisation holds "
                 "neither; leave out base and limits too"
             )
+        if self.network.base is not None and not self.base and self._has_limit:
+            raise FitError(
+                "the torque limit holds for the sum of base and network: a graph without its base "
+                "would limit the network alone, which gives another torque. Leave out limits too "
+                "(--without base limits), and limit the sum to "
+                f"{self.network.torque_limit:g} N m where the base is added"
+            )
 
     @property
     def _has_base(self) -> bool:
@@ -43,6 +51,12 @@ class Deployment:
     @property
     def _has_limit(self) -> bool:
         return self.limits and self.network.torque_limit is not None
+
+    @property
+    def limit_of_sum(self) -> float | None:
+        """Limit of the sum of the network with a base that is left out [N m]: not inside."""
+        left_out = self.network.base is not None and not self.base
+        return self.network.torque_limit if left_out else None
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ COMBINED_FILES = ("network.pt", "normalization_stats.json", "training_config_sum
 
 _MOTOR = """\
     # the motor's limits, which the class applies after the network
-    effort_limit={effort},  # N m
+    effort_limit={effort}
     saturation_effort=...,  # N m, at standstill
     velocity_limit=...,  # rad/s, without load
 """
@@ -55,7 +55,7 @@ def write_mlp(deployment: Deployment, path: Path) -> str:
         '    joint_names_expr=[".*"],\n'
         f"    network_file={str(path)!r},\n"
         "    pos_scale=1.0, vel_scale=1.0, torque_scale=1.0,  # scaled inside the network\n"
-        f'    input_order="pos_vel", input_idx={history},\n{_motor(fit.network)})\n'
+        f'    input_order="pos_vel", input_idx={history},\n{_motor(fit)})\n'
     )
 
 
@@ -78,7 +78,7 @@ def write_mjlab(deployment: Deployment, path: Path) -> str:
         f"    network_file={str(path)!r},\n"
         "    pos_scale=1.0, vel_scale=1.0, torque_scale=1.0,  # scaled inside the network\n"
         f'    input_order="pos_vel", history_length={fit.network.history},\n'
-        f"{_motor(fit.network)})\n"
+        f"{_motor(fit)})\n"
     )
 
 
@@ -96,7 +96,7 @@ def write_lstm(deployment: Deployment, path: Path) -> str:
         f"{_head(fit.network)}from isaaclab.actuators import ActuatorNetLSTMCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetLSTMCfg(\n"
         '    joint_names_expr=[".*"],\n'
-        f"    network_file={str(path)!r},\n{_motor(fit.network)})\n"
+        f"    network_file={str(path)!r},\n{_motor(fit)})\n"
     )
 
 
@@ -121,14 +121,13 @@ def write_gru(deployment: Deployment, path: Path) -> str:
         + ",\n"
         for name, (mean, deviation) in zip(names, pairs, strict=True)
     )
-    limit = fit.network.torque_limit
     return (
         f"{_head(fit.network)}# Isaac Lab with ActuatorNetGRU (its pull request 6083).\n"
         "from isaaclab.actuators import ActuatorNetGRUCfg\n\n"
         "ACTUATOR_CFG = ActuatorNetGRUCfg(\n"
         '    joint_names_expr=[".*"],\n'
         f"    network_file={str(path)!r},\n{fields}"
-        f"    effort_limit={'...' if limit is None else limit},  # N m\n)\n"
+        f"    effort_limit={_effort(fit)}\n)\n"
     )
 
 
@@ -218,6 +217,14 @@ def _head(network: Network) -> str:
     )
 
 
-def _motor(network: Network) -> str:
-    limit = "..." if network.torque_limit is None else f"{network.torque_limit}"
-    return _MOTOR.format(effort=limit)
+def _motor(deployment: Deployment) -> str:
+    return _MOTOR.format(effort=_effort(deployment))
+
+
+def _effort(deployment: Deployment) -> str:
+    """The class's limit of the network's torque, and what it is."""
+    limit = deployment.limit_of_sum
+    if limit is not None:
+        return f"...,  # N m; {limit} N m is the limit of the sum with the base"
+    limit = deployment.network.torque_limit
+    return f"{'...' if limit is None else limit},  # N m"

@@ -57,7 +57,9 @@ def write_newton(deployment: Deployment, path: Path) -> str:
     model, network = write(deployment, drive)
     atomic.write_bytes(path, model.SerializeToString())
     clamping = ""
-    if network.torque_limit is not None:
+    if deployment.limit_of_sum is not None:
+        clamping = f"# Limit its sum with the base to {deployment.limit_of_sum:g} N m.\n"
+    elif network.torque_limit is not None:
         clamping = f"# Clamp its effort to {network.torque_limit:g} N m (ClampingMaxEffort).\n"
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "

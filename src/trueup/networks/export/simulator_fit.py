@@ -5,6 +5,7 @@ from dataclasses import replace
 from trueup.errors import FitError, listing
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.feature_change import with_features
+from trueup.networks.network import Network
 
 
 def fitted(
@@ -45,8 +46,8 @@ def fitted(
         more = [name for name in result.inputs if name not in features]
         raise FitError(
             f"{simulator} feeds {listing(features)}; the analytic base also reads {listing(more)}: "
-            "export without the base and add its torque in the simulator, or train with a base "
-            "without it"
+            f"export without the base ({_option(network)}) and add its torque in the simulator, or "
+            "train with a base without it"
         )
     return result
 
@@ -60,6 +61,11 @@ def without_base(deployment: Deployment, simulator: str) -> None:
     if deployment.base and deployment.network.base is not None:
         raise FitError(
             f"{simulator} prescribes the nodes of the graph, and the analytic base has others: "
-            "export without the base and add its torque in the simulator, or train without a base "
-            "(trueup network train model.use_residual=false)"
+            f"export without the base ({_option(deployment.network)}) and add its torque in the "
+            "simulator, or train without a base (trueup network train model.use_residual=false)"
         )
+
+
+def _option(network: Network) -> str:
+    """The option that leaves the base out, and the limit of its sum with the network."""
+    return "--without base" if network.torque_limit is None else "--without base limits"

@@ -24,7 +24,7 @@ BEFORE_TRAINING = -1
 
 
 class StopTraining(Exception):  # noqa: N818 - a wish, not an error
-    """Raised within the trainer to end training between two chunks."""
+    """Raised within the trainer to end training, after an epoch or between two chunks."""
 
 
 class Keeper(lightning.Callback):
@@ -35,7 +35,9 @@ class Keeper(lightning.Callback):
         directory: folder of the files; None: nothing is written.
         provenance: of the networks kept.
         progress: called with words and the part of the epochs done.
-        stop: called between chunks; true ends training there, and the best is kept.
+        stop: called between chunks; true ends training after the epoch, and all is saved.
+        stop_at_once: called between chunks; true ends training there: the epochs since the last
+            checkpoint are computed again by a resumed run.
         log: called with what should be logged.
         tracker: told of each epoch.
     """
@@ -47,6 +49,7 @@ class Keeper(lightning.Callback):
         provenance: dict[str, Any],
         progress: Callable[[str, float], None],
         stop: Callable[[], bool],
+        stop_at_once: Callable[[], bool],
         log: Callable[[dict[str, Any]], None],
         tracker: Tracker,
     ):
@@ -55,9 +58,11 @@ class Keeper(lightning.Callback):
         self.provenance = provenance
         self._progress = progress
         self._stop = stop
+        self._stop_at_once = stop_at_once
+        self._stopping = False
         self._log = log
         self._tracker = tracker
-        self._saved = time.monotonic()
+        self._saved: float | None = None
         self.best: Network | None = None
         self.best_epoch = BEFORE_TRAINING
         self.best_score = np.inf
@@ -117,6 +122,8 @@ class Keeper(lightning.Callback):
     def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
         """Describe the network, where asked for, and score its linear start."""
         self._tracker.watch(pl_module.network)
+        # stopped early before: a resumed trainer would go on
+        trainer.should_stop = bool(self.reason)
         if self.best is None and pl_module.network.template.has_skip:
             # the linear start is a network too: training has to be better to be kept
             pl_module.validation_step(None, 0)
@@ -129,12 +136,17 @@ class Keeper(lightning.Callback):
             atomic.write_json(self.directory / "model_summary.json", content)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
-        """Stop between chunks where that is wished."""
-        if self._stop():
+        """Take up a wish to stop; only one to stop at once ends the epoch in progress."""
+        if self._stop_at_once():
             raise StopTraining
+        self._stopping = self._stopping or self._stop()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: NetworkTraining) -> None:
-        """Score the epoch, keep the best, decide whether to go on, save."""
+        """Score the epoch, keep the best, decide whether to go on, save.
+
+        The first epoch of a sitting is always saved, and so is the one after which training ends
+        or is stopped: there a resumed run goes on.
+        """
         epoch, last = trainer.current_epoch, trainer.current_epoch + 1 >= trainer.max_epochs
         scores, pl_module.scores = pl_module.scores, {}
         entry: dict[str, Any] = {"epoch": epoch, "train_loss": pl_module.training_loss, **scores}
@@ -152,9 +164,10 @@ class Keeper(lightning.Callback):
         if self.directory is not None:
             with (self.directory / HISTORY).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
-            waited = time.monotonic() - self._saved
-            if last or waited >= self.settings.checkpointing.every_seconds:
+            if last or self._stopping or self._is_due():
                 self._save(trainer)
+        if self._stopping and not last:
+            raise StopTraining
 
     def _keep(self, module: NetworkTraining, epoch: int, scores: dict[str, float]) -> None:
         settings = self.settings.checkpointing
@@ -192,6 +205,11 @@ class Keeper(lightning.Callback):
         elif self.waited >= settings.patience:
             self.reason = f"no improvement in {self.waited} validations"
         return bool(self.reason)
+
+    def _is_due(self) -> bool:
+        if self._saved is None:
+            return True
+        return time.monotonic() - self._saved >= self.settings.checkpointing.every_seconds
 
     def _network(self, module: NetworkTraining) -> Network:
         return module.network.to_network(self.provenance)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.networks._read_series import read_series
+from trueup.networks._check_data import DataCheck, read_checked
 from trueup.networks.actuator_series import ActuatorSeries
 from trueup.networks.data_splits import DataSplit, split_global, split_lomo
 from trueup.networks.report import training_report
@@ -44,24 +44,34 @@ class TrainingInterrupted(KeyboardInterrupt):
     """Training was stopped; the best network so far is saved, and the run can be resumed."""
 
     def __init__(self, directory: Path):
-        super().__init__(
-            f"stopped; the best network so far is in {directory}. Go on with  trueup network train "
-            f"--resume --output {directory}"
-        )
+        state = "stopped before an epoch was done"
+        if any(directory.rglob(run_files.NETWORK)):
+            state = f"stopped; the best network so far is in {directory}"
+        super().__init__(f"{state}. Go on with  trueup network train --resume --output {directory}")
         self.directory = directory
 
 
 def read_splits(
     configuration: TrainingConfiguration,
+    checked: Callable[[DataCheck], object] = lambda check: None,
+    *,
+    refuse: bool = True,
 ) -> tuple[list[ActuatorSeries], list[DataSplit]]:
     """The recordings of a configuration and how it splits them.
 
+    Args:
+        configuration: of the training.
+        checked: told what the checks of the recordings found.
+        refuse: whether recordings that the checks find unusable are an error.
+
     Raises:
-        TrueupError: the recordings cannot be read or split.
+        TrueupError: the recordings cannot be read, trained on or split.
     """
     data = configuration.data
     folder = _data_folder(configuration)
-    series = read_series(replace(data, data_base_dir=os.fspath(folder)))
+    settings = replace(data, data_base_dir=os.fspath(folder))
+    series, check = read_checked(settings, refuse=refuse)
+    checked(check)
     shares = (data.global_train_ratio, data.global_val_ratio, data.split_by, configuration.seed)
     if configuration.evaluation_mode == "lomo_cv":
         return series, split_lomo(series, *shares)
@@ -75,8 +85,9 @@ def run_training(
     resume: bool = False,
     overwrite: bool = False,
     verbose: bool = True,
+    checked: Callable[[DataCheck], object] = lambda check: None,
 ) -> TrainingResult:
-    """Train as a configuration says and write the run directory.
+    """Check the recordings, train as a configuration says and write the run directory.
 
     Args:
         configuration: of the run; `resumed_configuration` reads that of a run to go on with.
@@ -84,6 +95,7 @@ def run_training(
         resume: go on with the run that ``output`` holds.
         overwrite: replace the run that ``output`` holds.
         verbose: show progress on the error stream.
+        checked: told what the checks of the recordings found, before the training.
 
     Raises:
         TrueupError: the recordings or the run directory cannot be used, before time is spent.
@@ -93,7 +105,9 @@ def run_training(
     directory = RunDirectory.open(target) if resume else None
     if directory is None and not overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before the recordings are read
-    series, splits = read_splits(configuration)
+    checks: list[DataCheck] = []
+    # a run that was begun goes on with its recordings, which are compared below
+    series, splits = read_splits(configuration, checks.append, refuse=not resume)
     sources = list(dict.fromkeys(each.source for each in series if each.source))
     origin = provenance.collect(
         configuration.seed,
@@ -106,8 +120,10 @@ def run_training(
         directory = RunDirectory.create(target, overwrite=overwrite)
     else:
         _check_same_data(directory, origin)
+    checked(checks[0])
     with directory.lock():
         _write_start(directory, configuration, origin)
+        atomic.write_json(directory.inside(run_files.DATA_CHECK), checks[0].to_dict())
         return _run(directory, configuration, splits, origin, verbose)
 
 
@@ -116,6 +132,7 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
 
     Raises:
       RunDirectoryError: the folder is no training run, or a file of it is damaged.
+      ExperimentError: a value of it is not of its key.
     """
     content = read_mapping(directory.experiment)
     if content.get("kind") != run_files.KIND:
@@ -123,10 +140,26 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
             f"{directory.path} is a run of the kind {content.get('kind')!r}, not the training of "
             "a network"
         )
-    values = dict(content["configuration"])
-    data = dict(values["data"])
-    data["data_base_dir"] = os.path.normpath(directory.path / content["data_from_run"])
+    values, data = _started_with(directory, content)
+    data["data_base_dir"] = str(run_files.recorded_data_folder(directory.path, content))
     return check_configuration({**values, "data": data, "work_dir": None})
+
+
+def _started_with(
+    directory: RunDirectory, content: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values of the configuration in ``experiment.yaml``, and those of its data."""
+    kinds: dict[str, type] = {"configuration": dict, "data_from_run": str}
+    missing = [key for key, kind in kinds.items() if not isinstance(content.get(key), kind)]
+    values = dict(content["configuration"]) if not missing else {}
+    if not missing and not isinstance(values.get("data"), dict):
+        missing = ["configuration.data"]
+    if missing:
+        raise RunDirectoryError(
+            f"{directory.experiment} is damaged: it lacks {listing(missing)}. Start the training "
+            "again with --overwrite"
+        )
+    return values, dict(values["data"])
 
 
 def _data_folder(configuration: TrainingConfiguration) -> Path:
@@ -152,6 +185,8 @@ def _write_start(
         "trueup": __version__,
         # relative to the run, as both may move together
         "data_from_run": os.path.relpath(data.resolve(), directory.path),
+        # whole, for a run that has moved alone
+        "data_folder": str(data.resolve()),
         "configuration": values,
     }
     atomic.write_text(directory.experiment, yaml.safe_dump(content, sort_keys=False))
@@ -172,7 +207,7 @@ def _run(
     kept["configuration"] = values
     results: list[SplitResult] = []
     events, tracker = EventLog(directory.log), tracker_of(configuration.wandb)
-    with Interrupts(verbose) as interrupts, Progress(verbose) as progress:
+    with Interrupts(verbose, "epoch") as interrupts, Progress(verbose) as progress:
         for index, split in enumerate(splits):
             folder = directory.path
             part = ""
@@ -192,6 +227,7 @@ def _run(
                         kept,
                         told,
                         lambda: interrupts.requested is not None,
+                        lambda: interrupts.at_once,
                         lambda entry: events.write(entry.pop("event"), **entry),
                         tracker,
                     )
@@ -223,6 +259,10 @@ def _metrics(
         metrics[f"{name}_std"] = float(values.std(ddof=1))
         linear = np.array([float(fold["others"]["linear"][name]) for fold in folds])
         metrics[f"linear_{name}"] = float(linear.mean())
+        settled = [float(fold["settled"][name]) for fold in folds]
+        metrics[f"settled_{name}"] = float(np.mean(settled))
+        settled = [float(fold["others_settled"]["linear"][name]) for fold in folds]
+        metrics[f"settled_linear_{name}"] = float(np.mean(settled))
     metrics["folds"] = {result.name: fold for result, fold in zip(results, folds, strict=True)}
     return metrics
 

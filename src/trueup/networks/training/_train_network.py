@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,18 @@ from trueup.networks.normalization import Normalization
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 from trueup.networks.training.tracking import Tracker
+
+_UNREADABLE = (
+    RuntimeError,
+    LookupError,
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    pickle.UnpicklingError,
+)
+"""What a checkpoint of another network or a damaged one raises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +68,7 @@ def train_network(
     provenance: dict[str, Any] | None = None,
     progress: Callable[[str, float], None] = lambda words, fraction: None,
     stop: Callable[[], bool] = lambda: False,
+    stop_at_once: Callable[[], bool] = lambda: False,
     log: Callable[[dict[str, Any]], None] = lambda entry: None,
     tracker: Tracker | None = None,
 ) -> TrainedNetwork:
@@ -77,7 +91,8 @@ def train_network(
         resume: go on from the checkpoint in the directory, if it has one.
         provenance: kept with the network.
         progress: called after each epoch with words and the part of the epochs done.
-        stop: asked between chunks; true ends training and keeps the best.
+        stop: asked between chunks; true ends training after the epoch, with a checkpoint.
+        stop_at_once: asked between chunks; true ends training there, with the last checkpoint.
         log: called with events, as JSON values.
         tracker: told of each epoch.
 
@@ -123,14 +138,23 @@ def train_network(
         {group: float(torque.std()) for group, torque in by_group(training).items()},
         train.input_noise,
     )
-    keeper = Keeper(train, directory, provenance or {}, progress, stop, log, tracker or Tracker())
+    keeper = Keeper(
+        train,
+        directory,
+        provenance or {},
+        progress,
+        stop,
+        stop_at_once,
+        log,
+        tracker or Tracker(),
+    )
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
         checkpoint = directory / "checkpoints" / LAST
         if not (resume and checkpoint.is_file()):
             checkpoint = None
-            (directory / "history.jsonl").unlink(missing_ok=True)
+            _clear(directory)
     with _quiet(), _torch_settings(train.threads):
         trainer = lightning.Trainer(
             accelerator=train.accelerator,
@@ -161,11 +185,15 @@ def train_network(
             )
         except StopTraining:
             interrupted = True
-        except (RuntimeError, KeyError, OSError, EOFError, ValueError) as error:
+        except _UNREADABLE as error:
             if checkpoint is None or trainer.global_step:
                 raise
+            reason = _first_line(error)
+            if isinstance(error, pickle.UnpicklingError):
+                # torch's words advise to run what the file holds
+                reason = "it holds other things than numbers and text"
             raise RunDirectoryError(
-                f"{checkpoint} cannot be continued: {_first_line(error)}. It was written for "
+                f"{checkpoint} cannot be continued: {reason}. It was written for "
                 "another network or is damaged; start again with --overwrite"
             ) from error
     if keeper.best is None:
@@ -289,6 +317,13 @@ def by_group(series: Sequence[ActuatorSeries]) -> dict[str, np.ndarray]:
     }
 
 
+def _clear(directory: Path) -> None:
+    """Remove what epochs left that no checkpoint holds: they are computed again."""
+    (directory / "history.jsonl").unlink(missing_ok=True)
+    for kept in (directory / "checkpoints").glob("*.safetensors"):
+        kept.unlink()
+
+
 def _epochs_done(trainer: Any) -> int:
     """Epochs done, also while a resumed trainer still counts the last as current."""
     return trainer.fit_loop.epoch_progress.current.processed
@@ -317,6 +352,8 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"lightning(\.|_)")
         warnings.filterwarnings("ignore", message=r".*lightning.*", category=DeprecationWarning)
+        # of a file that is no checkpoint, which is an error of ours
+        warnings.filterwarnings("ignore", message="Detected pickle protocol", category=UserWarning)
         try:
             yield
         finally:

@@ -55,13 +55,14 @@ def train_split(
     provenance: dict[str, Any],
     progress: Callable[[str, float], None],
     stop: Callable[[], bool],
+    stop_at_once: Callable[[], bool],
     log: Callable[[dict[str, Any]], None],
     tracker: Tracker,
 ) -> SplitResult:
     """Train and score on one split; goes on from what the folder holds.
 
     Raises:
-        Interrupted: ``stop`` said so.
+        Interrupted: ``stop`` or ``stop_at_once`` said so.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = configuration.model.ensemble_members
@@ -83,6 +84,7 @@ def train_split(
             provenance,
             told,
             stop,
+            stop_at_once,
             log,
             tracker,
         )
@@ -103,6 +105,7 @@ def _member(
     provenance: dict[str, Any],
     progress: Callable[[str, float], None],
     stop: Callable[[], bool],
+    stop_at_once: Callable[[], bool],
     log: Callable[[dict[str, Any]], None],
     tracker: Tracker,
 ) -> tuple[Network, float]:
@@ -111,6 +114,8 @@ def _member(
         return load_network(folder / run_files.NETWORK), float(
             atomic.read_json(finished)["seconds"]
         )
+    if stop():  # asked for while the one before ended
+        raise Interrupted
     train = configuration.train
     if configuration.debug:
         train = replace(train, max_epochs=1)
@@ -125,9 +130,15 @@ def _member(
         seed=seed,
         directory=folder,
         resume=True,
-        provenance={**provenance, "seed": seed, "split": split.name},
+        provenance={
+            **provenance,
+            "seed": seed,
+            "split": split.name,
+            "trained_on": _trained_on(split),
+        },
         progress=progress,
         stop=stop,
+        stop_at_once=stop_at_once,
         log=log,
         tracker=tracker,
     )
@@ -147,6 +158,11 @@ def _member(
     return result.network, result.seconds
 
 
+def _trained_on(split: DataSplit) -> list[str]:
+    """Hashes of the files of the training and validation parts."""
+    return sorted({each.sha256 for each in (*split.training, *split.validation)})
+
+
 def _scored(
     split: DataSplit,
     configuration: TrainingConfiguration,
@@ -163,6 +179,7 @@ def _scored(
     linear = fit_linear_chosen(
         split.training, split.validation, configuration.data.features, configuration.model.base
     )
+    linear = replace(linear, provenance={"split": split.name, "trained_on": _trained_on(split)})
     save_network(linear, folder / run_files.LINEAR)
     judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
     mean = float(np.concatenate([each.torque for each in split.training]).mean())

@@ -1,11 +1,13 @@
 """What a training would do, and how long it would take at most, found out without doing it."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from trueup.networks._check_data import DataCheck
 from trueup.networks.training import run_files
 from trueup.networks.training._run_training import read_splits
 from trueup.networks.training._train_network import template_network, train_network
@@ -38,15 +40,22 @@ class TrainingPlan:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def plan_training(configuration: TrainingConfiguration) -> TrainingPlan:
+def plan_training(
+    configuration: TrainingConfiguration,
+    checked: Callable[[DataCheck], object] = lambda check: None,
+) -> TrainingPlan:
     """Read and check everything a training needs, and time one epoch of it; nothing is written.
+
+    Args:
+        configuration: of the training.
+        checked: told what the checks of the recordings found.
 
     Raises:
         TrueupError: what the training itself would raise at its start.
     """
     from trueup.networks.torch_network import parameter_count
 
-    series, splits = read_splits(configuration)
+    series, splits = read_splits(configuration, checked)
     model, train = configuration.model, configuration.train
     network = template_network(
         splits[0].training, configuration.data.features, model, configuration.seed

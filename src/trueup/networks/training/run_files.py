@@ -1,8 +1,10 @@
 """The files of a training run: their names, and what stands in them."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,20 @@ SUMMARY = "training_config_summary.json"
 METRICS = "metrics.json"
 HISTORY = "history.jsonl"
 FINISHED = "training.json"
+DATA_CHECK = "data_check.json"
 PREDICTIONS = "predictions"
+
+
+def recorded_data_folder(run: Path, content: Mapping[str, Any]) -> Path:
+    """Folder of a run's recordings: beside the run as it was, or else where it was at its start.
+
+    Args:
+        run: run directory; it may have moved together with the recordings.
+        content: of its ``experiment.yaml``; runs of old keep no whole path.
+    """
+    beside = Path(os.path.normpath(run / content["data_from_run"]))
+    first = content.get("data_folder")
+    return Path(first) if first is not None and not beside.exists() else beside
 
 
 def sequence_length(configuration: TrainingConfiguration, rate: float) -> int:

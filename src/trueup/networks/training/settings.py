@@ -1,10 +1,11 @@
 """Settings of a network and of its training; plain data, no heavy imports."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, get_args, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.networks._plain_settings import build_settings
 from trueup.networks.analytic_base import AnalyticBase
 from trueup.networks.base_kinds import Base
 from trueup.networks.network import FAMILIES, Activation
@@ -326,54 +327,6 @@ class TrainSettings:
           ExperimentError: a key is unknown, or a value cannot be used.
         """
         return build_settings(cls, content, "train")
-
-
-def build_settings(kind: type, content: Any, where: str) -> Any:
-    """A settings dataclass, and those within it, from nested plain values.
-
-    Raises:
-      ExperimentError: a key is unknown, or a value is of another type or cannot be used.
-    """
-    if not isinstance(content, Mapping):
-        raise ExperimentError(f"{where} is {content!r}; expected keys {listing(_names(kind))}")
-    names = _names(kind)
-    unknown = [str(key) for key in content if key not in names]
-    if unknown:
-        raise ExperimentError(
-            f"there is no setting '{where}.{unknown[0]}'.{did_you_mean(unknown[0], names)} There "
-            f"are {listing(names, limit=len(names))}"
-        )
-    hints = get_type_hints(kind)
-    values = {
-        name: _value(hints[name], value, f"{where}.{name}") for name, value in content.items()
-    }
-    return kind(**values)
-
-
-def to_values(settings: Any) -> dict[str, Any]:
-    """Settings as plain values, as `build_settings` takes them."""
-    return asdict(settings)
-
-
-def _names(kind: type) -> list[str]:
-    return [item.name for item in fields(kind)]
-
-
-def _value(hint: Any, value: Any, where: str) -> Any:
-    if hasattr(hint, "__dataclass_fields__"):
-        return build_settings(hint, value, where)
-    allowed = get_args(hint) or (hint,)
-    if value is None and type(None) in allowed:
-        return None
-    if float in allowed and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    kinds = tuple(kind for kind in allowed if kind is not type(None))
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise ExperimentError(f"{where} is {value!r}; expected {expected}")
-    if isinstance(value, float) and value != value:
-        raise ExperimentError(f"{where} is not a number")
-    return value
 
 
 def _check_monitor(where: str, monitor: str, mode: str) -> None:
