@@ -111,17 +111,7 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
                 )
             former = given
         problem, notes = _resumed(former, directory, command.threads)
-        return _go(
-            former,
-            problem,
-            notes,
-            directory,
-            budget,
-            verbose,
-            output,
-            resume=True,
-            begun_with=begun,
-        )
+        return _go(former, problem, notes, directory, budget, verbose, output)
     overwrite = command.overwrite or command.resume
     if not overwrite and (target / "run.json").is_file():
         RunDirectory.create(target)  # raises, before time is spent
@@ -130,17 +120,7 @@ def run_optimize(command: OptimizeGait, output: Output) -> int:
     configuration, problem, notes = _begun(command, configuration)
     _search(configuration, problem.space)
     directory = RunDirectory.create(target, overwrite=overwrite)
-    return _go(
-        configuration,
-        problem,
-        notes,
-        directory,
-        budget,
-        verbose,
-        output,
-        resume=False,
-        begun_with=begun_with,
-    )
+    return _go(configuration, problem, notes, directory, budget, verbose, output, begun_with)
 
 
 def _died_at_birth(target: Path) -> bool:
@@ -263,17 +243,7 @@ def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -
     )
     verbose = not (command.quiet or output.json)
     problem, notes = _resumed(configuration, directory, 0)
-    return _go(
-        configuration,
-        problem,
-        notes,
-        directory,
-        budget,
-        verbose,
-        output,
-        resume=True,
-        begun_with=read_mapping(directory.experiment).get("begun_with"),
-    )
+    return _go(configuration, problem, notes, directory, budget, verbose, output)
 
 
 def report_of_gait(directory: RunDirectory) -> Page:
@@ -331,11 +301,15 @@ def _go(
     budget: Budget,
     verbose: bool,
     output: Output,
-    *,
-    resume: bool,
-    begun_with: str | None,
+    new_with: str | None = None,
 ) -> int:
-    """Search, and write everything that a run directory holds."""
+    """Search, and write everything that a run directory holds.
+
+    ``new_with`` is the fingerprint of the configuration that a new run begins with; a run that is
+    gone on with keeps its own.
+    """
+    resume = new_with is None
+    begun_with = read_mapping(directory.experiment).get("begun_with") if resume else new_with
     if budget.max_generations is None:
         budget = dataclasses.replace(budget, max_generations=configuration.maxiter)
     inputs = _inputs(configuration)
