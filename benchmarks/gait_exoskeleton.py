@@ -14,8 +14,10 @@ candidates of the last generations are judged over eight repeats, and an arm end
 of them that keeps the speed within 0.03 m/s of 1.25 for 20 s.
 
 A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
-mostly with its speed. So the effort at 1.25 m/s is also told as a line through the walks beside
-that last 20 s, with its standard error.
+mostly with its speed. So three efforts are told: that of the walk which an arm ends with; that at
+1.25 m/s of the walks beside it, whose numbers differ by a thousandth; and that at 1.25 m/s of all
+the candidates which were judged, which hangs on no choice among them. The last two are lines of
+effort over speed through the walks that last 20 s, with their standard errors.
 
 It can be stopped, killed and called again: it goes on. The folder of each arm is a run directory
 with a report, in which the torque over stance is drawn.
@@ -25,6 +27,7 @@ import argparse
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -80,6 +83,8 @@ JUDGED = {"fresh_perturbations": False, "perturbed_repeats": 8, "perturbation_se
 BESIDE, BESIDE_BY = 64, 1e-3
 """Walks beside the one that a search came to, and by how much their vectors differ."""
 
+CHEAPEST = "cheapest walk of all seeds"
+
 
 class Searches(NamedTuple):
     """What the searches with a device and without have in common."""
@@ -92,13 +97,21 @@ class Searches(NamedTuple):
 
 
 class AtSpeed(NamedTuple):
-    """Effort at :data:`SPEED`, from the walks beside one."""
+    """Effort at :data:`SPEED`, by a line through several walks."""
 
     effort: float
     error: float
     """Standard error of the effort."""
     lasted: int
-    """How many of the walks beside lasted."""
+    """How many of the walks lasted."""
+    walked: int
+    """How many there were."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.lasted} of {self.walked} last; their effort at {SPEED:g} m/s: "
+            f"{self.effort:.5f} ± {self.error:.5f}"
+        )
 
 
 class Spared(NamedTuple):
@@ -108,7 +121,10 @@ class Spared(NamedTuple):
     """The cost that it searched."""
     effort: float
     """Of the walk for 20 s."""
-    at_speed: AtSpeed
+    beside: AtSpeed
+    """Of the walks beside it."""
+    left_over: AtSpeed
+    """Of all the candidates that the last generations left over."""
 
 
 def compare(folder: Path, searches: Searches, arms: tuple[str, ...], seeds: list[int]) -> None:
@@ -130,40 +146,56 @@ def compared(arms: list[dict[int, Spared]], heavier: float) -> list[str]:
       arms: what the searches came to, by their seed.
       heavier: mass with the device, of that without.
     """
-    seeds = list(arms[0])
-    pairs = {f"seed {seed}": [arm[seed] for arm in arms] for seed in seeds}
-    walked = {name: [one.effort for one in pair] for name, pair in pairs.items()}
+    seeds = {f"seed {seed}": [arm[seed] for arm in arms] for seed in arms[0]}
+    pairs = dict(seeds)
     if len(seeds) > 1:
         # each arm has had the same searches, and whoever runs several takes the cheapest
-        name = "cheapest walk of all seeds"
-        pairs[name] = [min(arm.values(), key=lambda one: one.cost) for arm in arms]
-        walked["mean"] = np.mean(list(walked.values()), axis=0).tolist()
-        walked[name] = [one.effort for one in pairs[name]]
-    lines = []
-    for name, (effort, alone) in walked.items():
-        ratio = effort / alone
+        pairs[CHEAPEST] = [min(arm.values(), key=lambda one: one.cost) for arm in arms]
+    return [
+        *told_as_they_walk(pairs, heavier),
+        *told_at_speed("from the walks beside", pairs, lambda one: one.beside),
+        *told_at_speed("from all candidates left over", seeds, lambda one: one.left_over),
+    ]
+
+
+def told_as_they_walk(pairs: dict[str, list[Spared]], heavier: float) -> list[str]:
+    """The efforts of pairs of walks, and the mean of how they differ."""
+    changes, lines = {}, []
+    for name, (with_device, alone) in pairs.items():
+        ratio = with_device.effort / alone.effort
+        changes[name] = 100.0 * (ratio - 1.0)
         lines.append(
-            f"{name}: effort {effort:.5f} with the device against {alone:.5f} without, "
-            f"{100.0 * (ratio - 1.0):+.1f} %; effort is told for each kg that is carried, the "
+            f"{name}: effort {with_device.effort:.5f} with the device against {alone.effort:.5f} "
+            f"without, {changes[name]:+.1f} %; effort is told for each kg that is carried, the "
             f"device's among them, and for each kg of the body it is "
             f"{100.0 * (ratio * heavier - 1.0):+.1f} %"
         )
-    ahead = f"from the walks beside, at {SPEED:g} m/s"
-    changes = []
-    for name, (one, alone) in pairs.items():
-        at, beside = one.at_speed, alone.at_speed
-        ratio = at.effort / beside.effort
-        error = ratio * np.hypot(at.error / at.effort, beside.error / beside.effort)
+    return lines + told_mean("mean of the seeds", changes)
+
+
+def told_at_speed(
+    source: str, pairs: dict[str, list[Spared]], effort_of: Callable[[Spared], AtSpeed]
+) -> list[str]:
+    """The efforts of pairs at equal speed, and the mean of how they differ."""
+    changes, lines, ahead = {}, [], f"{source}, at {SPEED:g} m/s"
+    for name, pair in pairs.items():
+        at, alone = map(effort_of, pair)
+        ratio = at.effort / alone.effort
+        changes[name] = 100.0 * (ratio - 1.0)
+        error = 100.0 * ratio * np.hypot(at.error / at.effort, alone.error / alone.effort)
         lines.append(
-            f"{name}, {ahead}: {at.effort:.5f} with the device against {beside.effort:.5f} "
-            f"without, {100.0 * (ratio - 1.0):+.1f} ± {100.0 * error:.1f} %"
+            f"{name}, {ahead}: {at.effort:.5f} with the device against {alone.effort:.5f} "
+            f"without, {changes[name]:+.1f} ± {error:.1f} %"
         )
-        changes.append(100.0 * (ratio - 1.0))
-    if len(seeds) > 1:
-        each = changes[: len(seeds)]
-        error = np.std(each, ddof=1) / np.sqrt(len(each))
-        lines.append(f"mean of the seeds, {ahead}: {np.mean(each):+.1f} ± {error:.1f} %")
-    return lines
+    return lines + told_mean(f"mean of the seeds, {ahead}", changes)
+
+
+def told_mean(name: str, changes: dict[str, float]) -> list[str]:
+    """The mean over the seeds, with its standard error; nothing where there is one seed."""
+    seeds = [change for pair, change in changes.items() if pair != CHEAPEST]
+    if len(seeds) < 2:
+        return []
+    return [f"{name}: {np.mean(seeds):+.1f} ± {stats.sem(seeds):.1f} %"]
 
 
 def searched(folder: Path, searches: Searches, arm: str, seed: int) -> RunDirectory:
@@ -216,7 +248,10 @@ def spared(folder: Path, searches: Searches, arm: str, seed: int) -> Spared:
     best = last[order[0]] if fits is None else fits
     np.savetxt(folder / f"{directory.path.name}_Best.txt", best)
     cost = float(costs[(last == best).all(axis=1)][0])
-    return Spared(cost, *told_walk(configuration, problem, best, cost, len(history.X)))
+    effort, beside = told_walk(configuration, problem, best, cost, len(history.X))
+    left_over = effort_at_speed(for_long(problem), last)
+    print(f"  of all candidates left over {left_over}")
+    return Spared(cost, effort, beside, left_over)
 
 
 def told_walk(
@@ -227,10 +262,8 @@ def told_walk(
     count: int,
 ) -> tuple[float, AtSpeed]:
     """Print how a walk goes for 20 s; returns its effort, and that at :data:`SPEED`."""
-    simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-    scenario = problem.scenarios[0]
-    objective = replace(scenario.objective, strides=10)
-    longer = replace(scenario, simulation=simulation, objective=objective)
+    longer = for_long(problem)
+    simulation = longer.simulation
     _, terms = evaluate(longer, best[None])
     effort = float(terms["effort"][0])
     device = configuration.model if configuration.exo else None
@@ -240,11 +273,9 @@ def told_walk(
         f"{effort:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts {terms['lasted'][0]:.2f} s, "
         f"survives {survival(simulation, best).survived} of 20 repeats"
     )
-    at_speed = effort_at_speed(longer, best)
-    print(
-        f"  {at_speed.lasted} of {BESIDE} walks beside last; their effort at {SPEED:g} m/s: "
-        f"{at_speed.effort:.5f} ± {at_speed.error:.5f}"
-    )
+    nudges = 1.0 + BESIDE_BY * np.random.default_rng(0).standard_normal((BESIDE, len(best)))
+    beside = effort_at_speed(longer, best * nudges)
+    print(f"  of walks beside {beside}")
     finer = with_finer_step(2, DURATION, simulation, device)
     _, terms = evaluate(replace(longer, simulation=finer), best[None])
     print(
@@ -263,7 +294,7 @@ def told_walk(
             f"{terms['effort'][0]:.5f}, speed {terms['speed'][0]:.3f} m/s, lasts "
             f"{terms['lasted'][0]:.2f} s"
         )
-    return effort, at_speed
+    return effort, beside
 
 
 def started_from(path: Path, problem: GaitProblem) -> tuple[np.ndarray, dict[str, float]]:
@@ -297,16 +328,24 @@ def body_of(path: Path, vector: np.ndarray, problem: GaitProblem) -> np.ndarray:
     return vector[:body]
 
 
-def effort_at_speed(scenario: Scenario, vector: np.ndarray) -> AtSpeed:
-    """The effort at :data:`SPEED`: a line through the walks beside that last."""
-    nudges = 1.0 + BESIDE_BY * np.random.default_rng(0).standard_normal((BESIDE, len(vector)))
-    _, terms = evaluate(scenario, vector * nudges)
+def for_long(problem: GaitProblem) -> Scenario:
+    """The scenario of a problem, unperturbed and for :data:`DURATION`."""
+    scenario = problem.scenarios[0]
+    simulation = scenario.simulation.with_settings(duration=DURATION)
+    return replace(
+        scenario, simulation=simulation, objective=replace(scenario.objective, strides=10)
+    )
+
+
+def effort_at_speed(scenario: Scenario, X: np.ndarray) -> AtSpeed:
+    """The effort at :data:`SPEED`: a line through those walks that last."""
+    _, terms = evaluate(scenario, X)
     lasts = terms["lasted"] >= scenario.simulation.settings.duration
     lasted = int(lasts.sum())
     if lasted < 3:
-        return AtSpeed(np.nan, np.nan, lasted)
+        return AtSpeed(np.nan, np.nan, lasted, len(X))
     line = stats.linregress(terms["speed"][lasts] - SPEED, terms["effort"][lasts])
-    return AtSpeed(float(line.intercept), float(line.intercept_stderr), lasted)
+    return AtSpeed(float(line.intercept), float(line.intercept_stderr), lasted, len(X))
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from trueup.errors import GaitError
-from trueup.gait import load_configuration
+from trueup.gait import load_configuration, make_problem
 
 
 @pytest.fixture
@@ -87,30 +87,61 @@ def test_an_arm_ends_with_a_candidate_of_the_last_generations(
 
 
 def test_both_arms_are_compared_as_they_walk_and_at_equal_speed(benchmark_of_exoskeletons):
-    def spared(cost, effort, at_speed):
-        beside = benchmark_of_exoskeletons.AtSpeed(at_speed, 0.01 * at_speed, 40)
-        return benchmark_of_exoskeletons.Spared(cost, effort, beside)
+    def spared(cost, effort, beside, left_over):
+        several = [
+            benchmark_of_exoskeletons.AtSpeed(at_speed, 0.01 * at_speed, 40, 64)
+            for at_speed in (beside, left_over)
+        ]
+        return benchmark_of_exoskeletons.Spared(cost, effort, *several)
 
-    device = {1: spared(65.0, 0.90, 0.95), 2: spared(66.0, 0.80, 0.90)}
-    without = {1: spared(70.0, 1.00, 1.00), 2: spared(69.0, 1.10, 1.00)}
+    device = {1: spared(65.0, 0.90, 0.95, 0.93), 2: spared(66.0, 0.80, 0.90, 0.91)}
+    without = {1: spared(70.0, 1.00, 1.00, 1.00), 2: spared(69.0, 1.00, 1.00, 1.00)}
     lines = benchmark_of_exoskeletons.compared([device, without], 1.02)
     told = {line.partition(": ")[0]: line.partition(": ")[2] for line in lines}
     assert "-10.0 %" in told["seed 1"]
     assert "for each kg of the body it is -8.2 %" in told["seed 1"]
-    assert "0.85000 with the device against 1.05000 without, -19.0 %" in told["mean"]
+    assert told["mean of the seeds"] == "-15.0 ± 5.0 %"
     # of each arm the one that cost least, which need not be of the same seed
     cheapest = "cheapest walk of all seeds"
-    assert "0.90000 with the device against 1.10000 without" in told[cheapest]
+    assert "0.90000 with the device against 1.00000 without" in told[cheapest]
     at = "from the walks beside, at 1.25 m/s"
     assert told[f"seed 1, {at}"].endswith("-5.0 ± 1.3 %")
     assert told[f"seed 2, {at}"].endswith("-10.0 ± 1.3 %")
     assert told[f"{cheapest}, {at}"].endswith("-5.0 ± 1.3 %")
     assert told[f"mean of the seeds, {at}"] == "-7.5 ± 2.5 %"
+    at = "from all candidates left over, at 1.25 m/s"
+    assert told[f"seed 1, {at}"].endswith("-7.0 ± 1.3 %")
+    assert told[f"mean of the seeds, {at}"] == "-8.0 ± 1.0 %"
+    assert len(told) == len(lines) == 3 + 1 + 3 + 1 + 2 + 1
 
 
 def test_one_seed_has_no_mean(benchmark_of_exoskeletons):
-    walk = benchmark_of_exoskeletons.Spared(
-        1.0, 1.0, benchmark_of_exoskeletons.AtSpeed(1.0, 0.0, 64)
-    )
+    several = benchmark_of_exoskeletons.AtSpeed(1.0, 0.0, 64, 64)
+    walk = benchmark_of_exoskeletons.Spared(1.0, 1.0, several, several)
     lines = benchmark_of_exoskeletons.compared([{3: walk}, {3: walk}], 1.0)
-    assert [line.partition(" ")[0] for line in lines] == ["seed", "seed"]
+    assert [line.partition(" ")[0] for line in lines] == ["seed", "seed", "seed"]
+
+
+def test_effort_at_speed_is_a_line_through_the_walks_that_last(
+    benchmark_of_exoskeletons, monkeypatch, walk_problem
+):
+    scenario = benchmark_of_exoskeletons.for_long(walk_problem)
+    assert scenario.simulation.settings.duration == benchmark_of_exoskeletons.DURATION
+    speed = np.array([1.20, 1.24, 1.30, 1.25])
+    terms = {
+        "lasted": np.array([20.0, 20.0, 20.0, 19.9]),
+        "speed": speed,
+        "effort": np.where(speed == 1.25, 9.0, 0.5 - 2.0 * (speed - 1.25)),
+    }
+    monkeypatch.setattr(benchmark_of_exoskeletons, "evaluate", lambda *_: (None, terms))
+    found = benchmark_of_exoskeletons.effort_at_speed(scenario, np.zeros((4, 81)))
+    assert (found.lasted, found.walked) == (3, 4)
+    assert found.effort == pytest.approx(0.5) and found.error == pytest.approx(0.0, abs=1e-7)
+    terms["lasted"][0] = 3.0
+    fewer = benchmark_of_exoskeletons.effort_at_speed(scenario, np.zeros((4, 81)))
+    assert fewer.lasted == 2 and np.isnan(fewer.effort)
+
+
+@pytest.fixture
+def walk_problem(benchmark_of_exoskeletons):
+    return make_problem(load_configuration(benchmark_of_exoskeletons.CONFIGURATION), threads=1)
