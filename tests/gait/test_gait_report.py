@@ -37,6 +37,7 @@ from trueup.gait import (
     walk_report,
     write_walk_video,
 )
+from trueup.gait._effort_section import effort_content, effort_of_muscles
 from trueup.gait._stick_figure import cycle_strip, time_strip
 from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.problem import evaluate
@@ -186,6 +187,40 @@ def test_parts_of_the_cost_add_up(short):
     assert rows["pain"] == pytest.approx((0.5, 10.0, 5.0), rel=1e-14)
     assert rows["velocity"][1:] == (None, None)
     assert rows["falling, missing strides and pace"][2] == pytest.approx(0.0)
+
+
+def test_the_efforts_of_the_muscles_are_parts_of_the_effort(even):
+    """Of activations of 0.2 and 0.4 the squares are one to four, and over strides alone."""
+    anatomy, activations = planar22_anatomy(), np.zeros_like(even.activations)
+    soleus = [even.muscles.index(f"soleus_{side}") for side in "rl"]
+    activations[:, soleus] = 0.2, 0.4
+    activations[:, even.muscles.index("tibant_l")] = 0.1
+    # before the first stride of the left leg ends and after its last one, which is not judged
+    activations[:50, even.muscles.index("vasti_r")] = 1.0
+    activations[580:, even.muscles.index("vasti_r")] = 1.0
+    walk = replace(even, activations=activations)
+    parts = effort_of_muscles(walk, 0.021, 3)
+    assert parts.sum() == pytest.approx(0.021)
+    assert parts[soleus] == pytest.approx([0.004, 0.016])
+    _, group = effort_content(walk, 0.021, 3, anatomy)
+    rows = group.content.rows
+    assert [row[0] for row in rows[:2]] == ["soleus", "tibant"] and len(rows) == 11
+    assert rows[0][1:] == pytest.approx([0.020, 100.0 * 20 / 21])
+    assert rows[1][1:] == pytest.approx([0.001, 100.0 / 21])
+    # beside a walk of 0.042 of which the soleus has none
+    other = replace(even, activations=np.where(np.arange(len(parts)) == soleus[0], 0.0, 0.3))
+    other = replace(other, activations=np.tile(other.activations, (len(even.time), 1)))
+    _, group = effort_content(walk, 0.021, 3, anatomy, (other, 0.042), "start")
+    of_soleus = 0.042 / 21
+    assert group.content.rows[0][3:] == pytest.approx(
+        [of_soleus, 100.0 * (0.020 - of_soleus) / 0.042]
+    )
+
+
+def test_a_report_tells_where_the_effort_goes(short):
+    X = short.parameters.start
+    html = walk_report(look_at(short, X, X), "Walk").html()
+    assert "Effort by muscle" in html and "effort at the start of the search" in html
 
 
 def test_the_rest_of_the_cost_is_that_of_falling():

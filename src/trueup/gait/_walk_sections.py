@@ -289,7 +289,7 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
     series = walk.series
     emg = {} if walk.norm is None else walk.norm.reference.emg
     panels = []
-    for group, pattern, columns in _muscle_pairs(series, walk.anatomy):
+    for group, pattern, columns in muscle_pairs(series, walk.anatomy):
         norm = emg.get(group)
         if norm is not None:
             norm = Curve(_closed(norm.mean), _closed_deviation(norm.sd))
@@ -302,7 +302,7 @@ def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
     return reports.Section(f"{prefix}Muscles", content=[figure])
 
 
-def _muscle_pairs(series: WalkSeries, anatomy: Anatomy) -> list[tuple[str, str, list[int]]]:
+def muscle_pairs(series: WalkSeries, anatomy: Anatomy) -> list[tuple[str, str, list[int]]]:
     """Group, name and columns of the right and of the left muscle, in the anatomy's order."""
     found = []
     for group, patterns in anatomy.muscles.items():
@@ -437,7 +437,7 @@ def _over_time(walk: ShownWalk, prefix: str) -> reports.Section:
     figure = reports.time_series_figure(panels, spans=spans, height=130)
     muscles = [
         reports.Panel(f"{name} · {group}", "", _two(time, series.activations[shown][:, columns]))
-        for group, name, columns in _muscle_pairs(series, walk.anatomy)
+        for group, name, columns in muscle_pairs(series, walk.anatomy)
     ]
     activations = reports.time_series_figure(
         muscles, spans=spans, columns=2, height=100, title="Activations"

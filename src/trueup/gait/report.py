@@ -9,6 +9,7 @@ import numpy as np
 from trueup import reports
 from trueup.errors import GaitError
 from trueup.gait._dose_response import DoseResponse, dose_response
+from trueup.gait._effort_section import effort_content
 from trueup.gait._survival import Survival
 from trueup.gait._survival_section import survival_finding, survival_section
 from trueup.gait._walk_sections import ShownWalk, stride_rows, walk_sections
@@ -258,6 +259,7 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
         ]
         rows.append(["cost", None, None, cost])
         content.append(reports.Table(columns, rows, title="Terms of the cost"))
+        content += _efforts(look, scenario, start_name)
         content.append(
             reports.Note(
                 "Terms without a weight are measured all the same. A term is bounded in the cost; "
@@ -279,6 +281,21 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
     if len(look.costs) > 1:
         content.append(_comparison(look, scenario, start_name))
     return reports.Section(f"{prefix}Cost", content=content)
+
+
+def _efforts(look: WalkLook, scenario: int, start_name: str) -> list[reports.Content]:
+    """Where the effort goes; nothing of a walk that is too short to have one."""
+    walked = look.problem.scenarios[scenario]
+    found: list[tuple[WalkSeries, float] | None] = []
+    for row, series in enumerate(look.series[scenario]):
+        effort = look.terms_in(scenario, row)["effort"]
+        found.append((series, effort) if series is not None and effort > 0.0 else None)
+    walk, start = found[0], found[1] if len(found) > 1 else None
+    if walk is None:
+        return []
+    return effort_content(
+        *walk, walked.objective.strides, walked.simulation.walker.anatomy, start, start_name
+    )
 
 
 def _known(value: float) -> float | None:
