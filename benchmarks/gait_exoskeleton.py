@@ -19,8 +19,8 @@ mostly with its speed. So three efforts are told: that of the walk which an arm 
 the candidates which were judged, which hangs on no choice among them. The last two are lines of
 effort over speed through the walks that last 20 s, with their standard errors.
 
-It can be stopped, killed and called again with the same folder, in the same place: it goes on. The folder of each arm is a run directory
-with a report, in which the torque over stance is drawn.
+It can be stopped, killed and called again with the same folder, in the same place: it goes on.
+The folder of each arm is a run directory with a report, in which the torque over stance is drawn.
 """
 
 import argparse
