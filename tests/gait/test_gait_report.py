@@ -217,6 +217,14 @@ def test_the_efforts_of_the_muscles_are_parts_of_the_effort(even):
     )
 
 
+def test_a_start_that_ends_at_once_has_no_efforts_of_muscles(even):
+    at_once = replace(even, activations=even.activations[:1], load=even.load[:1])
+    walk = (even, 0.02, 3, planar22_anatomy())
+    _, group = effort_content(*walk, (at_once, 0.01), "start")
+    own, there = (sum(row[k] for row in group.content.rows) for k in (1, 3))
+    assert own == pytest.approx(0.02) and there == 0.0
+
+
 def test_a_report_tells_where_the_effort_goes(short):
     X = short.parameters.start
     html = walk_report(look_at(short, X, X), "Walk").html()

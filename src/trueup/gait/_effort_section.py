@@ -44,7 +44,9 @@ def effort_content(
       start_name: what that one is called.
     """
     own = effort_of_muscles(series, effort, strides)
-    others = None if start is None else effort_of_muscles(*start, strides)
+    others, all_there = None, 0.0
+    if start is not None:
+        others, all_there = effort_of_muscles(*start, strides), start[1]
     legs = {name: pair for _, name, pair in muscle_pairs(series, anatomy)}
     paired = {muscle for pair in legs.values() for muscle in pair}
     legs |= {name: [k] for k, name in enumerate(series.muscles) if k not in paired}
@@ -54,7 +56,7 @@ def effort_content(
         row: list[Any] = [name, value, 100.0 * value / effort]
         if others is not None:
             other = float(others[muscles].sum())
-            row += [other, 100.0 * (value - other) / others.sum()]
+            row += [other, 100.0 * (value - other) / all_there]
         rows.append(row)
     rows.sort(key=lambda row: -row[1])
     columns: list[reports.Column | str] = [
