@@ -18,7 +18,7 @@ from toolbox_cases import Case, arm, ur10e
 from trueup import sysid
 from trueup.fitting._minimise import minimise
 from trueup.fitting.least_squares import LeastSquares
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.problem import GrayBoxProblem
 
 logging.disable(logging.WARNING)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from trueup.fitting import CmaEs, CmaEsSettings
 from trueup.gait import GaitConfiguration, make_problem
-from trueup.gait.run_files import TermsLog, read_terms
+from trueup.gait.search.run_files import TermsLog, read_terms
 from trueup.studies import Budget, RunDirectory, atomic, run
 
 WEIGHTS = {"effort": 100.0, "velocity": 100.0}

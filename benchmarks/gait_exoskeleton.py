@@ -48,8 +48,8 @@ from trueup.gait import (
     make_problem,
     survival,
 )
-from trueup.gait.fresh_perturbations import candidates_left_over
-from trueup.gait.problem import Scenario, evaluate
+from trueup.gait.search.fresh_perturbations import candidates_left_over
+from trueup.gait.search.problem import Scenario, evaluate
 from trueup.studies import RunDirectory, Store
 
 START = Path(__file__).with_name("planar22_uphill_fitted_walk.json")

@@ -30,7 +30,7 @@ from trueup.gait import (
     WalkSettings,
     WalkSimulation,
 )
-from trueup.gait.costs import PRESETS
+from trueup.gait.costs.stages import PRESETS
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from trueup.gait import (
     load_configuration,
     make_problem,
 )
-from trueup.gait.problem import Scenario, evaluate
+from trueup.gait.search.problem import Scenario, evaluate
 
 ACTS = {
     ("hip", "forward"): "hip flexion",

@@ -21,7 +21,7 @@ from trueup.gait import (
     planar22,
     planar22_anatomy,
 )
-from trueup.gait.early_stop import EarlyStoppingCmaEs
+from trueup.gait.search.early_stop import EarlyStoppingCmaEs
 from trueup.studies import Budget, RunDirectory, Store, atomic, run
 
 DURATION, SPEED = 20.0, 1.25

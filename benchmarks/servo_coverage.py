@@ -34,9 +34,9 @@ from trueup.actuators import (
     ServoModel,
     ServoProblem,
 )
-from trueup.actuators._fit import Prepared
-from trueup.actuators._linear_range import LARGEST_DEPARTURE, departures
-from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.search._fit import Prepared
+from trueup.actuators.search._linear_range import LARGEST_DEPARTURE, departures
+from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.fitting import Solution, analyse, minimise
 
 LARGEST_HALF_WIDTH = 0.25

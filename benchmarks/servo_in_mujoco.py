@@ -30,7 +30,7 @@ from trueup.actuators import (
     read_logs,
     servo_law,
 )
-from trueup.actuators._mjcf_export import export_mjcf
+from trueup.actuators.export._mjcf_export import export_mjcf
 
 STEP = 1e-3
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import trueup
-from trueup.sysid.experiment import Experiment
+from trueup.sysid.experiment.settings import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "trueup"

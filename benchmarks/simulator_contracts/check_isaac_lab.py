@@ -7,7 +7,7 @@ import isaac_lab_import
 import numpy as np
 
 from trueup.actuators import ServoModel, isaac_lab_snippet
-from trueup.actuators._isaac_lab_export import _simulator, _standard_logs, nearest_actuators
+from trueup.actuators.export._isaac_lab_export import _simulator, _standard_logs, nearest_actuators
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
 CASES = {

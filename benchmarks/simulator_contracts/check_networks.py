@@ -20,8 +20,8 @@ from random_networks import random_network
 from simulator_steps import MOTOR, expected, isaac_lab_torques, motion, usage_config
 
 from trueup.networks import AnalyticBase
+from trueup.networks.data.features import SIMULATOR_FEATURE_NAMES
 from trueup.networks.export import export_network
-from trueup.networks.features import SIMULATOR_FEATURE_NAMES
 
 BAR = 1e-5
 """Greatest difference, as a share of the torque's range."""

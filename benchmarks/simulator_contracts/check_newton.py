@@ -21,8 +21,8 @@ from newton_stand_in import NeuralDrive
 from random_networks import random_network
 from simulator_steps import expected, motion
 
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, SIMULATOR_FEATURE_NAMES, VELOCITY
 from trueup.networks.export import export_network
-from trueup.networks.features import ANGLE, ANGLE_ERROR, SIMULATOR_FEATURE_NAMES, VELOCITY
 
 DT = 0.01
 """Time step of the random networks [s]."""

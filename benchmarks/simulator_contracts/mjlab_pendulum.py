@@ -10,7 +10,7 @@ from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
 from mjlab.scene import Scene, SceneCfg
 from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
 
-from trueup.actuators.bench import GRAVITY
+from trueup.actuators.bench.loads import GRAVITY
 from trueup.actuators.mjlab import SERVO_MODEL_FIELDS, ServoActuatorCfg
 
 

@@ -153,7 +153,7 @@ def _is_part(kind: Any) -> bool:
 
 def experiment_parts() -> list[type[BaseModel]]:
     """Parts of the experiment file, the file itself first, each below what holds it."""
-    from trueup.sysid.experiment import Experiment
+    from trueup.sysid.experiment.settings import Experiment
 
     return list(dict.fromkeys(_parts_of(Experiment)))
 

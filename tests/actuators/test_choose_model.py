@@ -6,7 +6,7 @@ import pytest
 import servo_model_logs as made
 
 from trueup.actuators import FitSettings, ServoModel, choose_model
-from trueup.actuators._choose_model import TriedModel, _simplest, _Trials
+from trueup.actuators.search._choose_model import TriedModel, _simplest, _Trials
 from trueup.errors import FitError, RecordingError
 
 NOISE = 1e-3

@@ -5,9 +5,9 @@ import pytest
 from bench_logs import VALUES, make_model
 
 from trueup.actuators import FRICTION_MODELS, Servo, friction_model, motor_torque, servos
-from trueup.actuators._parameter_layout import LAWS, columns_of, neutral_row
-from trueup.actuators._servo_kernel import friction_loss, stribeck_factor, stribeck_range
-from trueup.actuators._servo_kernel import motor_torque as compiled_torque
+from trueup.actuators.equations._parameter_layout import LAWS, columns_of, neutral_row
+from trueup.actuators.equations._servo_kernel import friction_loss, stribeck_factor, stribeck_range
+from trueup.actuators.equations._servo_kernel import motor_torque as compiled_torque
 from trueup.errors import FitError, ParameterError
 
 PARAMETERS = {"m1": 6, "m2": 9, "m3": 7, "m4": 11, "m5": 13, "m6": 15}

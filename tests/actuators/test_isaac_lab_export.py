@@ -8,14 +8,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from trueup.actuators._isaac_lab_export import (
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.export._isaac_lab_export import (
     _simulator,
     _standard_logs,
     isaac_lab_snippet,
     nearest_actuators,
 )
-from trueup.actuators.servo_model import ServoModel
-from trueup.actuators.simulator import BenchSimulator
 from trueup.errors import FitError
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}

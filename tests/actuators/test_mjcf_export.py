@@ -9,9 +9,9 @@ import pytest
 from servo_law_models import pendulum_log, small_servo
 
 from trueup.actuators import ServoModel, find_servo, mjcf_snippet
-from trueup.actuators._mjcf_export import export_mjcf
-from trueup.actuators._mjcf_fit import mujoco_positions
-from trueup.actuators._mjcf_servo import MjcfServo, motor_of
+from trueup.actuators.export._mjcf_export import export_mjcf
+from trueup.actuators.export._mjcf_fit import mujoco_positions
+from trueup.actuators.export._mjcf_servo import MjcfServo, motor_of
 from trueup.errors import FitError, RecordingError
 
 

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from trueup.actuators.servo_log import ServoLog
-from trueup.actuators.servo_model import ServoModel
-from trueup.actuators.simulator import BenchSimulator
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import ParameterError, SimulationError, TrueupError
 
 torch = pytest.importorskip("torch")

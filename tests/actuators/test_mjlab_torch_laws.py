@@ -7,16 +7,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from trueup.actuators._parameter_layout import LAWS, columns_of, neutral_row  # noqa: E402
-from trueup.actuators._servo_kernel import motor_torque as compiled_torque  # noqa: E402
-from trueup.actuators._servo_kernel import saturated  # noqa: E402
-from trueup.actuators.catalogue import find_servo, servos  # noqa: E402
-from trueup.actuators.friction_models import FRICTION_MODELS  # noqa: E402
+from trueup.actuators.catalogue.entries import find_servo, servos  # noqa: E402
+from trueup.actuators.catalogue.servo import Servo  # noqa: E402
+from trueup.actuators.catalogue.servo_model import ServoModel  # noqa: E402
+from trueup.actuators.equations._parameter_layout import LAWS, columns_of, neutral_row  # noqa: E402
+from trueup.actuators.equations._servo_kernel import motor_torque as compiled_torque  # noqa: E402
+from trueup.actuators.equations._servo_kernel import saturated  # noqa: E402
+from trueup.actuators.equations.friction_models import FRICTION_MODELS  # noqa: E402
+from trueup.actuators.equations.model_parameter import ModelParameter  # noqa: E402
 from trueup.actuators.mjlab.torch_friction import friction_loss  # noqa: E402
 from trueup.actuators.mjlab.torch_laws import LawInputs, drive  # noqa: E402
-from trueup.actuators.model_parameter import ModelParameter  # noqa: E402
-from trueup.actuators.servo import Servo  # noqa: E402
-from trueup.actuators.servo_model import ServoModel  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 CURRENT_SERVO = Servo(

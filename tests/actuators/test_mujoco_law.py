@@ -22,9 +22,9 @@ from trueup.actuators import (
     find_servo,
     read_logs,
 )
-from trueup.actuators._process import process
-from trueup.actuators._servo_law_kernel import next_speeds
-from trueup.actuators.mujoco_law import ServoLaw, servo_law
+from trueup.actuators.logs._process import process
+from trueup.actuators.mujoco._servo_law_kernel import next_speeds
+from trueup.actuators.mujoco.law import ServoLaw, servo_law
 
 FREQUENT = 5
 """Simulation steps a sample of the logs."""

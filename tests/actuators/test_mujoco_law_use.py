@@ -8,7 +8,7 @@ from mujoco.batch import Batch
 from servo_law_models import chain_spec, pendulum_spec, small_servo
 
 from trueup.actuators import save_model
-from trueup.actuators.mujoco_law import servo_law
+from trueup.actuators.mujoco.law import servo_law
 from trueup.errors import LawError, ModelError
 
 STEPS = 150

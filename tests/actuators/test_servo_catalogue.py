@@ -9,12 +9,12 @@ from bench_logs import make_log
 from trueup.actuators import (
     BenchSimulator,
     ServoModel,
-    catalogue,
     find_servo,
     load_catalogue,
     register,
     servos,
 )
+from trueup.actuators.catalogue import entries as catalogue
 from trueup.errors import ParameterError
 
 MINE = """

@@ -16,14 +16,14 @@ from trueup.actuators import (
     fit,
     load_model,
 )
-from trueup.actuators._fit import Prepared, reached_its_end
-from trueup.actuators._live_parameters import LiveParameters
-from trueup.actuators.experiment_advice import Coverage, experiments
-from trueup.actuators.fit_settings import parse_values
-from trueup.actuators.model_faces import FaceProblem, model_faces
-from trueup.actuators.nested_search import NestedServoSearch
-from trueup.actuators.scan_points import best_of_families, scan_points
-from trueup.actuators.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.search._fit import Prepared, reached_its_end
+from trueup.actuators.search._live_parameters import LiveParameters
+from trueup.actuators.search.experiment_advice import Coverage, experiments
+from trueup.actuators.search.fit_settings import parse_values
+from trueup.actuators.search.model_faces import FaceProblem, model_faces
+from trueup.actuators.search.nested_search import NestedServoSearch
+from trueup.actuators.search.scan_points import best_of_families, scan_points
+from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError, ParameterError, RecordingError
 from trueup.fitting import minimise
 from trueup.fitting.problem import LARGE_COST
@@ -246,7 +246,7 @@ def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path
     def refuse(*_):
         raise FitError("there is nothing to judge")
 
-    monkeypatch.setattr("trueup.actuators._fit.assess", refuse)
+    monkeypatch.setattr("trueup.actuators.search._fit.assess", refuse)
     output = tmp_path / "m1.json"
     directory = RunDirectory.create(tmp_path / "m1.run")
     settings = FitSettings("random", trials=40)

@@ -17,8 +17,8 @@ from trueup.actuators import (
     overlay_report,
     servo_report,
 )
-from trueup.actuators._overlay_figures import points_per_curve, worst_first
-from trueup.actuators._overlay_report import select_logs
+from trueup.actuators.report._overlay_figures import points_per_curve, worst_first
+from trueup.actuators.report._overlay_report import select_logs
 from trueup.errors import MissingExtraError, ParameterError, RecordingError, ReportError
 
 TERMS = {
@@ -117,7 +117,7 @@ def test_logs_are_chosen_by_pattern_and_by_error():
 
 
 def test_png_files_hold_a_few_logs_each(monkeypatch, tmp_path):
-    monkeypatch.setattr("trueup.actuators._overlay_image.LOGS_PER_IMAGE", 1)
+    monkeypatch.setattr("trueup.actuators.report._overlay_image.LOGS_PER_IMAGE", 1)
     logs = logs_of(M1)[:2]
     errors = model_errors({"m1": M1}, logs)
     files = overlay_images(logs, errors, tmp_path / "new" / "plot.png")
@@ -194,7 +194,9 @@ def test_a_report_of_a_diverging_model_says_so(monkeypatch):
         position=(np.where(logs[0].times > 0.3, np.nan, found.position[0]), found.position[1]),
         mae=np.array([np.inf, found.mae[1]]),
     )
-    monkeypatch.setattr("trueup.actuators._servo_report.model_errors", lambda *_, **__: [lost])
+    monkeypatch.setattr(
+        "trueup.actuators.report._servo_report.model_errors", lambda *_, **__: [lost]
+    )
     assert "The simulation diverges in a log." in servo_report(M1, logs).html()
 
 

@@ -28,7 +28,7 @@ from trueup.actuators.record import (
     sweep_seconds,
 )
 from trueup.actuators.record.control_tables import FEETECH, MX64, STS3215, XL320, XL330, Register
-from trueup.actuators.trajectories import MotionLimits
+from trueup.actuators.record.trajectories import MotionLimits
 from trueup.errors import HardwareError, RecordingError
 
 pytest.importorskip("dynamixel_sdk")

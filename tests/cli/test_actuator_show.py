@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from trueup.actuators import ServoModel, load_model, save_model, write_log
-from trueup.actuators.servo_log import ServoLog
-from trueup.actuators.simulator import BenchSimulator
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 
 MODEL = ServoModel.create(

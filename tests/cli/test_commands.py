@@ -14,7 +14,7 @@ import yaml
 
 from trueup.cli import main
 from trueup.studies import RunDirectory
-from trueup.sysid import outputs
+from trueup.sysid.results import outputs
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ RESULTS = {"solution.json", "signals.npz", "model.xml", "identified_parameters.y
 @pytest.mark.parametrize(
     ("place", "kept"),
     [
-        ("trueup.sysid.outputs.pack_signals", set()),  # of the results: all of them or none
+        ("trueup.sysid.results.outputs.pack_signals", set()),  # of the results: all of them or none
         ("trueup.sysid.report._overview", RESULTS),  # nothing but the drawing fails
     ],
 )

@@ -11,12 +11,12 @@ import yaml
 
 from trueup.cli import main
 from trueup.signals import Recording, Stream
-from trueup.sysid.column_matching import match_columns
-from trueup.sysid.column_names import take_apart
-from trueup.sysid.column_units import suggest_units
 from trueup.sysid.demo import write_demo
-from trueup.sysid.experiment_file import load_experiment
-from trueup.sysid.template_text import quoted
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.template_text import quoted
+from trueup.sysid.recordings.column_matching import match_columns
+from trueup.sysid.recordings.column_names import take_apart
+from trueup.sysid.recordings.column_units import suggest_units
 
 ARM = """\
 <mujoco><compiler angle="radian"/><worldbody>

@@ -17,7 +17,7 @@ SLOW = """
 import sys, time
 from trueup.cli import main
 from trueup.studies import _checkpoint
-from trueup.sysid import problem
+from trueup.sysid.fit import problem
 
 plain = problem.GrayBoxProblem.residual_blocks
 
@@ -111,7 +111,7 @@ def test_two_processes_do_not_share_a_run(files: pendulum.Files, capsys):
 def test_ctrl_c_in_the_assessment_keeps_the_fit(
     files: pendulum.Files, uninterrupted: dict, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    from trueup.sysid import identification
+    from trueup.sysid.fit import identification
 
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
@@ -127,7 +127,7 @@ def test_ctrl_c_in_the_assessment_keeps_the_fit(
 def test_ctrl_c_before_the_fit_writes_nothing(
     files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    from trueup.sysid import identification
+    from trueup.sysid.fit import identification
 
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt

@@ -16,7 +16,7 @@ from trueup.gait import (
     planar22,
     planar22_anatomy,
 )
-from trueup.gait.attachments import DEVICES, Device, load_devices, shipped_devices
+from trueup.gait.models.attachments import DEVICES, Device, load_devices, shipped_devices
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 MODELS = ("planar22", "myolegs26", "myolegs")

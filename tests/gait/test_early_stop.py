@@ -16,7 +16,7 @@ from trueup.gait import (
     WalkSettings,
     WalkSimulation,
 )
-from trueup.gait.costs import PRESETS
+from trueup.gait.costs.stages import PRESETS
 
 DURATION = 1.6
 

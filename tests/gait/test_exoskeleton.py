@@ -14,7 +14,7 @@ from trueup.gait import (
     WalkSimulation,
     replay_controller,
 )
-from trueup.gait._exoskeleton_kernel import (
+from trueup.gait.controller._exoskeleton_kernel import (
     CLOCK,
     DURATIONS,
     pchip_slopes,
@@ -22,8 +22,8 @@ from trueup.gait._exoskeleton_kernel import (
     start_clock,
     tick_clock,
 )
-from trueup.gait._frames import F_EXO
-from trueup.gait.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING, on_ground
+from trueup.gait.walk._frames import F_EXO
+from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING, on_ground
 
 
 @numba.njit

@@ -6,8 +6,8 @@ import pytest
 
 from trueup.errors import GaitError
 from trueup.gait import FourParameterProfile, Walker, WalkSettings, WalkSimulation, planar22
-from trueup.gait._frames import F_EXO
-from trueup.gait._planar22 import planar22_anatomy
+from trueup.gait.models._planar22 import planar22_anatomy
+from trueup.gait.walk._frames import F_EXO
 
 
 def model_with(change):

@@ -11,7 +11,7 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
 from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
-from trueup.gait.fresh_perturbations import _seed, candidates_left_over, judged_anew
+from trueup.gait.search.fresh_perturbations import _seed, candidates_left_over, judged_anew
 from trueup.parameters import Space
 from trueup.studies import Store
 

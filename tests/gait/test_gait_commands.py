@@ -14,8 +14,8 @@ import yaml
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import load_configuration
-from trueup.gait.myoassist_import import import_configuration
-from trueup.gait.run_files import TermsLog, read_terms
+from trueup.gait.search.myoassist_import import import_configuration
+from trueup.gait.search.run_files import TermsLog, read_terms
 
 MODEL = "myoassist/models/22muscle_2D/myoLeg22_2D_TUTORIAL.xml"
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueup.gait.gait_cycle import Stride, mean_cycle, on_ground, over_cycle, strides_of
+from trueup.gait.walk.gait_cycle import Stride, mean_cycle, on_ground, over_cycle, strides_of
 
 PERIOD = 0.01
 

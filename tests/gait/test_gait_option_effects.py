@@ -16,7 +16,7 @@ from trueup.cli.gait_start import best_vector_file, configuration_of_run
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
-from trueup.gait.costs import PRESETS, TERMS
+from trueup.gait.costs.stages import PRESETS, TERMS
 from trueup.studies import RunDirectory
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}

@@ -7,7 +7,7 @@ import sys
 
 from trueup.cli import main
 from trueup.gait import Stairs, Walker
-from trueup.gait._planar22 import planar22
+from trueup.gait.models._planar22 import planar22
 
 
 def test_a_model_that_is_put_together_has_the_hash_of_its_xml():
@@ -47,7 +47,7 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
     assert model["sha256"] in (run / "report.html").read_text()
     capsys.readouterr()
     again = ["gait", "optimize", "walk", "--save-path", str(run), "--resume", "--maxiter", "2"]
-    from trueup.gait import _own_models
+    from trueup.gait.models import _own_models
 
     build = _own_models.build_own_model
 
@@ -56,7 +56,7 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
         made.option.timestep *= 0.5
         return made, anatomy
 
-    monkeypatch.setattr("trueup.gait.walker.build_own_model", heavier)
+    monkeypatch.setattr("trueup.gait.models.walker.build_own_model", heavier)
     assert main([*again, "--quiet", "--json"]) == 2
     assert (
         "other bounds, start values or settings" in json.loads(capsys.readouterr().out)["message"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup.gait import Walker, WalkSettings, WalkSimulation
-from trueup.gait._frames import F_LOAD, FRAME
+from trueup.gait.walk._frames import F_LOAD, FRAME
 
 HORIZON = 2.0
 """Time that mirrored walks are compared over at most [s]. Rounding grows from 1e-16 to some 1e-13

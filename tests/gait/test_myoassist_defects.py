@@ -48,9 +48,9 @@ from trueup.gait import (
     myoassist_anatomy,
     walk_parameters,
 )
-from trueup.gait._frames import FRAME
-from trueup.gait.configuration import configuration_names
-from trueup.gait.costs import PRESETS
+from trueup.gait.costs.stages import PRESETS
+from trueup.gait.search.configuration import configuration_names
+from trueup.gait.walk._frames import FRAME
 
 HERE = Path(__file__).parent
 

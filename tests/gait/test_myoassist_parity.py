@@ -13,7 +13,7 @@ from trueup.gait import (
     read_myoassist_kinematics,
     replay_controller,
 )
-from trueup.gait.initial_state import set_initial_state
+from trueup.gait.walk.initial_state import set_initial_state
 
 OF_LEG = {
     "load": "load_ipsi",

@@ -16,7 +16,7 @@ from trueup.gait import (
     WalkSimulation,
     replay_controller,
 )
-from trueup.gait._frames import F_LOAD, FRAME
+from trueup.gait.walk._frames import F_LOAD, FRAME
 
 pytest.importorskip("myo_sim")
 
@@ -129,7 +129,7 @@ def source_arms(joint, angles, others):
 
 
 def arms(model, joint, angles, others):
-    from trueup.gait._couplings import couple_joints
+    from trueup.gait.models._couplings import couple_joints
 
     data = mujoco.MjData(model)
     rows = []
@@ -228,8 +228,8 @@ def test_muscles_of_a_group_are_stimulated_alike_and_others_least(walkers):
 
 def measured(walker, **angles):
     """Signals of both legs in a pose, by name."""
-    from trueup.gait._registers import MEASURED
-    from trueup.gait._walk_kernel import start_walks
+    from trueup.gait.controller._registers import MEASURED
+    from trueup.gait.walk._walk_kernel import start_walks
 
     simulation = WalkSimulation(walker, WalkSettings(duration=0.1, threads=1))
     batch, walks = simulation._prepared(1)

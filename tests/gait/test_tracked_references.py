@@ -8,7 +8,7 @@ import pytest
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait import Curve, GaitReference, WalkObjective, make_problem
-from trueup.gait.configuration import make_configuration
+from trueup.gait.search.configuration import make_configuration
 
 SCHWARTZ = "gait_norms/Schwartz2008.json"
 EMG = "gait_norms/myoassist/ref_EMG.csv"

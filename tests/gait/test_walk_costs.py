@@ -10,9 +10,9 @@ from made_up_walks import MASS, costs, cut, reference, walk
 
 from trueup.errors import GaitError
 from trueup.gait import Curve, WalkObjective
-from trueup.gait._frames import FRAME
-from trueup.gait.costs import INVALID, PRESETS, TERMS, WORST
-from trueup.gait.gait_cycle import strides_of
+from trueup.gait.costs.stages import INVALID, PRESETS, TERMS, WORST
+from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.gait_cycle import strides_of
 
 
 def test_a_walk_that_lasts_costs_its_terms_alone():

@@ -13,8 +13,8 @@ from training_recordings import made_series
 import trueup
 from trueup.errors import ExperimentError
 from trueup.networks import DataSettings
-from trueup.networks._plain_settings import build_settings, to_values
 from trueup.networks.training import load_configuration, train_network
+from trueup.networks.training._plain_settings import build_settings, to_values
 from trueup.networks.training.configuration import (
     CONFIGURATION,
     REFUSED,

@@ -18,8 +18,8 @@ from trueup.networks import (
     save_network,
     score,
 )
-from trueup.networks._prediction_figures import _speed_names
-from trueup.networks.report import evaluation_report, read_predictions, training_report
+from trueup.networks.evaluation._prediction_figures import _speed_names
+from trueup.networks.evaluation.report import evaluation_report, read_predictions, training_report
 from trueup.networks.training.run_files import write_predictions
 
 WEIGHTS = np.array([[2.0, -1.0, 0.3], [0.5, 0.0, -0.2]])

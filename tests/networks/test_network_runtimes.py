@@ -7,14 +7,8 @@ import pytest
 from random_networks import BASE, random_network, smooth_inputs
 
 from trueup.errors import SignalError
-from trueup.networks import (
-    FAMILIES,
-    CompiledRuntime,
-    NetworkRuntime,
-    _network_kernel,
-    _network_record,
-    predict,
-)
+from trueup.networks import FAMILIES, CompiledRuntime, NetworkRuntime, predict
+from trueup.networks.runtime import _network_kernel, _network_record
 
 BASES = {"none": None, "base": BASE}
 
@@ -51,7 +45,7 @@ def test_single_precision_stays_within_the_bar_over_a_long_run(family):
 
 
 def test_recordings_longer_than_a_chunk_carry_their_state(monkeypatch):
-    monkeypatch.setattr("trueup.networks.compiled_runtime._CHUNK", 64)
+    monkeypatch.setattr("trueup.networks.runtime.compiled_runtime._CHUNK", 64)
     for family in FAMILIES:
         network = random_network(family)
         inputs = smooth_inputs(network, 200)

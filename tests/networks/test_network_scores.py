@@ -19,7 +19,7 @@ from trueup.networks import (
     score,
     split_global,
 )
-from trueup.networks.metrics import frequency_bands, speed_bands
+from trueup.networks.evaluation.metrics import frequency_bands, speed_bands
 
 WEIGHTS = np.array([[2.0, -1.0, 0.3], [0.5, 0.0, -0.2], [0.0, 0.7, 0.1]])
 

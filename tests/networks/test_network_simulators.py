@@ -24,9 +24,7 @@ from simulator_steps import MOTOR, SHAPE, expected, isaac_lab_torques, motion, u
 
 from trueup.errors import FitError
 from trueup.networks import AnalyticBase, predict
-from trueup.networks.export import export_network, with_features
-from trueup.networks.export.linear_skip import skip_as_unit
-from trueup.networks.features import (
+from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
     FEATURE_NAMES,
@@ -34,6 +32,8 @@ from trueup.networks.features import (
     TARGET_ANGLE,
     VELOCITY,
 )
+from trueup.networks.export import export_network, with_features
+from trueup.networks.export.linear_skip import skip_as_unit
 
 PD = AnalyticBase(kp=6.0, kd=0.3, stall_torque=3.0, no_load_speed=5.0)
 FIT = {"features": SIMULATOR_FEATURE_NAMES, "torque_limit": 9.0}

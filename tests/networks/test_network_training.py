@@ -10,8 +10,8 @@ from training_recordings import made_series
 
 from trueup.errors import FitError, RunDirectoryError, SignalError
 from trueup.networks import NetworkRuntime, load_network, predict_series, score
-from trueup.networks.linear_baseline import fit_linear
-from trueup.networks.torch_network import TorchNetwork
+from trueup.networks.model.linear_baseline import fit_linear
+from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.training import ModelSettings, TrainSettings, train_network
 from trueup.networks.training._lightning_module import NetworkTraining, validation_scores
 from trueup.networks.training._train_network import sample_weights, template_network

@@ -17,7 +17,7 @@ from trueup.networks import (
     predict,
     save_network,
 )
-from trueup.networks.servo_base import LAWS, LEARNED
+from trueup.networks.base.servo_base import LAWS, LEARNED
 
 SERVO_OF_LAW = {find_servo(name).law: find_servo(name) for name in servos()}
 SERVO_OF_LAW["current"] = replace(SERVO_OF_LAW["bus_current"], law="current")
@@ -61,7 +61,7 @@ def test_the_torque_is_that_of_the_servo_package(law):
 @pytest.mark.parametrize("law", LAWS)
 def test_compiled_code_and_torch_give_the_same_torque(law):
     torch = pytest.importorskip("torch")
-    from trueup.networks.torch_servo import ServoTorque
+    from trueup.networks.base.torch_servo import ServoTorque
 
     model = replace(servo(law), quadratic="ungated" if law == "current" else "gated")
     base = ServoBase.of(model, load_gravity=0.8, load_gravity_angle=0.3)
@@ -132,7 +132,7 @@ def test_training_learns_what_the_servo_leaves_and_moves_its_numbers():
     pytest.importorskip("lightning")
     from training_recordings import made_series
 
-    from trueup.networks.torch_servo import TorchServo
+    from trueup.networks.base.torch_servo import TorchServo
     from trueup.networks.training import ModelSettings, TrainSettings, train_network
     from trueup.networks.training._train_network import template_network
 

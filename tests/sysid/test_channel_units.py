@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from trueup.errors import UnitError
-from trueup.sysid.channel_units import check_unit
-from trueup.sysid.experiment_file import parse_experiment
-from trueup.sysid.preparation import prepare
+from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.recordings.channel_units import check_unit
 
 MODEL = """
 <mujoco>

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from trueup.errors import RecordingError
-from trueup.sysid.common_interval import common_interval, on_all_clocks
-from trueup.sysid.experiment import Trim
-from trueup.sysid.experiment_file import parse_experiment
-from trueup.sysid.preparation import prepare
+from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.settings import Trim
+from trueup.sysid.recordings.common_interval import common_interval, on_all_clocks
 
 h5py = pytest.importorskip("h5py")
 

@@ -12,7 +12,7 @@ from trueup.fitting.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.observation import GainOrBias, MeasurementModel
 from trueup.studies.evaluators import ProcessPool
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.problem import GrayBoxProblem
 
 
 def _true_model(spec):

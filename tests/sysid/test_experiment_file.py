@@ -5,7 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trueup.errors import ExperimentError
-from trueup.sysid.experiment_file import dump_experiment, load_experiment, parse_experiment
+from trueup.sysid.experiment.experiment_file import (
+    dump_experiment,
+    load_experiment,
+    parse_experiment,
+)
 
 GOOD = """\
 name: arm

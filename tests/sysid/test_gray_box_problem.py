@@ -17,8 +17,8 @@ from trueup.signals import TimeSeries
 from trueup.simulation import engine
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import GainOrBias, MeasurementModel
-from trueup.sysid.observed_sequence import ObservationSettings
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.problem import GrayBoxProblem
 
 TRUTH = np.array([0.3, 0.05])
 

@@ -12,8 +12,8 @@ from mujoco.rollout import rollout
 from trueup.errors import FitError, ReportError
 from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
-from trueup.sysid.experiment_file import load_experiment, parse_experiment
-from trueup.sysid.identification import IdentificationInterrupted, identify
+from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.fit.identification import IdentificationInterrupted, identify
 
 TRUE = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
 NOISE = np.array([2e-3, 2e-2])

@@ -8,10 +8,10 @@ from trueup.cli.run_state import run_state
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
-from trueup.sysid import identification
-from trueup.sysid._inner_fit import inner_fit
-from trueup.sysid._prior_weight import residual_scale
-from trueup.sysid.identification import IdentificationInterrupted
+from trueup.sysid.fit import identification
+from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit.identification import IdentificationInterrupted
+from trueup.sysid.toolbox._prior_weight import residual_scale
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +78,11 @@ def test_ctrl_c_in_the_second_fit_and_in_others_is_not_swallowed(recorded, monke
     def stop(problem, search, time_limit=np.inf):
         return inner_fit(Interrupted(problem.space), search, time_limit)
 
-    monkeypatch.setattr("trueup.sysid._prior_weight.inner_fit", stop)
+    monkeypatch.setattr("trueup.sysid.toolbox._prior_weight.inner_fit", stop)
     with pytest.raises(IdentificationInterrupted, match="--resume"):
         run(recorded, with_prior(recorded, 1e4, name="second"))
     monkeypatch.undo()
-    monkeypatch.setattr("trueup.sysid.cross_validation.inner_fit", stop)
+    monkeypatch.setattr("trueup.sysid.fit.cross_validation.inner_fit", stop)
     content = experiment(recorded, 2, name="fold", held_out={"folds": 2})
     with pytest.raises(IdentificationInterrupted, match="--resume"):
         run(recorded, content)

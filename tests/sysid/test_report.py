@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from trueup import reports
-from trueup.sysid.assessment import SequenceSignals
-from trueup.sysid.channel_units import signal_units
-from trueup.sysid.outputs import pack_signals
+from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.recordings.channel_units import signal_units
 from trueup.sysid.report import ReportBuilder, _shown, identification_report, save_path_of
+from trueup.sysid.results.outputs import pack_signals
 
 CHANNELS = ("angle", "speed")
 

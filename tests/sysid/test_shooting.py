@@ -14,9 +14,9 @@ from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.observation import MeasurementModel
-from trueup.sysid.measured_state import local_fit, measured_state, state_columns
-from trueup.sysid.observed_sequence import ObservationSettings
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.measured_state import local_fit, measured_state, state_columns
 
 
 def unknowns():

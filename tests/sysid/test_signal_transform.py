@@ -8,7 +8,7 @@ from trueup.errors import SignalError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import SignalType, TimeSeries, same_signals
 from trueup.sysid.signal_modifier import apply_bias, apply_gain
-from trueup.sysid.signal_transform import SignalTransform
+from trueup.sysid.toolbox.signal_transform import SignalTransform
 
 MODEL = """
 <mujoco>

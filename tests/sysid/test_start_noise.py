@@ -6,10 +6,10 @@ from recorded_models import PENDULUM, simulate
 
 from trueup import sysid
 from trueup.fitting._final_jacobian import final_jacobian
-from trueup.sysid.experiment_file import parse_experiment
-from trueup.sysid.measured_state import measured_state, state_columns
-from trueup.sysid.preparation import prepare
-from trueup.sysid.start_noise import measured_starts
+from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.recordings.measured_state import measured_state, state_columns
 
 NOISE = {"angle": 0.005, "speed": 0.05}
 TRUTH = {"damping": 0.04, "armature": 0.03}

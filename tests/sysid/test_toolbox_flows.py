@@ -18,7 +18,7 @@ from toolbox_models import (
 from trueup import sysid
 from trueup.errors import TrueupWarning
 from trueup.fitting import Status
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.problem import GrayBoxProblem
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from toolbox_models import (
 from trueup import sysid
 from trueup.errors import FitError, SignalError
 from trueup.fitting import LARGE_RESIDUAL
-from trueup.sysid.hooked_problem import HookedProblem
-from trueup.sysid.problem import GrayBoxProblem
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.toolbox.hooked_problem import HookedProblem
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import pytest
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._minimise import minimise
 from trueup.sysid.demo import EXPERIMENT, TRUE, write_demo
-from trueup.sysid.experiment_file import load_experiment, parse_experiment
-from trueup.sysid.identification import identify, make_search
-from trueup.sysid.preparation import prepare
+from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.fit.identification import identify, make_search
 
 SWING = """
 <mujoco><option timestep="0.002"/><worldbody><body name="rod">

@@ -21,8 +21,8 @@ from trueup.actuators import (
     save_model,
     split_logs,
 )
-from trueup.actuators._fit import fit, reached_its_end
-from trueup.actuators.fit_settings import DEFAULT_TRIALS, FitSettings
+from trueup.actuators.search._fit import fit, reached_its_end
+from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings
 from trueup.cli.actuator_show import given_models
 from trueup.cli.actuator_show_commands import CompareServoModels
 from trueup.cli.output import Output

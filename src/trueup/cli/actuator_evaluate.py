@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup.actuators import load_catalogue, load_model, read_logs
-from trueup.actuators._evaluate import Evaluation, evaluate
-from trueup.actuators.catalogue import find_servo
-from trueup.actuators.friction_models import friction_model
+from trueup.actuators.catalogue.entries import find_servo
+from trueup.actuators.equations.friction_models import friction_model
+from trueup.actuators.search._evaluate import Evaluation, evaluate
 from trueup.cli.actuator_fit_commands import EvaluateServo
 from trueup.cli.output import Output
 

@@ -151,8 +151,8 @@ def _sentence(errors: dict[str, float]) -> str:
 
 
 def _exported(model: Any, command: ExportServo, logs: Any) -> tuple[str, dict[str, float] | None]:
-    from trueup.actuators._isaac_lab_export import export_isaac_lab
-    from trueup.actuators._mjcf_export import export_mjcf
+    from trueup.actuators.export._isaac_lab_export import export_isaac_lab
+    from trueup.actuators.export._mjcf_export import export_mjcf
 
     options = {"kp": command.kp, "vin": command.vin}
     if command.form in ("mjcf-position", "mjcf-dcmotor"):

@@ -8,12 +8,12 @@ import numpy as np
 import yaml
 
 from trueup.actuators import Objective, load_catalogue, read_logs, servo_fit_report
-from trueup.actuators._fit import Prepared, fit, reached_its_end, start_model
-from trueup.actuators._servo_remarks import meanings_of, remark_of
-from trueup.actuators._servo_report import parameter_rows
-from trueup.actuators.fit_settings import DEFAULT_TRIALS, FitSettings, parse_values
-from trueup.actuators.servo_fit import ServoFit
-from trueup.actuators.servo_log import ServoLog
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.report._servo_remarks import meanings_of, remark_of
+from trueup.actuators.report._servo_report import parameter_rows
+from trueup.actuators.search._fit import Prepared, fit, reached_its_end, start_model
+from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings, parse_values
+from trueup.actuators.search.servo_fit import ServoFit
 from trueup.cli.actuator_evaluate import milli, show_evaluation, trivial_sentence
 from trueup.cli.actuator_fit_commands import FitServo
 from trueup.cli.output import Output

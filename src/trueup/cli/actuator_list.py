@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from trueup.actuators import EXTENDED_TERMS, FRICTION_MODELS, load_catalogue, published_models
-from trueup.actuators.catalogue import find_servo, servos
-from trueup.actuators.extended_terms import terms_for
-from trueup.actuators.model_parameter import ModelParameter
-from trueup.actuators.servo import Servo
+from trueup.actuators.catalogue.entries import find_servo, servos
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.equations.extended_terms import terms_for
+from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.cli.actuator_fit_commands import ListServos
 from trueup.cli.output import Output
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueup.actuators import all_trajectories, read_log, trajectory_named
 from trueup.actuators import record as recording
-from trueup.actuators.log_checks import LONGEST_GAP
+from trueup.actuators.logs.log_checks import LONGEST_GAP
 from trueup.actuators.record.control_tables import DYNAMIXEL, FEETECH, control_table
 from trueup.cli.output import Output
 from trueup.errors import RecordingError

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators import ServoModel, load_catalogue, read_logs, servo_report, split_logs
-from trueup.actuators.fit_settings import FitSettings
-from trueup.actuators.model_faces import model_faces
-from trueup.actuators.servo_search import STAGES
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.servo_search import STAGES
 from trueup.cli.servo_job import read_job
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
-from trueup.sysid.checks import check_experiment
-from trueup.sysid.experiment_file import load_experiment
+from trueup.sysid.assess.checks import check_experiment
+from trueup.sysid.experiment.experiment_file import load_experiment
 
 _MOST = 8  # sentences about identifiability that are shown
 

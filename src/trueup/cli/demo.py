@@ -7,8 +7,8 @@ from trueup.cli.identify import interval_text
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
 from trueup.sysid.demo import TRUE, write_demo
-from trueup.sysid.experiment_file import load_experiment
-from trueup.sysid.identification import identify
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.fit.identification import identify
 
 
 def run_demo(command: Demo, output: Output) -> int:

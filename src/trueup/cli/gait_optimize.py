@@ -47,9 +47,9 @@ from trueup.gait import (
     load_configuration,
     make_problem,
 )
-from trueup.gait._own_models import OWN_MODELS
-from trueup.gait.fresh_perturbations import told_over
-from trueup.gait.run_files import TermsLog
+from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.search.fresh_perturbations import told_over
+from trueup.gait.search.run_files import TermsLog
 from trueup.parameters import Space
 from trueup.reports import Page
 from trueup.studies import (

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from trueup.errors import GaitError, listing
-from trueup.gait._own_models import OWN_MODELS
+from trueup.gait.models._own_models import OWN_MODELS
 
 Number = Literal[0, 1]
 Pairs = tuple[tuple[str, float], ...] | Literal["none"] | None

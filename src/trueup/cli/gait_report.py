@@ -22,9 +22,9 @@ from trueup.gait import (
     walk_report,
     write_walk_video,
 )
-from trueup.gait._survival import REPEATS
-from trueup.gait.report import progress_section
-from trueup.gait.run_files import read_terms
+from trueup.gait.report._survival import REPEATS
+from trueup.gait.report.walk_report import progress_section
+from trueup.gait.search.run_files import read_terms
 from trueup.reports import Finding, Findings, Page, StudyRecord, read_study, study_report
 from trueup.reports.study_report import study_sections
 from trueup.studies import RunDirectory, atomic

@@ -10,8 +10,8 @@ from trueup.cli.gait_start import KIND
 from trueup.errors import GaitError
 from trueup.fitting import Solution
 from trueup.gait import GaitConfiguration, GaitProblem, Survival
-from trueup.gait.fresh_perturbations import candidates_left_over, judged_anew
-from trueup.gait.run_files import write_vectors
+from trueup.gait.search.fresh_perturbations import candidates_left_over, judged_anew
+from trueup.gait.search.run_files import write_vectors
 from trueup.studies import RunDirectory, Store, atomic
 
 

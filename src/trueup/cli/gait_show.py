@@ -21,12 +21,12 @@ from trueup.gait import (
     WalkObjective,
     load_configuration,
 )
-from trueup.gait.configuration import (
+from trueup.gait.search.configuration import (
     GaitConfiguration,
     configuration_names,
     make_configuration,
 )
-from trueup.gait.myoassist_import import (
+from trueup.gait.search.myoassist_import import (
     import_configuration,
     located,
     missing_paths,

@@ -19,15 +19,15 @@ from trueup.gait import (
     cycle_start,
     make_problem,
 )
-from trueup.gait._named_entries import (
+from trueup.gait.search._named_entries import (
     is_of_curve,
     moved_entries,
     named_values,
     notes_on_names,
     of_both_legs,
 )
-from trueup.gait.configuration import make_configuration
-from trueup.gait.fresh_perturbations import told_over
+from trueup.gait.search.configuration import make_configuration
+from trueup.gait.search.fresh_perturbations import told_over
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, WarmStart, warm_start
 from trueup.studies.run_directory import check_format_version

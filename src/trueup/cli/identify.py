@@ -8,16 +8,16 @@ import numpy as np
 from trueup.cli.commands import Identify
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
-from trueup.sysid.experiment import Experiment
-from trueup.sysid.experiment_file import load_experiment
-from trueup.sysid.identification import (
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.identification import (
     Identification,
     check_search,
     check_start,
     identify,
     output_folder,
 )
-from trueup.sysid.preparation import prepare
 
 DONE, NOT_CONVERGED = 0, 3
 

@@ -6,8 +6,8 @@ from trueup.cli.commands import Init
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
 from trueup.studies import atomic
-from trueup.sysid.column_matching import Match
-from trueup.sysid.template import propose_experiment
+from trueup.sysid.experiment.template import propose_experiment
+from trueup.sysid.recordings.column_matching import Match
 
 
 def run_init(command: Init, output: Output) -> int:

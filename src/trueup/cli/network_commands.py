@@ -10,7 +10,7 @@ from trueup.cli.network_export import ExportNetwork
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
-from trueup.networks.synthetic_settings import SyntheticSettings
+from trueup.networks.data.synthetic_settings import SyntheticSettings
 
 Settings = Annotated[
     Path | None,

@@ -27,11 +27,11 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
-from trueup.networks._check_data import read_checked
-from trueup.networks._closed_loop import joint_of
-from trueup.networks.ensemble import NetworkEnsemble
-from trueup.networks.features import FEATURES
-from trueup.networks.metrics import SETTLING
+from trueup.networks.data._check_data import read_checked
+from trueup.networks.data.features import FEATURES
+from trueup.networks.evaluation._closed_loop import joint_of
+from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.model.ensemble import NetworkEnsemble
 
 if TYPE_CHECKING:
     from trueup.cli.network_commands import EvaluateNetwork, PredictTorque
@@ -63,7 +63,7 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     if rollouts:
         result["closed_loop"] = [each.to_dict() for each in rollouts]
     if command.report is not None:
-        from trueup.networks.report import evaluation_report
+        from trueup.networks.evaluation.report import evaluation_report
 
         notes = [(f["severity"], f["sentence"]) for f in found]
         notes = [("serious" if severity == "refuse" else severity, s) for severity, s in notes]
@@ -132,7 +132,7 @@ def _joint(command: "EvaluateNetwork") -> str:
     """Name of the model's joint: the one given, or the only one."""
     if command.joint is not None:
         return command.joint
-    from trueup.networks.control_law import read_spec
+    from trueup.networks.runtime.control_law import read_spec
 
     names = [joint.name for joint in read_spec(command.model_file).joints if joint.name]
     if len(names) != 1:

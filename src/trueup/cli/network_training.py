@@ -10,8 +10,8 @@ from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.networks import DataCheck
-from trueup.networks._score_findings import training_findings
-from trueup.networks.metrics import SETTLING
+from trueup.networks.evaluation._score_findings import training_findings
+from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.training._run_training import (
     TrainingResult,
     resumed_configuration,
@@ -64,7 +64,7 @@ def resume_training(directory: RunDirectory, command: StudyResume, output: Outpu
 
 def report_of_training(directory: RunDirectory) -> "Page":
     """The report of a finished training, from its run directory."""
-    from trueup.networks.report import training_report
+    from trueup.networks.evaluation.report import training_report
 
     return training_report(directory.path)
 

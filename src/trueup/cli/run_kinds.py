@@ -95,8 +95,8 @@ def report_of_study(directory: RunDirectory) -> "Page":
 
 def report_of_identification(directory: RunDirectory) -> "Page":
     """The report of a finished identification."""
-    from trueup.sysid.outputs import read_signals, read_summary
     from trueup.sysid.report import identification_report
+    from trueup.sysid.results.outputs import read_signals, read_summary
 
     return identification_report(read_summary(directory), read_signals(directory))
 
@@ -118,8 +118,8 @@ def _function(place: str) -> Callable[..., Any]:
 def resume_identification(directory: RunDirectory, command: StudyResume, output: Output) -> int:
     """Continue ``trueup identify``; returns the exit code."""
     from trueup.cli.identify import report_identification
-    from trueup.sysid.experiment_file import load_experiment
-    from trueup.sysid.identification import identify
+    from trueup.sysid.experiment.experiment_file import load_experiment
+    from trueup.sysid.fit.identification import identify
 
     experiment = load_experiment(directory.experiment)
     limits = ("max_evaluations", "max_generations", "target_cost")

@@ -8,8 +8,8 @@ from trueup.cli.output import Output
 from trueup.cli.run_kinds import IDENTIFICATION, NETWORK, kind_of, report_of
 from trueup.errors import RunDirectoryError
 from trueup.studies import RunDirectory
-from trueup.sysid.outputs import read_summary
 from trueup.sysid.report import save_path_of
+from trueup.sysid.results.outputs import read_summary
 
 
 def run_report(directory: Path, target: Path | None, output: Output) -> int:

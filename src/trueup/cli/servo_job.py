@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup._version import __version__
-from trueup.actuators.fit_settings import FitSettings
-from trueup.actuators.servo_fit import KIND, space_records
-from trueup.actuators.servo_log import ServoLog
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.servo_fit import KIND, space_records
 from trueup.cli.actuator_fit_commands import FitServo
 from trueup.cli.study_commands import StudyResume
 from trueup.cli.study_options import ExecutionOptions

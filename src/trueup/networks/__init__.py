@@ -5,31 +5,30 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.networks._check_data import DataCheck, FileCheck, check_data
-    from trueup.networks._closed_loop import JointModel, RollOut, roll_out
-    from trueup.networks._model_rollout import roll_out_in_model
-    from trueup.networks._read_series import read_series
-    from trueup.networks._synthesize import SyntheticData, SyntheticFile, synthesize
-    from trueup.networks.actuator_series import ActuatorSeries
-    from trueup.networks.analytic_base import AnalyticBase
-    from trueup.networks.compiled_runtime import CompiledRuntime, predict
-    from trueup.networks.control_law import NetworkLaw, network_law
-    from trueup.networks.data_settings import DataSettings, InertiaGroup, TorqueTerms
-    from trueup.networks.data_splits import (
+    from trueup.networks.base.analytic_base import AnalyticBase
+    from trueup.networks.base.servo_base import ServoBase
+    from trueup.networks.data._check_data import DataCheck, FileCheck, check_data
+    from trueup.networks.data._read_series import read_series
+    from trueup.networks.data._synthesize import SyntheticData, SyntheticFile, synthesize
+    from trueup.networks.data.actuator_series import ActuatorSeries
+    from trueup.networks.data.data_settings import DataSettings, InertiaGroup, TorqueTerms
+    from trueup.networks.data.data_splits import (
         DataSplit,
         split_global,
         split_held_out,
         split_lomo,
     )
-    from trueup.networks.ensemble import EnsembleTorque, NetworkEnsemble
-    from trueup.networks.features import (
+    from trueup.networks.data.features import (
         FEATURE_NAMES,
         FEATURES,
         SIMULATOR_FEATURE_NAMES,
         Feature,
     )
-    from trueup.networks.linear_baseline import fit_linear, fit_linear_chosen
-    from trueup.networks.metrics import (
+    from trueup.networks.data.normalization import Normalization
+    from trueup.networks.data.synthetic_settings import SyntheticSettings
+    from trueup.networks.evaluation._closed_loop import JointModel, RollOut, roll_out
+    from trueup.networks.evaluation._model_rollout import roll_out_in_model
+    from trueup.networks.evaluation.metrics import (
         Band,
         NetworkScores,
         Scores,
@@ -37,60 +36,61 @@ if TYPE_CHECKING:
         predict_series,
         score,
     )
-    from trueup.networks.network import FAMILIES, Network
-    from trueup.networks.network_file import load_network, save_network
-    from trueup.networks.normalization import Normalization
-    from trueup.networks.runtime import NetworkRuntime
-    from trueup.networks.servo_base import ServoBase
-    from trueup.networks.synthetic_settings import SyntheticSettings
+    from trueup.networks.model.ensemble import EnsembleTorque, NetworkEnsemble
+    from trueup.networks.model.linear_baseline import fit_linear, fit_linear_chosen
+    from trueup.networks.model.network import FAMILIES, Network
+    from trueup.networks.model.network_file import load_network, save_network
+    from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
+    from trueup.networks.runtime.control_law import NetworkLaw, network_law
+    from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 
 _EXPORTS = {
-    "FAMILIES": "trueup.networks.network",
-    "FEATURES": "trueup.networks.features",
-    "FEATURE_NAMES": "trueup.networks.features",
-    "SIMULATOR_FEATURE_NAMES": "trueup.networks.features",
-    "ActuatorSeries": "trueup.networks.actuator_series",
-    "AnalyticBase": "trueup.networks.analytic_base",
-    "Band": "trueup.networks.metrics",
-    "CompiledRuntime": "trueup.networks.compiled_runtime",
-    "DataCheck": "trueup.networks._check_data",
-    "DataSettings": "trueup.networks.data_settings",
-    "DataSplit": "trueup.networks.data_splits",
-    "EnsembleTorque": "trueup.networks.ensemble",
-    "Feature": "trueup.networks.features",
-    "FileCheck": "trueup.networks._check_data",
-    "InertiaGroup": "trueup.networks.data_settings",
-    "JointModel": "trueup.networks._closed_loop",
-    "Network": "trueup.networks.network",
-    "NetworkEnsemble": "trueup.networks.ensemble",
-    "NetworkLaw": "trueup.networks.control_law",
-    "NetworkRuntime": "trueup.networks.runtime",
-    "NetworkScores": "trueup.networks.metrics",
-    "Normalization": "trueup.networks.normalization",
-    "RollOut": "trueup.networks._closed_loop",
-    "Scores": "trueup.networks.metrics",
-    "SeriesScores": "trueup.networks.metrics",
-    "ServoBase": "trueup.networks.servo_base",
-    "SyntheticData": "trueup.networks._synthesize",
-    "SyntheticFile": "trueup.networks._synthesize",
-    "SyntheticSettings": "trueup.networks.synthetic_settings",
-    "TorqueTerms": "trueup.networks.data_settings",
-    "check_data": "trueup.networks._check_data",
-    "fit_linear": "trueup.networks.linear_baseline",
-    "fit_linear_chosen": "trueup.networks.linear_baseline",
-    "load_network": "trueup.networks.network_file",
-    "network_law": "trueup.networks.control_law",
-    "predict": "trueup.networks.compiled_runtime",
-    "predict_series": "trueup.networks.metrics",
-    "read_series": "trueup.networks._read_series",
-    "roll_out": "trueup.networks._closed_loop",
-    "roll_out_in_model": "trueup.networks._model_rollout",
-    "save_network": "trueup.networks.network_file",
-    "score": "trueup.networks.metrics",
-    "split_global": "trueup.networks.data_splits",
-    "split_held_out": "trueup.networks.data_splits",
-    "split_lomo": "trueup.networks.data_splits",
-    "synthesize": "trueup.networks._synthesize",
+    "FAMILIES": "trueup.networks.model.network",
+    "FEATURES": "trueup.networks.data.features",
+    "FEATURE_NAMES": "trueup.networks.data.features",
+    "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
+    "ActuatorSeries": "trueup.networks.data.actuator_series",
+    "AnalyticBase": "trueup.networks.base.analytic_base",
+    "Band": "trueup.networks.evaluation.metrics",
+    "CompiledRuntime": "trueup.networks.runtime.compiled_runtime",
+    "DataCheck": "trueup.networks.data._check_data",
+    "DataSettings": "trueup.networks.data.data_settings",
+    "DataSplit": "trueup.networks.data.data_splits",
+    "EnsembleTorque": "trueup.networks.model.ensemble",
+    "Feature": "trueup.networks.data.features",
+    "FileCheck": "trueup.networks.data._check_data",
+    "InertiaGroup": "trueup.networks.data.data_settings",
+    "JointModel": "trueup.networks.evaluation._closed_loop",
+    "Network": "trueup.networks.model.network",
+    "NetworkEnsemble": "trueup.networks.model.ensemble",
+    "NetworkLaw": "trueup.networks.runtime.control_law",
+    "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
+    "NetworkScores": "trueup.networks.evaluation.metrics",
+    "Normalization": "trueup.networks.data.normalization",
+    "RollOut": "trueup.networks.evaluation._closed_loop",
+    "Scores": "trueup.networks.evaluation.metrics",
+    "SeriesScores": "trueup.networks.evaluation.metrics",
+    "ServoBase": "trueup.networks.base.servo_base",
+    "SyntheticData": "trueup.networks.data._synthesize",
+    "SyntheticFile": "trueup.networks.data._synthesize",
+    "SyntheticSettings": "trueup.networks.data.synthetic_settings",
+    "TorqueTerms": "trueup.networks.data.data_settings",
+    "check_data": "trueup.networks.data._check_data",
+    "fit_linear": "trueup.networks.model.linear_baseline",
+    "fit_linear_chosen": "trueup.networks.model.linear_baseline",
+    "load_network": "trueup.networks.model.network_file",
+    "network_law": "trueup.networks.runtime.control_law",
+    "predict": "trueup.networks.runtime.compiled_runtime",
+    "predict_series": "trueup.networks.evaluation.metrics",
+    "read_series": "trueup.networks.data._read_series",
+    "roll_out": "trueup.networks.evaluation._closed_loop",
+    "roll_out_in_model": "trueup.networks.evaluation._model_rollout",
+    "save_network": "trueup.networks.model.network_file",
+    "score": "trueup.networks.evaluation.metrics",
+    "split_global": "trueup.networks.data.data_splits",
+    "split_held_out": "trueup.networks.data.data_splits",
+    "split_lomo": "trueup.networks.data.data_splits",
+    "synthesize": "trueup.networks.data._synthesize",
 }
 
 __all__ = [

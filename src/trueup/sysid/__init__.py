@@ -20,22 +20,12 @@ if TYPE_CHECKING:
     )
     from trueup.simulation.rendering import render_rollout
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
-    from trueup.sysid._default_report import default_report
-    from trueup.sysid._optimize import optimize
-    from trueup.sysid._residual import (
-        BuildModelFn,
-        CustomRolloutFn,
-        ModifyResidualFn,
-        ResidualFunction,
-        build_residual_fn,
-        model_residual,
-        residual,
-    )
-    from trueup.sysid._save_results import SavedResults, load_results, save_results
-    from trueup.sysid.experiment import Experiment
-    from trueup.sysid.experiment_file import load_experiment
-    from trueup.sysid.identification import Identification, identify
-    from trueup.sysid.intervals import calculate_intervals
+    from trueup.sysid.experiment.experiment_file import load_experiment
+    from trueup.sysid.experiment.settings import Experiment
+    from trueup.sysid.fit.identification import Identification, identify
+    from trueup.sysid.fit.observations import construct_ts_from_defaults
+    from trueup.sysid.fit.observed_sequence import ObservationSettings
+    from trueup.sysid.fit.problem import GrayBoxProblem
     from trueup.sysid.model_modifier import (
         apply_body_inertia,
         apply_dgain,
@@ -46,9 +36,6 @@ if TYPE_CHECKING:
         body_inertia_param,
         remove_visuals,
     )
-    from trueup.sysid.observations import construct_ts_from_defaults
-    from trueup.sysid.observed_sequence import ObservationSettings
-    from trueup.sysid.problem import GrayBoxProblem
     from trueup.sysid.signal_modifier import (
         apply_bias,
         apply_delay,
@@ -59,23 +46,36 @@ if TYPE_CHECKING:
         normalize_residual,
         weighted_diff,
     )
-    from trueup.sysid.signal_transform import SignalTransform
+    from trueup.sysid.toolbox._default_report import default_report
+    from trueup.sysid.toolbox._optimize import optimize
+    from trueup.sysid.toolbox._residual import (
+        BuildModelFn,
+        CustomRolloutFn,
+        ModifyResidualFn,
+        ResidualFunction,
+        build_residual_fn,
+        model_residual,
+        residual,
+    )
+    from trueup.sysid.toolbox._save_results import SavedResults, load_results, save_results
+    from trueup.sysid.toolbox.intervals import calculate_intervals
+    from trueup.sysid.toolbox.signal_transform import SignalTransform
 
 _EXPORTS = {
-    "BuildModelFn": "trueup.sysid._residual",
-    "CustomRolloutFn": "trueup.sysid._residual",
-    "Experiment": "trueup.sysid.experiment",
-    "GrayBoxProblem": "trueup.sysid.problem",
-    "Identification": "trueup.sysid.identification",
+    "BuildModelFn": "trueup.sysid.toolbox._residual",
+    "CustomRolloutFn": "trueup.sysid.toolbox._residual",
+    "Experiment": "trueup.sysid.experiment.settings",
+    "GrayBoxProblem": "trueup.sysid.fit.problem",
+    "Identification": "trueup.sysid.fit.identification",
     "InertiaType": "trueup.parameters",
     "ModelSequences": "trueup.simulation",
-    "ModifyResidualFn": "trueup.sysid._residual",
-    "ObservationSettings": "trueup.sysid.observed_sequence",
+    "ModifyResidualFn": "trueup.sysid.toolbox._residual",
+    "ObservationSettings": "trueup.sysid.fit.observed_sequence",
     "Parameter": "trueup.parameters",
     "ParameterDict": "trueup.parameters",
-    "ResidualFunction": "trueup.sysid._residual",
-    "SavedResults": "trueup.sysid._save_results",
-    "SignalTransform": "trueup.sysid.signal_transform",
+    "ResidualFunction": "trueup.sysid.toolbox._residual",
+    "SavedResults": "trueup.sysid.toolbox._save_results",
+    "SignalTransform": "trueup.sysid.toolbox.signal_transform",
     "SignalType": "trueup.signals",
     "SystemTrajectory": "trueup.simulation",
     "TimeSeries": "trueup.signals",
@@ -91,26 +91,26 @@ _EXPORTS = {
     "apply_pgain": "trueup.sysid.model_modifier",
     "apply_resample_and_delay": "trueup.sysid.signal_modifier",
     "body_inertia_param": "trueup.sysid.model_modifier",
-    "build_residual_fn": "trueup.sysid._residual",
-    "calculate_intervals": "trueup.sysid.intervals",
-    "construct_ts_from_defaults": "trueup.sysid.observations",
+    "build_residual_fn": "trueup.sysid.toolbox._residual",
+    "calculate_intervals": "trueup.sysid.toolbox.intervals",
+    "construct_ts_from_defaults": "trueup.sysid.fit.observations",
     "create_initial_state": "trueup.simulation",
-    "default_report": "trueup.sysid._default_report",
+    "default_report": "trueup.sysid.toolbox._default_report",
     "get_sensor_indices": "trueup.sysid.signal_modifier",
-    "identify": "trueup.sysid.identification",
-    "load_experiment": "trueup.sysid.experiment_file",
-    "load_results": "trueup.sysid._save_results",
+    "identify": "trueup.sysid.fit.identification",
+    "load_experiment": "trueup.sysid.experiment.experiment_file",
+    "load_results": "trueup.sysid.toolbox._save_results",
     "model_modifier": "trueup.sysid.model_modifier",
-    "model_residual": "trueup.sysid._residual",
+    "model_residual": "trueup.sysid.toolbox._residual",
     "modifiers": "trueup.sysid.modifiers",
     "normalize_residual": "trueup.sysid.signal_modifier",
-    "optimize": "trueup.sysid._optimize",
+    "optimize": "trueup.sysid.toolbox._optimize",
     "parameter": "trueup.sysid.parameter",
     "remove_visuals": "trueup.sysid.model_modifier",
     "render_rollout": "trueup.simulation.rendering",
     "report": "trueup.sysid.report",
-    "residual": "trueup.sysid._residual",
-    "save_results": "trueup.sysid._save_results",
+    "residual": "trueup.sysid.toolbox._residual",
+    "save_results": "trueup.sysid.toolbox._save_results",
     "signal_modifier": "trueup.sysid.signal_modifier",
     "sysid_rollout": "trueup.simulation",
     "weighted_diff": "trueup.sysid.signal_modifier",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
-from trueup.sysid.assessment import SequenceSignals
+from trueup.sysid.assess.assessment import SequenceSignals
 
 _DIRECTIONS = 6  # that are drawn
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}

@@ -6,8 +6,8 @@ from typing import Any
 
 from mjlab.actuator import Actuator, ActuatorCfg  # pyright: ignore
 
-from trueup.actuators.parameter_file import load_model
-from trueup.actuators.servo_model import ServoModel
+from trueup.actuators.catalogue.parameter_file import load_model
+from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.errors import ParameterError
 
 

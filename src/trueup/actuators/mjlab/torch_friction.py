@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import torch
 
-from trueup.actuators.friction_models import FrictionModel
+from trueup.actuators.equations.friction_models import FrictionModel
 
 
 def friction_loss(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from trueup.actuators.servo import Servo
+from trueup.actuators.catalogue.servo import Servo
 
 
 class Drive(NamedTuple):

@@ -13,7 +13,7 @@ from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
 from trueup.actuators.record.stop_signals import StopSignals
-from trueup.actuators.trajectories import Trajectory, check_trajectory
+from trueup.actuators.record.trajectories import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
 _RAMP_STEP = 0.01  # [s]

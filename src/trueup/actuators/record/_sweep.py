@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trueup.actuators.log_files import read_log
+from trueup.actuators.logs.log_files import read_log
 from trueup.actuators.record._record import record
 from trueup.actuators.record.driver import ServoDriver
 from trueup.actuators.record.settings import Bench, RecordSettings
-from trueup.actuators.trajectories import Trajectory, check_trajectory
+from trueup.actuators.record.trajectories import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
 _COOLER = 5.0  # below the highest temperature before the next run begins [K]

@@ -2,7 +2,7 @@
 
 from trueup.actuators.record.driver import Reading, ServoLimits
 from trueup.actuators.record.settings import RecordSettings
-from trueup.actuators.trajectories import MotionLimits
+from trueup.actuators.record.trajectories import MotionLimits
 from trueup.errors import HardwareError
 
 _FEWEST_PACKETS = 40  # before the share of lost ones says anything

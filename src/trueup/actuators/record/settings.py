@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trueup.actuators.trajectories import MotionLimits
+from trueup.actuators.record.trajectories import MotionLimits
 from trueup.errors import HardwareError
 
 Finish: TypeAlias = Literal["limp", "hold"]

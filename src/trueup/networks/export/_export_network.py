@@ -10,7 +10,7 @@ from trueup.networks.export import isaac_lab_files, newton_files, onnx_graph, to
 from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
 from trueup.networks.export.numpy_file import save_numpy_network
-from trueup.networks.network import Network
+from trueup.networks.model.network import Network
 from trueup.studies import atomic
 
 SUFFIXES = {

@@ -8,9 +8,9 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.errors import FitError
+from trueup.networks.data.features import FEATURES
 from trueup.networks.export.feature_change import derived, independent
-from trueup.networks.features import FEATURES
-from trueup.networks.network import RECURRENT, Network
+from trueup.networks.model.network import RECURRENT, Network
 
 
 @dataclass(frozen=True)

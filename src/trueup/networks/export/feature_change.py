@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.errors import FitError, listing
-from trueup.networks.features import ANGLE, ANGLE_ERROR, TARGET_ANGLE
-from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
-from trueup.networks.normalization import Normalization
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, TARGET_ANGLE
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 
 _ROUNDING = 1e-6
 """Share of the largest weight that a dependence may have and still be rounding of training."""

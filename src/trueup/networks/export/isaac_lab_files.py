@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.analytic_base import AnalyticBase
-from trueup.networks.export.deployment import Deployment, metadata_text
-from trueup.networks.export.simulator_fit import fitted
-from trueup.networks.export.torch_files import save_script, write_torchscript
-from trueup.networks.features import (
+from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
     FEATURE_NAMES,
     SIMULATOR_FEATURE_NAMES,
     VELOCITY,
 )
-from trueup.networks.network import Network
-from trueup.networks.servo_base import ServoBase
+from trueup.networks.export.deployment import Deployment, metadata_text
+from trueup.networks.export.simulator_fit import fitted
+from trueup.networks.export.torch_files import save_script, write_torchscript
+from trueup.networks.model.network import Network
 from trueup.studies import atomic
 
 COMBINED_FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.networks.network import SKIP, Network
+from trueup.networks.model.network import SKIP, Network
 
 _SCALE = 1e-4
 """What the unit holds for a skip of 1: so small that tanh is linear. A skip of ``y`` deviations has

@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.export.deployment import Deployment, metadata_text
-from trueup.networks.export.linear_skip import skip_as_unit
-from trueup.networks.export.onnx_graph import GraphBuilder, layers, recurrent_layer, with_skip
-from trueup.networks.export.simulator_fit import fitted, without_base
-from trueup.networks.features import (
+from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
     SIMULATOR_FEATURE_NAMES,
@@ -26,8 +22,12 @@ from trueup.networks.features import (
     TARGET_VELOCITY,
     VELOCITY,
 )
-from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
-from trueup.networks.normalization import Normalization
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.export.deployment import Deployment, metadata_text
+from trueup.networks.export.linear_skip import skip_as_unit
+from trueup.networks.export.onnx_graph import GraphBuilder, layers, recurrent_layer, with_skip
+from trueup.networks.export.simulator_fit import fitted, without_base
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.studies import atomic
 
 _COLUMNS = {

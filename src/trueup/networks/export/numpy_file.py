@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.network import Network
-from trueup.networks.network_file import describe_network, network_from_description
+from trueup.networks.model.network import Network
+from trueup.networks.model.network_file import describe_network, network_from_description
 from trueup.studies import atomic
 
 _DESCRIPTION = "description"

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from trueup.networks.analytic_base import AnalyticBase
-from trueup.networks.base_kinds import Base
-from trueup.networks.servo_base import SMALLEST_SQUARE, ServoBase
+from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.base_kinds import Base
+from trueup.networks.base.servo_base import SMALLEST_SQUARE, ServoBase
 
 
 class Value:

@@ -11,7 +11,7 @@ import numpy as np
 from trueup.errors import MissingExtraError
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.onnx_base import base_torque
-from trueup.networks.network import RECURRENT, SKIP, Network
+from trueup.networks.model.network import RECURRENT, SKIP, Network
 
 OPSET = 20
 IR_VERSION = 10

@@ -5,7 +5,7 @@ from dataclasses import replace
 from trueup.errors import FitError, listing
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.feature_change import with_features
-from trueup.networks.network import Network
+from trueup.networks.model.network import Network
 
 
 def fitted(

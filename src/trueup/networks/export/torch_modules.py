@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trueup.networks.analytic_base import AnalyticBase
+from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.torch_servo import ServoTorque
 from trueup.networks.export.deployment import Deployment, base_matrix
-from trueup.networks.network import SKIP, Network
-from trueup.networks.servo_base import ServoBase
-from trueup.networks.torch_servo import ServoTorque
+from trueup.networks.model.network import SKIP, Network
 
 _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
 

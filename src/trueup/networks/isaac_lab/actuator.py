@@ -10,7 +10,7 @@ from isaaclab.actuators import IdealPDActuator  # pyright: ignore
 
 from trueup.errors import FitError
 from trueup.networks.isaac_lab.run_files import read_run_files
-from trueup.networks.step_rate import steps_a_period
+from trueup.networks.runtime.step_rate import steps_a_period
 
 _FILES = ("network.pt", "normalization_stats.json", "training_config_summary.json")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import FitError, listing
-from trueup.networks.features import FEATURE_NAMES
+from trueup.networks.data.features import FEATURE_NAMES
 
 _NEEDED = ("use_residual", "gru_num_layers", "gru_hidden_dim", "input_dim")
 _STATISTICS = ("input_mean", "input_std", "target_mean", "target_std")

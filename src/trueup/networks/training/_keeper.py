@@ -9,8 +9,8 @@ from typing import Any
 import lightning.pytorch as lightning
 import numpy as np
 
-from trueup.networks.network import Network
-from trueup.networks.network_file import save_network
+from trueup.networks.model.network import Network
+from trueup.networks.model.network_file import save_network
 from trueup.networks.training._lightning_module import NetworkTraining
 from trueup.networks.training.settings import TrainSettings
 from trueup.networks.training.tracking import Tracker
@@ -108,7 +108,7 @@ class Keeper(lightning.Callback):
         """Take the best network from the checkpoint."""
         from dataclasses import replace
 
-        from trueup.networks.base_kinds import base_from_dict
+        from trueup.networks.base.base_kinds import base_from_dict
 
         if "trueup_best" in checkpoint:
             best = checkpoint["trueup_best"]

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from trueup.errors import FitError
-from trueup.networks.features import FEATURES
-from trueup.networks.metrics import SETTLING
-from trueup.networks.torch_network import State, TorchNetwork
+from trueup.networks.data.features import FEATURES
+from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.model.torch_network import State, TorchNetwork
 from trueup.networks.training._torch_rollouts import rollouts
 from trueup.networks.training.lanes import Chunk, Lanes
 from trueup.networks.training.settings import ModelSettings

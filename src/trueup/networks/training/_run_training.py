@@ -12,10 +12,10 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.networks._check_data import DataCheck, read_checked
-from trueup.networks.actuator_series import ActuatorSeries
-from trueup.networks.data_splits import DataSplit, split_global, split_lomo
-from trueup.networks.report import training_report
+from trueup.networks.data._check_data import DataCheck, read_checked
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
+from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
 from trueup.networks.training._train_split import Interrupted, SplitResult, train_split
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from trueup.networks.torch_network import TorchNetwork
+from trueup.networks.model.torch_network import TorchNetwork
 
 _BATCH = 64
 _STEPS = 4096

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import MissingExtraError, RunDirectoryError, SignalError, listing
-from trueup.networks.actuator_series import ActuatorSeries
-from trueup.networks.features import FEATURE_NAMES
-from trueup.networks.linear_baseline import fit_linear
-from trueup.networks.network import RECURRENT, SKIP, Network, last_layer
-from trueup.networks.normalization import Normalization
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.features import FEATURE_NAMES
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.linear_baseline import fit_linear
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 from trueup.networks.training.tracking import Tracker
@@ -110,7 +110,7 @@ def train_network(
         import lightning.pytorch as lightning
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
-    from trueup.networks.torch_network import TorchNetwork
+    from trueup.networks.model.torch_network import TorchNetwork
     from trueup.networks.training._keeper import LAST, Keeper, StopTraining
     from trueup.networks.training._lightning_module import LaneBatches, NetworkTraining
 
@@ -223,7 +223,7 @@ def template_network(
         SignalError: there is no recording, or rates differ.
         ColumnError: a recording lacks a feature.
     """
-    from trueup.networks.torch_network import initial_network
+    from trueup.networks.model.torch_network import initial_network
 
     if not training:
         raise SignalError("no recording is left for training")

@@ -14,12 +14,12 @@ from typing import Any
 import yaml
 
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing
-from trueup.networks._plain_settings import build_settings
-from trueup.networks.data_settings import EXTRA_SIGNALS, DataSettings
-from trueup.networks.features import FEATURES
+from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
+from trueup.networks.data.features import FEATURES
+from trueup.networks.training._plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 
-CONFIGURATION = Path(__file__).parent.parent / "configuration"
+CONFIGURATION = Path(__file__).with_name("configuration")
 """Folder of the packaged defaults."""
 
 GROUPS = ("data", "model", "train")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.networks._check_data import DataCheck
+from trueup.networks.data._check_data import DataCheck
 from trueup.networks.training import run_files
 from trueup.networks.training._run_training import read_splits
 from trueup.networks.training._train_network import template_network, train_network
@@ -53,7 +53,7 @@ def plan_training(
     Raises:
         TrueupError: what the training itself would raise at its start.
     """
-    from trueup.networks.torch_network import parameter_count
+    from trueup.networks.model.torch_network import parameter_count
 
     series, splits = read_splits(configuration, checked)
     model, train = configuration.model, configuration.train

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from trueup.networks.actuator_series import ActuatorSeries
-from trueup.networks.analytic_base import AnalyticBase
-from trueup.networks.metrics import NetworkScores
-from trueup.networks.network import Network
-from trueup.networks.servo_base import ServoBase
+from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.evaluation.metrics import NetworkScores
+from trueup.networks.model.network import Network
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.studies import atomic
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from trueup.errors import ExperimentError, did_you_mean, listing
-from trueup.networks._plain_settings import build_settings
-from trueup.networks.analytic_base import AnalyticBase
-from trueup.networks.base_kinds import Base
-from trueup.networks.network import FAMILIES, Activation
-from trueup.networks.servo_base import ServoBase
+from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.base_kinds import Base
+from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.model.network import FAMILIES, Activation
+from trueup.networks.training._plain_settings import build_settings
 
 MONITORS = (
     "val_rmse_epoch",

@@ -1,0 +1,1 @@
+"""The compiled bench simulator: candidates x logs, with exact derivatives."""

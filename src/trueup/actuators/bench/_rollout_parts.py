@@ -1,0 +1,35 @@
+"""What all compiled rollouts share: first state, loss of a sample, sign of divergence."""
+
+import math
+
+from trueup.actuators.equations._servo_kernel import BACKLASH, Q_OFFSET, compiled
+
+DIVERGED_SPEED = 1e4
+"""A rollout that is faster than this has diverged [rad/s]."""
+
+
+@compiled
+def loss_of(kind, width, error):
+    """Loss of an error and its derivative: 0 absolute, 1 squared, 2 Huber of a width."""
+    if kind == 0:
+        return abs(error), math.copysign(1.0, error) if error != 0.0 else 0.0
+    if kind == 1:
+        return error * error, 2.0 * error
+    if abs(error) <= width:
+        return 0.5 * error * error, error
+    return width * (abs(error) - 0.5 * width), math.copysign(width, error)
+
+
+@compiled
+def initial_state(c, bam, q, v):
+    """State at the first sample: the load rests on the side of the gap to which gravity pulls."""
+    gap = math.copysign(0.5 * c[BACKLASH], math.sin(q + c[Q_OFFSET]))
+    # the reference's firmware starts its target from 0, others from where the joint is
+    target = 0.0 if bam else q
+    return q, v, v, target, gap, False
+
+
+@compiled
+def has_diverged(q, v):
+    """Whether a state is no motion of a servo any more; NaN compares false."""
+    return not abs(v) < DIVERGED_SPEED or not abs(q) < 1e300

@@ -1,0 +1,363 @@
+"""The bench simulator: candidates x logs in one compiled call, with exact derivatives on demand."""
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.actuators.bench._bench_data import BenchData
+from trueup.actuators.bench.loads import Bench, bench_of
+from trueup.actuators.bench.objective import Objective
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations._parameter_layout import INDEX, LAWS, SIZE, columns_of, neutral_row
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.errors import FitError, RecordingError, listing
+from trueup.fitting.problem import LARGE_COST, Failures
+
+SCHEMES = ("semi-implicit", "bam")
+"""How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and
+friction are implicit, in steps of at most a given length; MuJoCo's integrator converges to the same
+motion. ``bam``: Better Actuator Models' explicit step, one a sample, whose position runs ahead."""
+
+MAX_STEP = 1e-3
+"""Greatest step of the semi-implicit scheme [s]."""
+
+_SERIAL_STEPS = 100_000  # below this, threads cost more than they save
+_SLOPES_COST = 5  # of a rollout with derivatives, in rollouts without
+QUANTITIES = 16  # whose derivatives rollouts side by side make
+_LANES = 4  # derivatives are padded to whole vector registers
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Simulated motion of candidates in each log."""
+
+    position: list[np.ndarray]
+    """Position [rad] for each log, ``(n, T)``; NaN after a rollout has diverged."""
+    speed: list[np.ndarray]
+    """Speed [rad/s], likewise."""
+    duty: list[np.ndarray]
+    """Duty cycle of the bridge, likewise; where torque is off, what it would be."""
+    failures: Failures
+    """Candidate -> where it diverged."""
+
+
+class BenchSimulator:
+    """Simulates a servo on the bench of each log, for batches of candidates.
+
+    Args:
+      model: servo, friction model, terms, and the values of what is not free.
+      logs: evenly sampled logs, of any lengths. A rollout starts from the first sample's position
+        and speed, and the servo gets the log's goals, each held until the next.
+      free: names of the parameters that candidates give, in their order; all by default.
+      benches: load of each log; by default the pendulum that the log describes.
+      scheme: one of :data:`SCHEMES`.
+      max_step: greatest step of the semi-implicit scheme [s].
+      reset_period: take position and speed from the log again after this time [s].
+      vin: nominal bus voltage [V] in place of the logs' own.
+      threads: threads to use; all cores by default.
+
+    Raises:
+      FitError: an unknown scheme, or one that the model's terms exclude; a voltage that is not
+        positive; a reset period shorter than two samples.
+      RecordingError: a log is of another servo, is not evenly sampled, describes no bench, or lacks
+        a measurement that a term reads.
+    """
+
+    def __init__(
+        self,
+        model: ServoModel,
+        logs: Sequence[ServoLog],
+        *,
+        free: Iterable[str] | None = None,
+        benches: Sequence[Bench] | None = None,
+        scheme: str = "semi-implicit",
+        max_step: float = MAX_STEP,
+        reset_period: float | None = None,
+        vin: float | None = None,
+        threads: int | None = None,
+    ):
+        if scheme not in SCHEMES:
+            raise FitError(f"there is no scheme {scheme!r}; there are {listing(SCHEMES)}")
+        if scheme == "bam" and "backlash" in model.terms:
+            raise FitError("the scheme 'bam' has one body: simulate backlash as 'semi-implicit'")
+        if not max_step > 0 or not (reset_period is None or reset_period > 0):
+            raise FitError(
+                f"max_step and reset_period are positive times [s], got {max_step} and "
+                f"{reset_period}"
+            )
+        if vin is not None and not 0 < vin < math.inf:
+            raise FitError(
+                f"vin is the positive bus voltage [V] that replaces the logs' own, got {vin:g}: "
+                "leave it out to use theirs"
+            )
+        if not logs:
+            raise RecordingError("there is no log to simulate")
+        if reset_period is not None:
+            _check_reset_period(reset_period, logs)
+        if benches is not None and len(benches) != len(logs):
+            raise FitError(f"{len(benches)} benches for {len(logs)} logs: give one a log")
+        self.model = model
+        self.logs = tuple(logs)
+        self.names = model.names if free is None else model.check_names(free)
+        self.scheme = scheme
+        self.threads = threads
+        self.data = BenchData.of(
+            model.servo,
+            self.logs,
+            [bench_of(log) for log in logs] if benches is None else benches,
+            model.terms,
+            None if scheme == "bam" else max_step,
+            reset_period,
+            vin,
+        )
+        self._setting = np.array(
+            [
+                LAWS[model.servo.law],
+                model.friction.has_stribeck,
+                model.quadratic == "gated",
+                scheme == "bam",
+            ],
+            np.int64,
+        )
+        # what rollouts side by side can make; all else goes the general way
+        plain = model.servo.law == "voltage" and "backlash" not in model.terms
+        self._in_lanes = plain and not len(self.data.table)
+        self._base = np.array(neutral_row())
+        for name, value in model.values.items():
+            self._base[list(columns_of(name))] = value
+        self._lane_slopes = self._in_lanes and all(
+            math.isinf(self._base[column])
+            if column == INDEX["max_velocity"]
+            else not self._base[column]
+            for name, column in INDEX.items()
+            if column >= QUANTITIES and name != "limit"
+        )
+        self._lane_slopes &= all(c < QUANTITIES for n in self.names for c in columns_of(n))
+        entries = [(k, column) for k, n in enumerate(self.names) for column in columns_of(n)]
+        self._sources, self._targets = np.array(entries, np.int64).reshape(-1, 2).T
+
+    @property
+    def log_names(self) -> tuple[str, ...]:
+        """Names of the logs."""
+        return tuple(log.name for log in self.logs)
+
+    def costs(
+        self,
+        X: np.ndarray,
+        objective: Objective | None = None,
+        failures: Failures | None = None,
+    ) -> np.ndarray:
+        """Objective of each candidate ``(n,)``; a large finite cost for one that diverges.
+
+        Args:
+          X: candidates ``(n, p)``, columns as in :attr:`names`.
+          objective: what to score; the mean absolute position error [rad] by default.
+          failures: takes the candidates that diverged, and where.
+        """
+        objective = objective or Objective()
+        sums, failed = self._run(self._batch(X), objective)
+        self._note(failed, failures)
+        return np.where(_is_lost(failed), LARGE_COST, self._combined(sums, objective))
+
+    def log_costs(self, X: np.ndarray, objective: Objective | None = None) -> np.ndarray:
+        """Objective of each candidate on each log alone ``(n, l)``."""
+        objective = objective or Objective()
+        sums, failed = self._run(self._batch(X), objective)
+        means = sums / np.maximum(self.data.counts, 1.0)
+        values = objective.scale(means) @ np.array(objective.weights)
+        return np.where(np.isnan(failed), values, LARGE_COST)
+
+    def cost_gradients(
+        self,
+        X: np.ndarray,
+        objective: Objective | None = None,
+        failures: Failures | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Objective ``(n,)`` and its exact gradient ``(n, p)``; a zero gradient where it diverges.
+
+        The gradient is that of the steps that were made: at a kink, such as a joint that just comes
+        to rest, it is that of one side.
+        """
+        objective = objective or Objective()
+        X = self._batch(X)
+        columns, channels, width = self._columns(objective.speed == objective.duty == 0.0)
+        gradient = np.zeros((len(X), len(self.logs), channels, width))
+        sums, failed = self._run(X, objective, columns=columns, gradient=gradient)
+        gradient = self._of_names(gradient, columns)
+        self._note(failed, failures)
+        shares = self.data.shares
+        slope = objective.slope(np.einsum("nlc,lc->nc", sums, shares))[:, :channels]
+        out = np.einsum("nlcp,lc,nc->np", gradient, shares[:, :channels], slope)
+        lost = _is_lost(failed)
+        out[lost] = 0.0
+        return np.where(lost, LARGE_COST, self._combined(sums, objective)), out
+
+    def simulate(self, X: np.ndarray | None = None) -> Rollouts:
+        """Motion of each candidate; by default of the model's own values, as one candidate."""
+        X = self._batch(self.model.vector(self.names) if X is None else X)
+        recorded = np.full((len(X), 3, self.data.samples), np.nan)
+        _, failed = self._run(X, Objective(), recorded=recorded)
+        failures: Failures = {}
+        self._note(failed, failures)
+        parts = [self.data.log_samples(i) for i in range(len(self.logs))]
+        position, speed, duty = ([recorded[:, c, part] for part in parts] for c in range(3))
+        return Rollouts(position, speed, duty, failures)
+
+    def sensitivities(
+        self, X: np.ndarray, failures: Failures | None = None, *, position_only: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Samples of all logs, one log after the other, and their exact derivatives.
+
+        Args:
+          X: candidates ``(n, p)``.
+          failures: takes the candidates that diverged, and where.
+          position_only: leave out what the derivatives of speed and duty would cost.
+
+        Returns:
+          Position, speed and duty ``(n, 3, m)``, and their derivatives ``(n, 3, m, p)``; of both,
+          the position alone with ``position_only``: ``(n, 1, m)`` and ``(n, 1, m, p)``.
+        """
+        X = self._batch(X)
+        columns, channels, width = self._columns(position_only)
+        recorded = np.zeros((len(X), 3, self.data.samples))
+        jacobian = np.zeros((len(X), channels, self.data.samples, width))
+        _, failed = self._run(X, Objective(), recorded=recorded, columns=columns, jacobian=jacobian)
+        self._note(failed, failures)
+        kept = 1 if position_only else 3
+        return recorded[:, :kept], self._of_names(jacobian[:, :kept], columns)
+
+    def _batch(self, X: np.ndarray) -> np.ndarray:
+        X = np.atleast_2d(np.asarray(X, float))
+        if X.shape[1] != len(self.names):
+            raise FitError(
+                f"candidates have {X.shape[1]} columns, there are {len(self.names)} free "
+                f"parameters: {listing(self.names, 40)}"
+            )
+        return X
+
+    def _rows(self, X: np.ndarray) -> np.ndarray:
+        rows = np.repeat(self._base[None, :], len(X), axis=0)
+        rows[:, self._targets] = X[:, self._sources]
+        return rows
+
+    def _columns(self, position_only: bool) -> tuple[np.ndarray | None, int, int]:
+        """Column of each quantity's derivatives, the channels that have some, how many columns.
+
+        None instead of columns, where rollouts side by side make those of all their quantities.
+        """
+        if position_only and self._lane_slopes:
+            return None, 1, QUANTITIES
+        width = _LANES * ((len(self.names) + _LANES) // _LANES)
+        columns = np.full(SIZE, width - 1, np.int64)
+        for k, name in enumerate(self.names):
+            columns[list(columns_of(name))] = k
+        return columns, 3, width
+
+    def _of_names(self, derivatives: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        """Derivatives ``(..., p)`` with respect to the free parameters."""
+        if columns is not None:
+            return derivatives[..., : len(self.names)]
+        out = np.zeros((*derivatives.shape[:-1], len(self.names)))
+        for k, name in enumerate(self.names):
+            for column in columns_of(name):
+                out[..., k] += derivatives[..., column]
+        return out
+
+    def _combined(self, sums: np.ndarray, objective: Objective) -> np.ndarray:
+        """Cost ``(n,)`` of summed losses ``(n, l, 3)``."""
+        means = np.einsum("nlc,lc->nc", sums, self.data.shares)
+        return objective.scale(means) @ np.array(objective.weights)
+
+    def _note(self, failed: np.ndarray, failures: Failures | None) -> None:
+        if failures is None:
+            return
+        for row in np.flatnonzero(_is_lost(failed)):
+            number = int(np.flatnonzero(~np.isnan(failed[row]))[0])
+            failures[int(row)] = (
+                f"the simulation of {self.logs[number].name!r} diverged after "
+                f"{failed[row, number]:.3g} s"
+            )
+
+    def _run(
+        self,
+        X: np.ndarray,
+        objective: Objective,
+        *,
+        recorded: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        gradient: np.ndarray | None = None,
+        jacobian: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
+        from trueup.actuators.bench import _bench_kernel
+        from trueup.actuators.bench._lane_gradients import SLOPE_SPACE
+        from trueup.actuators.bench._lane_rollouts import LANE_SPACE, LANES, PAIR_ROWS
+
+        data = self.data
+        pairs = len(X) * len(self.logs)
+        sums = np.zeros((len(X), len(self.logs), 3))
+        failed = np.full((len(X), len(self.logs)), np.nan)
+        recorded = np.zeros((0, 0, 0)) if recorded is None else recorded
+        slopes = [np.zeros((0, 0, 0, 1)) if a is None else a for a in (gradient, jacobian)]
+        inputs = (data.inputs, data.measured, objective.row(), sums, failed, recorded)
+        fixed = (self._rows(X), self._setting, data.log_rows, data.offsets)
+
+        def run(start: int, stop: int) -> None:
+            """One thread's part, with a work space of its own."""
+            if columns is not None or not self._in_lanes:
+                width = max(a.shape[3] for a in slopes)
+                _bench_kernel.rollouts(
+                    start, stop, *fixed, data.table, *inputs, columns, *slopes,
+                    np.zeros((7, width)),
+                )  # fmt: skip
+                return
+            lanes = np.zeros((PAIR_ROWS, LANES), np.int64)
+            if gradient is None and jacobian is None:
+                space = np.zeros(LANE_SPACE)
+                _bench_kernel.rollouts_in_lanes(start, stop, *fixed, *inputs, space, lanes)
+            else:
+                space = np.zeros((2, max(LANE_SPACE, SLOPE_SPACE)))
+                _bench_kernel.gradients_in_lanes(
+                    start, stop, *fixed, *inputs, *slopes, space, lanes
+                )
+
+        threads = self.threads or _usable_cores()
+        work = len(X) * data.steps
+        work *= 1 if gradient is None and jacobian is None else _SLOPES_COST
+        if threads == 1 or work < _SERIAL_STEPS:
+            run(0, pairs)
+            return sums, failed
+        # rollouts side by side are for nothing where a part has few of them
+        parts = pairs // LANES if self._in_lanes and columns is None else pairs
+        parts = min(pairs, max(threads, min(parts, 4 * threads)))
+        bounds = np.linspace(0, pairs, parts + 1).astype(int).tolist()
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(run, bounds[:-1], bounds[1:]):
+                pass  # raises what a thread raised
+        return sums, failed
+
+
+def _check_reset_period(reset_period: float, logs: Sequence[ServoLog]) -> None:
+    """Refuse a period in which nothing moves: position and speed would be the log's throughout."""
+    slowest = max(logs, key=lambda log: log.dt or 0.0)
+    if slowest.dt is not None and reset_period < 2.0 * slowest.dt * (1.0 - 1e-9):
+        raise FitError(
+            f"a reset period of {reset_period:g} s is shorter than two samples of "
+            f"{slowest.name!r}, which are {slowest.dt:g} s apart: no motion would be simulated. "
+            "Give some tenths of a second, or leave it out"
+        )
+
+
+def _is_lost(failed: np.ndarray) -> np.ndarray:
+    """Which candidates diverged in a log ``(n,)``."""
+    return np.asarray(~np.isnan(failed).all(axis=1))
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Servos, their constants and bounds, and identified models as files."""

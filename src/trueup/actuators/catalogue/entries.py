@@ -1,0 +1,173 @@
+"""The catalogue of servos: those that trueup knows, and those that a user registers."""
+
+import functools
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trueup.actuators.catalogue.servo import MOTOR_PARAMETERS, Servo
+from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.errors import FitError, ParameterError, did_you_mean, listing
+
+_NUMBERS = ("vin", "kp", "error_gain", "damping", "max_pwm", "max_amps")
+_KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source")
+_LOG = ("kt", "R", "armature", "error_gain_ratio", "max_velocity", "ratio")
+
+_registered: dict[str, Servo] = {}
+
+
+def servos() -> dict[str, Servo]:
+    """Name -> servo, of all that are known or registered."""
+    return {**_built_in(), **_registered}
+
+
+def find_servo(name: str) -> Servo:
+    """The servo of a name.
+
+    Raises:
+      FitError: there is no such servo.
+    """
+    known = servos()
+    if name not in known:
+        raise FitError(
+            f"there is no servo {name!r}; there are {listing(known, 40)}."
+            f"{did_you_mean(name, known)} Describe a new one in a YAML file and load it with "
+            "load_catalogue, or register a Servo"
+        )
+    return known[name]
+
+
+def register(servo: Servo, *, replace: bool = False) -> Servo:
+    """Add a servo to the catalogue of this process.
+
+    Raises:
+      ParameterError: a servo of this name exists and ``replace`` is not set.
+    """
+    if servo.name in servos() and not replace:
+        raise ParameterError(
+            f"there is a servo {servo.name!r} already; choose another name or pass replace=True"
+        )
+    _registered[servo.name] = servo
+    return servo
+
+
+def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tuple[Servo, ...]:
+    """Read servos from a YAML file and register them.
+
+    Each entry is a name with ``law``, ``vin`` [V], ``kp``, ``error_gain`` (what one kp makes of one
+    radian: duty cycle, A or N m), ``damping``, ``max_pwm`` (0 to 1), ``max_amps`` [A],
+    ``parameters`` and ``bounds``; a parameter is
+    ``[start value, lower bound, upper bound]``, an entry of ``bounds`` is ``[lower, upper]`` for a
+    friction parameter or extended term.
+
+    Args:
+      path: the file.
+      replace: whether an entry may replace a servo of the same name.
+
+    Returns:
+      The servos of the file.
+
+    Raises:
+      ParameterError: the file cannot be read, or an entry is wrong.
+    """
+    found = tuple(_read(Path(path)).values())
+    # all entries are checked before one is registered
+    taken = [servo.name for servo in found if servo.name in servos()]
+    if taken and not replace:
+        raise ParameterError(
+            f"{path}: there are servos {listing(taken)} already; choose other names or pass "
+            "replace=True"
+        )
+    for servo in found:
+        register(servo, replace=True)
+    return found
+
+
+@functools.cache
+def _built_in() -> dict[str, Servo]:
+    return _read(Path(__file__).with_name("catalogue.yaml"))
+
+
+def _read(path: Path) -> dict[str, Servo]:
+    import yaml
+
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        detail = " ".join(str(error).split())
+        raise ParameterError(f"{path}: not a readable YAML file of servos: {detail}") from error
+    if not isinstance(entries, dict) or not entries:
+        raise ParameterError(f"{path}: expected servos by name, found {_kind(entries)}")
+    return {str(name): _servo(str(name), entry, str(path)) for name, entry in entries.items()}
+
+
+def _servo(name: str, entry: Any, path: str) -> Servo:
+    where = f"{path}: servo {name!r}"
+    if not isinstance(entry, dict):
+        raise ParameterError(
+            f"{where}: expected keys and values, found {_kind(entry)}; keys are {listing(_KEYS)}"
+        )
+    for key in entry:
+        if key not in _KEYS:
+            raise ParameterError(
+                f"{where}: unknown key {key!r}; keys are {listing(_KEYS)}."
+                f"{did_you_mean(str(key), _KEYS)}"
+            )
+    for key in ("law", "parameters"):
+        if key not in entry:
+            raise ParameterError(f"{where}: the key {key!r} is missing")
+    numbers = {key: _number(entry[key], f"{where}: {key}") for key in _NUMBERS if key in entry}
+    parameters = _table(entry["parameters"], 3, f"{where}: parameters")
+    bounds = _table(entry.get("bounds", {}), 2, f"{where}: bounds")
+    try:
+        return Servo(
+            name=name,
+            law=str(entry["law"]),
+            title=str(entry.get("title", name)),
+            source=str(entry.get("source", "")),
+            parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
+            bounds={key: (low, high) for key, (low, high) in bounds.items()},
+            **numbers,
+        )
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from error
+
+
+def _parameter(name: str, initial: float, lower: float, upper: float) -> ModelParameter:
+    unit, description = MOTOR_PARAMETERS.get(name, ("", ""))
+    return ModelParameter(
+        name, initial, lower, upper, unit, description, log=name in _LOG and lower > 0
+    )
+
+
+def _table(value: Any, length: int, where: str) -> dict[str, list[float]]:
+    form = "[start value, lower bound, upper bound]" if length == 3 else "[lower, upper]"
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{where}: expected names with {form}, found {_kind(value)}")
+    rows = {}
+    for name, row in value.items():
+        if not isinstance(row, list) or len(row) != length:
+            raise ParameterError(f"{where}: {name}: expected {form}, found {row!r}")
+        rows[str(name)] = [_number(number, f"{where}: {name}") for number in row]
+        if length == 2 and not rows[str(name)][0] <= rows[str(name)][1]:
+            raise ParameterError(f"{where}: {name}: the lower bound is above the upper one: {row}")
+    return rows
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        hint = ""
+        if isinstance(value, str):
+            hint = "; YAML reads 1e-5 as text, write 1.0e-5"
+        raise ParameterError(f"{where}: expected a number, found {value!r}{hint}")
+    if math.isnan(value):
+        raise ParameterError(f"{where}: not a number")
+    return float(value)
+
+
+def _kind(value: Any) -> str:
+    return {type(None): "nothing", dict: "keys and values", list: "a list"}.get(
+        type(value), repr(value)[:60]
+    )

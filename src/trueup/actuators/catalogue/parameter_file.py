@@ -1,0 +1,196 @@
+"""Files of identified servo models: the flat JSON of Better Actuator Models, with a provenance.
+
+The file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
+for each parameter, in SI units. Files of this package add a number for each extended term, the form
+of the quadratic term where it is not the default, ``units`` and ``provenance``; files without them
+load too.
+"""
+
+import importlib.util
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trueup.actuators.catalogue.entries import find_servo
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
+from trueup.actuators.equations.friction_models import friction_model
+from trueup.errors import FitError, ParameterError, did_you_mean, listing
+
+FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
+"""Environment variable with folders of parameter files, each ``<motor>/<model>.json``."""
+
+_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance")
+
+
+def load_model(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    motor_name: str | None = None,
+    model: str | None = None,
+    servo: str | None = None,
+) -> ServoModel:
+    """Read an identified servo model; imports numpy and nothing of the simulators.
+
+    Either ``path``, or ``motor_name`` and ``model`` of a file ``<motor>/<model>.json`` in the
+    folders of the environment variable ``TRUEUP_SERVO_MODELS``, or among those that the package
+    ``better-actuator-models`` brings where it is installed.
+
+    Args:
+      path: the file.
+      motor_name: folder of the motor.
+      model: ``m1`` to ``m6``. With ``path``: the model that the file has to hold.
+      servo: servo that the file has to be of.
+
+    Raises:
+      ParameterError: the file cannot be read, is of another model or servo, or lacks a value.
+      FitError: its servo, model or terms do not exist; nor does a file of that motor and model.
+    """
+    if path is None:
+        if motor_name is None or model is None:
+            raise FitError("load_model needs a path, or both motor_name and model")
+        path = _published_file(motor_name, model)
+    elif motor_name is not None:
+        raise FitError("load_model takes a path or a motor_name, not both")
+    path = Path(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ParameterError(f"{path}: not a parameter file, not JSON: {error}") from error
+    found = model_from_dict(data, str(path))
+    if model is not None and found.friction.name != str(model).lower():
+        raise ParameterError(
+            f"{path}: parameters of the friction model {found.friction.name!r}, not of {model!r}"
+        )
+    if servo is not None and found.servo.name != servo:
+        raise ParameterError(
+            f"{path}: parameters of the servo {found.servo.name!r}, not of {servo!r}"
+        )
+    return found
+
+
+def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
+    """A servo model from the content of a parameter file.
+
+    A value beyond the present bounds is taken as it is and noted; so is a motor parameter that is
+    absent, which gets the catalogue's start value, and an absent angle offset, which is 0.
+
+    Args:
+      data: content of the file.
+      source: what to name in errors.
+
+    Raises:
+      ParameterError: a value is missing, is no finite number, or belongs to another model.
+      FitError: the servo, model or a term does not exist.
+    """
+    if not isinstance(data, dict):
+        raise ParameterError(f"{source}: expected names and values, found {type(data).__name__}")
+    for key in ("model", "actuator"):
+        if not isinstance(data.get(key), str):
+            raise ParameterError(f"{source}: no {key!r}: this is not a servo's parameter file")
+    try:
+        servo, friction = find_servo(data["actuator"]), friction_model(data["model"])
+    except FitError as error:
+        raise FitError(f"{source}: {error}") from error
+    own = {p.name for p in servo.parameters}
+    terms = tuple(name for name in EXTENDED_TERMS if name in data and name not in own)
+    try:
+        parameters = {p.name: p for p in servo.model_parameters(friction, terms)}
+    except FitError as error:
+        raise FitError(f"{source}: {error}") from error
+    for name in data:
+        if name not in parameters and name not in _NOT_VALUES:
+            raise ParameterError(
+                f"{source}: {name!r} is no parameter of {servo.name!r} with {friction.name}: is "
+                f"this the file of another model? There are {listing(parameters, 40)}."
+                f"{did_you_mean(name, parameters)}"
+            )
+    values, notes = {}, []
+    for name, parameter in parameters.items():
+        if name in data:
+            values[name] = _number(data[name], name, source)
+            if parameter.outside(values[name]):
+                notes.append(
+                    f"{name} = {values[name]:.6g} lies beyond the bounds {parameter.lower:g} to "
+                    f"{parameter.upper:g} of a fit"
+                )
+        elif name in own or name == "q_offset":
+            values[name] = parameter.initial
+            notes.append(f"{name} is not in the file: {parameter.initial:g} is taken")
+        else:
+            raise ParameterError(
+                f"{source}: no value of {name!r}, which {friction.name} needs: is this the file of "
+                "another model?"
+            )
+    provenance = data.get("provenance", {})
+    if not isinstance(provenance, dict):
+        raise ParameterError(f"{source}: provenance: expected names and values")
+    quadratic = data.get("quadratic", "gated")
+    return ServoModel(servo, friction, values, terms, quadratic, tuple(notes), provenance)
+
+
+def model_to_dict(model: ServoModel) -> dict[str, Any]:
+    """Content of the parameter file of a model: flat values, then units and provenance."""
+    content: dict[str, Any] = {"model": model.friction.name, "actuator": model.servo.name}
+    content.update((name, float(model.values[name])) for name in model.names)
+    if model.quadratic != "gated":
+        content["quadratic"] = model.quadratic
+    content["units"] = {p.name: p.unit for p in model.parameters}
+    content["provenance"] = dict(model.provenance)
+    return content
+
+
+def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
+    """Write the parameter file of a model, its folder too; the file is never half written."""
+    from trueup.studies import atomic
+
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return atomic.write_json(path, model_to_dict(model))
+
+
+def published_models() -> dict[str, tuple[str, ...]]:
+    """Motor -> friction models of which :func:`load_model` finds a file."""
+    found: dict[str, set[str]] = {}
+    for folder in _folders():
+        for file in sorted(folder.glob("*/*.json")):
+            found.setdefault(file.parent.name, set()).add(file.stem)
+    return {motor: tuple(sorted(models)) for motor, models in sorted(found.items())}
+
+
+def _published_file(motor: str, model: str) -> Path:
+    for folder in _folders():
+        file = folder / motor / f"{str(model).lower()}.json"
+        if file.is_file():
+            return file
+    known = published_models()
+    if motor in known:
+        raise FitError(f"there is no file of {motor!r} with {model!r}; there are "
+                       f"{listing(known[motor])}.")  # fmt: skip
+    where = listing(str(folder) for folder in _folders())
+    raise FitError(
+        f"there is no file of the motor {motor!r}; there are {listing(known, 40)} (looked in "
+        f"{where}).{did_you_mean(motor, known)} Set {FOLDERS_VARIABLE} to a folder of files "
+        "<motor>/<model>.json, or install better-actuator-models"
+    )
+
+
+def _folders() -> Iterator[Path]:
+    named = os.environ.get(FOLDERS_VARIABLE, "")
+    yield from (Path(folder).expanduser() for folder in named.split(os.pathsep) if folder)
+    spec = importlib.util.find_spec("bam")
+    for location in (spec.submodule_search_locations if spec else None) or ():
+        if (Path(location) / "params").is_dir():
+            yield Path(location) / "params"
+
+
+def _number(value: Any, name: str, source: str) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value):
+        raise ParameterError(f"{source}: {name}: expected a finite number, found {value!r}")
+    return float(value)

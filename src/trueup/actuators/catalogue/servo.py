@@ -1,0 +1,113 @@
+"""What is known of a servo before any fit: its law, its firmware's constants, its bounds."""
+
+import math
+from dataclasses import dataclass, field
+
+from trueup.actuators.equations._parameter_layout import LAWS
+from trueup.actuators.equations.extended_terms import EXTENDED_TERMS, check_terms
+from trueup.actuators.equations.friction_models import FRICTION_PARAMETERS, FrictionModel
+from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.errors import ParameterError, listing
+
+
+@dataclass(frozen=True)
+class Servo:
+    """A kind of servo: law, constants, and the parameters of its motor."""
+
+    name: str
+    """Name in the catalogue, in logs and in parameter files."""
+    law: str
+    """One of :data:`SERVO_LAWS`."""
+    parameters: tuple[ModelParameter, ...]
+    """Parameters of motor and firmware, ``kt``, ``R`` and ``armature`` first where it has them."""
+    title: str = ""
+    """Make and type."""
+    vin: float = math.nan
+    """Supply voltage [V] where a log does not say; NaN for a law without one."""
+    kp: float = 1.0
+    """Firmware gain where nothing else says."""
+    error_gain: float = 1.0
+    """What one kp makes of one radian of error: duty cycle, A or N m."""
+    damping: float = 0.0
+    """Derivative gain of the ``current_pd`` and ``torque_pd`` laws."""
+    max_pwm: float = 1.0
+    """Greatest duty cycle, 0 to 1."""
+    max_amps: float = math.inf
+    """Greatest current that the firmware lets flow [A]."""
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Bounds of friction parameters and extended terms that differ from their common ones."""
+    source: str = ""
+    """Where the constants come from."""
+
+    def __post_init__(self) -> None:
+        label = f"servo {self.name!r}"
+        if self.law not in LAWS:
+            raise ParameterError(
+                f"{label}: there is no law {self.law!r}; there are {listing(LAWS)}"
+            )
+        if not 0 < self.max_pwm <= 1:
+            raise ParameterError(
+                f"{label}: max_pwm is a duty cycle between 0 and 1, got {self.max_pwm}; divide a "
+                "value in counts by the counts of full duty"
+            )
+        for name in ("kp", "error_gain", "max_amps"):
+            if not getattr(self, name) > 0:
+                raise ParameterError(f"{label}: {name} must be positive, got {getattr(self, name)}")
+        if self.damping < 0:
+            raise ParameterError(f"{label}: damping must not be negative, got {self.damping}")
+        names = [p.name for p in self.parameters]
+        needed = ["armature"] if self.law == "torque_pd" else ["kt", "R", "armature"]
+        if missing := [name for name in needed if name not in names]:
+            raise ParameterError(
+                f"{label}: the law {self.law!r} needs the parameters {listing(needed)}; "
+                f"{listing(missing)} missing"
+            )
+        if unknown := [name for name in names if name not in MOTOR_PARAMETERS]:
+            raise ParameterError(
+                f"{label}: no law uses {listing(unknown)}; there are {listing(MOTOR_PARAMETERS)}"
+            )
+        others = {*FRICTION_PARAMETERS, *EXTENDED_TERMS}
+        if unknown := [name for name in self.bounds if name not in others]:
+            raise ParameterError(
+                f"{label}: bounds of {listing(unknown)}, which is no friction parameter or "
+                f"extended term; there are {listing(sorted(others), 40)}"
+            )
+        if self.law != "torque_pd" and not self.vin > 0:
+            raise ParameterError(f"{label}: the law {self.law!r} needs a positive vin [V]")
+
+    def gains(self, kp: float | None = None, damping: float | None = None) -> tuple[float, float]:
+        """Gain of the position error and of the speed, for a firmware gain."""
+        kp = self.kp if kp is None else kp
+        damping = self.damping if damping is None else damping
+        if self.law == "current_pd":
+            return kp * self.error_gain, damping * math.sqrt(kp)
+        return kp * self.error_gain, damping if self.law == "torque_pd" else 0.0
+
+    def model_parameters(
+        self, friction: FrictionModel, terms: tuple[str, ...] = ()
+    ) -> tuple[ModelParameter, ...]:
+        """All parameters of the servo with a friction model and extended terms.
+
+        Raises:
+          FitError: a term does not exist or has no meaning for this servo.
+        """
+        own = {p.name: p for p in self.parameters}
+        terms = check_terms(terms, self.law, self.name)
+        more = [*friction.parameters, *(EXTENDED_TERMS[t] for t in terms if t not in own)]
+        return (
+            *self.parameters,
+            *(p.within(*self.bounds[p.name]) if p.name in self.bounds else p for p in more),
+        )
+
+
+MOTOR_PARAMETERS = {
+    "kt": ("N m/A", "torque constant at the output"),
+    "R": ("ohm", "winding resistance"),
+    "armature": ("kg m^2", "inertia of motor and gears at the output"),
+    "error_gain_ratio": ("", "true gain of the position error over the stated one"),
+    "max_velocity": ("rad/s", "speed at which the firmware moves its target"),
+    "current_limit": ("A", "current limit of the firmware"),
+    "ratio": ("", "true gain of the position error over the stated one"),
+    "max_torque": ("N m", "torque limit of the firmware"),
+}
+"""Name -> unit and meaning of each parameter that a motor and its firmware may have."""

@@ -1,0 +1,1 @@
+"""Identified servos as MJCF and as Isaac Lab configurations."""

@@ -1,0 +1,1 @@
+"""Recordings of servos: files, resampling, checks and splits."""

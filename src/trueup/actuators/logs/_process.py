@@ -1,0 +1,229 @@
+"""Resample raw servo logs onto an even grid: commands held, measurements interpolated."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from trueup._version import __version__
+from trueup.actuators.logs import log_checks
+from trueup.actuators.logs.log_files import (
+    log_files,
+    log_object,
+    parse_log,
+    read_log_object,
+    write_log_object,
+)
+from trueup.actuators.logs.log_findings import log_findings
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.errors import RecordingError, TrueupWarning, listing
+from trueup.signals._finding import Finding
+
+COMPATIBLE = ("bam",)
+"""Other tools whose resampling can be reproduced."""
+
+_HELD = ("kp", "kd", "torque_limit", "current_limit", "control_mode")
+_MOST_FAILED = 0.02  # share of failed reads above which a log is refused
+_EDGE = 1e-9  # of a step: rounding of the last sample
+
+
+@dataclass(frozen=True)
+class ProcessedLog:
+    """One log that was resampled."""
+
+    source: Path
+    """The raw log."""
+    path: Path
+    """The resampled log."""
+    samples: int
+    """Number of samples of the resampled log."""
+    duration: float
+    """Time from its first sample to its last [s]."""
+    failed_reads: int
+    """Samples of the raw log that were left out, because the servo had not answered."""
+    findings: tuple[Finding, ...] = ()
+    """What looks wrong in it although it could be right, such as a slipped unit."""
+
+
+def process(
+    raw: str | os.PathLike[str],
+    logdir: str | os.PathLike[str],
+    dt: float = 0.005,
+    *,
+    compat: Literal["bam"] | None = None,
+    skip_bad: bool = False,
+    on_skip: Callable[[str], None] | None = None,
+) -> list[ProcessedLog]:
+    """Resample all raw logs of a folder and write them to another one.
+
+    Commands (goals, torque-enable, gains) keep their value until the next sample; measurements are
+    interpolated linearly. Nothing is extrapolated: a log starts at its first sample and ends at the
+    last. Every file gets its time step ``dt`` and a ``provenance`` with the hash of the raw log.
+    All logs are read and checked before the first one is written.
+
+    Args:
+        raw: folder of raw logs, or one file.
+        logdir: folder for the resampled logs; made where absent. Files of the same name are
+            replaced.
+        dt: time step [s].
+        compat: ``"bam"`` resamples as Better Actuator Models does: every field is interpolated, the
+            goal across its steps too, torque-enable is then compared with one half, and the grid
+            starts at 0 s, which extrapolates before the first sample.
+        skip_bad: leave logs out that cannot be used, rather than refusing them all. Of logs of
+            several servos the most frequent one is kept.
+        on_skip: told why a log was left out; a :class:`~trueup.errors.TrueupWarning` otherwise.
+
+    Raises:
+        RecordingError: a log cannot be used, the step is no positive time, or both folders are one.
+    """
+    raw, logdir = Path(raw), Path(logdir)
+    _check_settings(raw, logdir, dt, compat)
+    tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
+    files = log_files(raw)
+    resampled: list[tuple[Path, dict[str, Any], int]] = []
+    logs: list[ServoLog] = []
+    for path in files:
+        try:
+            log, content, failed = _resampled(path, dt, compat)
+        except RecordingError as error:
+            if not skip_bad:
+                advice = " (--skip-bad-logs goes on with the other logs)" if len(files) > 1 else ""
+                raise RecordingError(f"{error}{advice}") from error
+            tell(f"left out: {error}")
+        else:
+            logs.append(log)
+            resampled.append((path, content, failed))
+    if not logs:
+        raise RecordingError(f"{raw}: none of the {len(files)} logs can be used")
+    kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, tell)}
+    logdir.mkdir(parents=True, exist_ok=True)
+    done = []
+    for log, (path, content, failed) in zip(logs, resampled, strict=True):
+        if log.source not in kept:
+            continue
+        target = write_log_object(content, logdir / path.name)
+        found = log_findings(log)
+        done.append(ProcessedLog(path, target, len(log), log.duration, failed, found))
+    return done
+
+
+def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
+    """Resample a log onto an even grid that starts at its first sample.
+
+    Commands (goals, torque-enable, gains) are held, measurements interpolated linearly. Reads that
+    failed are left out before.
+
+    Args:
+        log: raw log, or one of another time step.
+        dt: time step [s].
+
+    Raises:
+        RecordingError: the log is shorter than a step, has a gap or an angle that jumps, or more
+            than 2 % of its reads failed.
+    """
+    where = log.source
+    failed = log_checks.failed_reads(log.times, log.position)
+    if failed.mean() > _MOST_FAILED:
+        raise RecordingError(
+            f"{where}: {failed.sum()} of {failed.size} reads failed, which is too many to fill in"
+        )
+    kept = np.flatnonzero(~failed)
+    times = log.times[kept]
+    log_checks.check_jumps(times, log.position[kept], where)
+    log_checks.check_gaps(times, where)
+    steps = int(np.floor((times[-1] - times[0]) / dt + _EDGE))
+    if steps < 1:
+        raise RecordingError(
+            f"{where}: the log is {times[-1] - times[0]:.4g} s long, shorter than a step of {dt} s"
+        )
+    grid = times[0] + dt * np.arange(steps + 1)
+    latest = kept[np.searchsorted(times, grid + _EDGE * dt, side="right") - 1]
+
+    def held(values: Any) -> Any:
+        return None if values is None else values[latest]
+
+    def measured(values: Any) -> Any:
+        return None if values is None else np.interp(grid, times, values[kept])
+
+    return replace(
+        log,
+        dt=dt,
+        times=grid,
+        position=measured(log.position),
+        speed=measured(log.speed),
+        goal_position=held(log.goal_position),
+        torque_enable=held(log.torque_enable),
+        load=measured(log.load),
+        input_volts=measured(log.input_volts),
+        temperature=measured(log.temperature),
+        columns={
+            name: held(values) if _is_command(name) else measured(values)
+            for name, values in log.columns.items()
+        },
+    )
+
+
+def _is_command(name: str) -> bool:
+    return name.startswith("goal_") or name.endswith("_enable") or name in _HELD
+
+
+def _check_settings(raw: Path, logdir: Path, dt: float, compat: str | None) -> None:
+    if not (np.isfinite(dt) and dt > 0):
+        raise RecordingError(f"the time step must be a positive time in seconds, got {dt}")
+    if compat is not None and compat not in COMPATIBLE:
+        raise RecordingError(
+            f"there is no resampling compatible with {compat!r}; there is {listing(COMPATIBLE)}"
+        )
+    folder = raw if raw.is_dir() else raw.parent
+    if folder.resolve() == logdir.resolve():
+        raise RecordingError(
+            f"{logdir}: the resampled logs would replace the raw ones; name another folder"
+        )
+    if logdir.exists() and not logdir.is_dir():
+        raise RecordingError(f"{logdir}: a file, not a folder for the resampled logs")
+
+
+def _resampled(path: Path, dt: float, compat: str | None) -> tuple[ServoLog, dict[str, Any], int]:
+    content, data = read_log_object(path)
+    digest = hashlib.sha256(content).hexdigest()
+    raw = parse_log(data, path.stem, str(path), digest)
+    provenance: dict[str, Any] = {
+        "source": path.name,
+        "sha256": digest,
+        "dt": dt,
+        "resampling": compat or "commands held, measurements linear",
+        "trueup": __version__,
+    }
+    if compat == "bam":
+        resampled = {**data, **_resampled_as_bam(data, dt, str(path))}
+        resampled["provenance"] = provenance
+        return parse_log(resampled, path.stem, str(path)), resampled, 0
+    log = resample_log(raw, dt)
+    failed = int(log_checks.failed_reads(raw.times, raw.position).sum())
+    provenance["failed_reads"] = failed
+    log = replace(log, header={**log.header, "provenance": provenance})
+    return log, log_object(log), failed
+
+
+def _resampled_as_bam(data: Mapping[str, Any], dt: float, where: str) -> dict[str, Any]:
+    """Entries as Better Actuator Models makes them: to the last bit, its faults included."""
+    columns = log_checks.entry_columns(data["entries"], where)
+    times = columns.pop("timestamp")
+    grid = np.arange(0.0, times[-1], dt)
+    if grid.size < 2:
+        raise RecordingError(f"{where}: the log is shorter than two steps of {dt} s")
+    first = np.searchsorted(times[1:], grid, side="left")
+    elapsed, interval = grid - times[first], times[first + 1] - times[first]
+    resampled: dict[str, list] = {}
+    for name, values in columns.items():
+        # The order of the operations decides the last bit.
+        line = values[first] + (values[first + 1] - values[first]) * elapsed / interval
+        resampled[name] = (line > 0.5 if name == "torque_enable" else line).tolist()
+    resampled["timestamp"] = grid.tolist()
+    rows = zip(*resampled.values(), strict=True)
+    return {"dt": dt, "entries": [dict(zip(resampled, row)) for row in rows]}

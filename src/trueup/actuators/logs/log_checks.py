@@ -1,0 +1,294 @@
+"""What makes a servo log unusable: missing fields, a clock that runs backwards, angles that jump.
+
+Every check raises :class:`~trueup.errors.RecordingError` with a message that begins with the file.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueup.actuators.logs.servo_log import Array, ServoLog
+from trueup.errors import RecordingError, did_you_mean, listing
+
+HEADER_FIELDS = ("mass", "length", "kp", "motor", "trajectory", "entries")
+"""What every header holds; the mass and the length are 0 on a rig that is no pendulum."""
+
+ENTRY_FIELDS = ("timestamp", "position", "speed", "goal_position", "torque_enable")
+"""What every entry of a log holds."""
+
+FASTEST = 60.0
+"""Speed that no servo for position control reaches [rad/s]; the fastest here turn at 13."""
+
+SMALLEST_JUMP = 0.5
+"""A change of the angle that is smaller than this [rad] is never called a jump."""
+
+LONGEST_GAP = 0.25
+"""Longest time without a sample across which a log may be interpolated [s]."""
+
+_NO_PENDULUM = "; it is 0 on a rig that is no pendulum"
+_NEVER_NEGATIVE = {
+    "mass": (" kg", _NO_PENDULUM),
+    "arm_mass": (" kg", ""),
+    "arm-mass": (" kg", ""),
+    "length": (" m", _NO_PENDULUM),
+    "kp": ("", ""),
+    "damping": ("", ""),
+    "vin": (" V", ""),
+}
+"""Value of the header -> its unit, and what to write where there is none."""
+
+_TURN = 2 * math.pi
+_LONGEST_FAILED_READ = 3  # samples
+
+
+def check_header(data: object, where: str) -> Mapping[str, Any]:
+    """Check that ``data`` is a log with all fields of the header and at least two entries."""
+    if not isinstance(data, dict):
+        raise RecordingError(
+            f"{where}: a servo log is a JSON object with a header and 'entries', this is a "
+            f"{type(data).__name__}"
+        )
+    for name in HEADER_FIELDS:
+        if name not in data:
+            raise RecordingError(
+                f"{where}: the header has no field {name!r}; it has {listing(data)}."
+                f"{did_you_mean(name, data)} Add it to the file; mass and length are 0 on a rig "
+                "that is no pendulum"
+            )
+    entries = data["entries"]
+    if not isinstance(entries, list) or len(entries) < 2:
+        found = f"{len(entries)}" if isinstance(entries, list) else f"a {type(entries).__name__}"
+        raise RecordingError(f"{where}: 'entries' must list two samples or more, found {found}")
+    return data
+
+
+def header_number(data: Mapping[str, Any], name: str, where: str) -> float:
+    """A value of the header as a finite number."""
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise RecordingError(f"{where}: {name!r} of the header is {value!r}, not a number")
+    return float(value)
+
+
+def check_header_values(
+    data: Mapping[str, Any], torque_enable: NDArray[np.bool_], where: str
+) -> None:
+    """Check that no value of the header is one that no bench can have.
+
+    Args:
+        data: header, its values finite numbers where present.
+        torque_enable: whether the servo is driven at each sample ``(n,)``.
+        where: what errors call the log.
+    """
+    for name, (unit, absent) in _NEVER_NEGATIVE.items():
+        value = data.get(name)
+        if value is not None and value < 0:
+            raise RecordingError(
+                f"{where}: {name!r} of the header is {value:g}{unit}, which cannot be negative"
+                f"{absent}. Correct the file"
+            )
+    vin = data.get("vin")
+    if vin is not None and vin == 0:
+        raise RecordingError(
+            f"{where}: 'vin' of the header is 0 V: a servo does nothing without a supply. Write "
+            "its voltage, or leave the field out where it is not known"
+        )
+    if data["kp"] == 0 and torque_enable.any():
+        raise RecordingError(
+            f"{where}: 'kp' of the header is 0, but torque is on in "
+            f"{100 * torque_enable.mean():.0f} % of the samples: a servo without a gain does "
+            "nothing. Write the gain in the unit of its firmware"
+        )
+
+
+def entry_columns(entries: Sequence[Any], where: str) -> dict[str, Array]:
+    """Turn entries into one array a field; every entry must hold the same fields, as numbers."""
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise RecordingError(f"{where}: every entry must be an object with named values")
+    names = entries[0].keys()
+    for name in ENTRY_FIELDS:
+        if name not in names:
+            raise RecordingError(
+                f"{where}: the entries have no field {name!r}; they have {listing(names)}."
+                f"{did_you_mean(name, names)}"
+            )
+    for index, entry in enumerate(entries):
+        if entry.keys() != names:
+            differing = sorted(names ^ entry.keys())
+            raise RecordingError(
+                f"{where}: entry {index} differs from the first one in the fields "
+                f"{listing(differing)}; every entry must hold the same"
+            )
+    return {name: _column([entry[name] for entry in entries], name, where) for name in names}
+
+
+def _column(values: list[Any], name: str, where: str) -> Array:
+    try:
+        column = np.array(values, dtype=float)
+        bad = np.flatnonzero(~np.isfinite(column)) if column.ndim == 1 else np.array([0])
+    except (TypeError, ValueError, OverflowError):
+        bad = np.array([i for i, v in enumerate(values) if not isinstance(v, (int, float))] or [0])
+        column = np.zeros(0)
+    if bad.size or any(isinstance(value, str) for value in values):
+        index = int(bad[0]) if bad.size else 0
+        raise RecordingError(
+            f"{where}: {name!r} of entry {index} is {values[index]!r}, not a number "
+            f"({max(bad.size, 1)} such)"
+        )
+    return column
+
+
+def check_times(times: Array, where: str) -> None:
+    """Check that the clock only goes forward."""
+    backwards = np.flatnonzero(np.diff(times) <= 0)
+    if backwards.size:
+        index = int(backwards[0])
+        raise RecordingError(
+            f"{where}: time runs backwards: entry {index} is at {times[index]:.6f} s, entry "
+            f"{index + 1} at {times[index + 1]:.6f} s ({backwards.size} such). Record again with a "
+            "monotonic clock"
+        )
+
+
+def check_even(times: Array, dt: float, where: str) -> None:
+    """Check that samples stand ``dt`` apart, as the header of a resampled log says."""
+    worst = float(np.abs(np.diff(times) - dt).max())
+    if not dt > 0 or worst > 1e-3 * dt:
+        raise RecordingError(
+            f"{where}: the header says dt = {dt} s, but samples are up to {worst:.6f} s off that "
+            "step. Resample the raw log: trueup actuator process"
+        )
+
+
+def check_gaps(times: Array, where: str) -> None:
+    """Check that no stretch without samples is too long to be interpolated."""
+    intervals = np.diff(times)
+    index = int(intervals.argmax())
+    if intervals[index] > LONGEST_GAP:
+        raise RecordingError(
+            f"{where}: no sample between {times[index]:.3f} s and {times[index + 1]:.3f} s; what "
+            f"the servo did there is unknown (at most {LONGEST_GAP} s can be interpolated)"
+        )
+
+
+def failed_reads(times: Array, position: Array) -> np.ndarray:
+    """Find reads that failed: one to three samples elsewhere, away and back at once.
+
+    Some recorders write the angle of raw value 0 where a servo did not answer.
+
+    Returns:
+        Boolean array (n,), True at a failed read.
+    """
+    failed = np.zeros(times.size, dtype=bool)
+    if np.abs(np.diff(position)).max(initial=0.0) <= SMALLEST_JUMP:
+        return failed
+    start = 0
+    while start < times.size - 1:
+        if not _jumps(times, position, start, start + 1):
+            start += 1
+            continue
+        for end in range(start + 2, min(start + 2 + _LONGEST_FAILED_READ, times.size)):
+            if not _jumps(times, position, start, end):
+                failed[start + 1 : end] = True
+                start = end
+                break
+        else:
+            start += 1
+    return failed
+
+
+def check_jumps(times: Array, position: Array, where: str) -> None:
+    """Check that the angle nowhere changes faster than a servo can turn."""
+    change = np.abs(np.diff(position))
+    interval = np.diff(times)
+    jumps = np.flatnonzero(
+        ((change > SMALLEST_JUMP) & (change > FASTEST * interval))
+        | ((np.abs(change - _TURN) < SMALLEST_JUMP) & (interval < LONGEST_GAP))
+    )
+    if not jumps.size:
+        return
+    index = int(jumps[0])
+    found = (
+        f"{where}: the position jumps from {position[index]:.4f} to {position[index + 1]:.4f} rad "
+        f"at {times[index + 1]:.3f} s ({jumps.size} such). "
+    )
+    if abs(change[index] - _TURN) < SMALLEST_JUMP:
+        raise RecordingError(
+            f"{found}That is a jump of 2 pi: the angle was wrapped. Unwrap it, or place the zero "
+            "of the servo so that the motion does not cross the end of its range"
+        )
+    if failed_reads(times, position)[index + 1]:
+        raise RecordingError(
+            f"{found}The samples around it do not follow: a failed read. "
+            "Resample the raw log (trueup actuator process): that leaves such samples out"
+        )
+    raise RecordingError(
+        f"{found}No servo turns that fast: check the encoder and the unit, which is radians"
+    )
+
+
+def usual_servo(logs: Sequence[ServoLog]) -> str | None:
+    """The servo that most logs are of; None where several have as many."""
+    (name, most), *others = Counter(log.motor for log in logs).most_common()
+    return None if others and others[0][1] == most else name
+
+
+def check_one_servo(logs: Sequence[ServoLog]) -> str:
+    """Check that all logs are of one servo, and return its name.
+
+    Raises:
+        RecordingError: they are of several; it names the logs of each, and first those that are not
+            of the usual one or, where no servo is the usual one, a log of each.
+    """
+    by_servo: dict[str, list[str]] = {}
+    for log in logs:
+        by_servo.setdefault(log.motor, []).append(log.source)
+    if len(by_servo) == 1:
+        return logs[0].motor
+    usual = usual_servo(logs)
+    firsts = [sources[0] for motor, sources in by_servo.items() if motor != usual]
+    order = sorted(by_servo.items(), key=lambda item: -len(item[1]))
+    kinds = "; ".join(
+        f"{len(sources)} of {motor!r}, {listing(sources, limit=5)}" for motor, sources in order
+    )
+    raise RecordingError(
+        f"{firsts[0] if usual else ' and '.join(firsts)}: the logs are of several servos: {kinds}. "
+        "Keep each servo in its own folder"
+    )
+
+
+def logs_of_one_servo(
+    logs: Sequence[ServoLog], skip_bad: bool, tell: Callable[[str], None]
+) -> list[ServoLog]:
+    """The logs, checked to be of one servo, or those of the servo that most are of.
+
+    Args:
+        logs: logs.
+        skip_bad: leave out those that are not of the usual servo, if there is one.
+        tell: told of each log that was left out.
+
+    Raises:
+        RecordingError: they are of several servos.
+    """
+    usual = usual_servo(logs)
+    if usual is None or not skip_bad:
+        try:
+            check_one_servo(logs)
+        except RecordingError as error:
+            if usual is None:
+                raise
+            advice = f" (--skip-bad-logs goes on with the logs of {usual!r})"
+            raise RecordingError(f"{error}{advice}") from error
+    for log in logs:
+        if log.motor != usual:
+            tell(f"left out: {log.source}: a log of the servo {log.motor!r}, not of {usual!r}")
+    return [log for log in logs if log.motor == usual]
+
+
+def _jumps(times: Array, position: Array, first: int, second: int) -> bool:
+    change = abs(position[second] - position[first])
+    return change > SMALLEST_JUMP and change > FASTEST * (times[second] - times[first])

@@ -1,0 +1,1 @@
+"""Identified servos inside MuJoCo as a compiled control law."""

@@ -1,0 +1,458 @@
+"""The report of a servo fit: parameters, errors, what the logs determine, friction curves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueup import reports
+from trueup.actuators.bench.loads import Bench
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.servo_log import Array, ServoLog
+from trueup.actuators.report._overlay_figures import motions_of, overlay_figure
+from trueup.actuators.report._residual_sections import friction_section, residual_section
+from trueup.actuators.report._servo_remarks import meanings_of, remark_of
+from trueup.actuators.search._compare import GROUPED_BY, grouped
+from trueup.actuators.search._model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.errors import RecordingError
+
+if TYPE_CHECKING:
+    from trueup.actuators.search.servo_fit import ServoFit
+
+_MRAD = 1e3
+_AT_BOUND = 1e-3  # of the range between the bounds
+_FILLED = 1e-3  # of that margin: an interval that ends there fills the bounds
+
+
+def servo_report(
+    model: ServoModel,
+    logs: Sequence[ServoLog],
+    held_out: Sequence[ServoLog] = (),
+    *,
+    statistics: Mapping[str, Any] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    title: str = "",
+    kind: str = "mae",
+    scheme: str = "semi-implicit",
+    reset_period: float | None = None,
+    vin: float | None = None,
+    benches: Sequence[Bench] | None = None,
+) -> reports.Page:
+    """Build the report of an identified servo model, and write it where a path is given.
+
+    Args:
+        model: the identified model.
+        logs: logs that it was fitted to.
+        held_out: logs that it was not fitted to.
+        statistics: plain data of the fit, as its ``solution.json`` holds them, with ``history``
+            where it is known; what they do not hold is left out. Without any, the report shows the
+            model's values between their bounds, and its errors.
+        path: HTML file, or folder that takes ``report.html``.
+        title: heading.
+        kind: objective of the fit, ``"mae"`` or ``"rmse"``.
+        scheme: how the bench steps, one of :data:`~trueup.actuators.SCHEMES`.
+        reset_period: take position and speed from the log again after this time [s].
+        vin: nominal bus voltage [V] in place of the logs' own.
+        benches: load of each log, training logs first.
+
+    Raises:
+        RecordingError: there is no log, or one cannot be simulated.
+        ParameterError: the model is of another servo than the logs.
+        ReportError: the file cannot be written.
+    """
+    if not logs:
+        raise RecordingError("there is no log that the model was fitted to")
+    everything = [*logs, *held_out]
+    label = "+".join((model.friction.name, *model.terms))
+    (errors,) = model_errors(
+        {label: model},
+        everything,
+        scheme=scheme,
+        reset_period=reset_period,
+        vin=vin,
+        benches=benches,
+    )
+    kind = "rmse" if kind == "rmse" else "mae"
+    trivial = trivial_errors(everything, kind)
+    held = np.arange(len(everything)) >= len(logs)
+    known = dict(statistics or {})
+    rows = parameter_rows(model, known)
+    servo = model.servo.title or model.servo.name
+    page = reports.Page(
+        title or f"{servo}: {label.upper()}",
+        f"{model.friction.title}; {len(logs)} training logs, {len(held_out)} held out",
+        provenance=dict(known.get("provenance") or model.provenance),
+    )
+    page.add(_overview(errors, held, trivial, known, rows, kind))
+    page.add(_parameters(rows, known, model))
+    if known.get("confidence"):
+        page.add(_identifiability(known))
+    page.add(_errors(errors, held, trivial, kind))
+    page.add(_overlays(errors, held, kind))
+    page.add(residual_section(errors, held))
+    page.add(friction_section(model, errors))
+    if known.get("history"):
+        page.add(_course(known))
+    if path is not None:
+        path = Path(path)
+        page.save(path if path.suffix.lower() in (".html", ".htm") else path / "report.html")
+    return page
+
+
+def servo_fit_report(
+    fit: ServoFit,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    benches: Sequence[Bench] | None = None,
+) -> reports.Page:
+    """Build the report of a fit, and write it where a path is given.
+
+    Args:
+        fit: a finished fit.
+        path: HTML file, or folder that takes ``report.html``.
+        benches: load of each log, training logs first; by default the pendulums that they describe.
+
+    Raises:
+        ReportError: the file cannot be written.
+    """
+    settings = fit.settings
+    return servo_report(
+        fit.model,
+        fit.training_logs,
+        fit.held_out_logs,
+        statistics={**fit.to_dict(), "history": fit.solution.history},
+        path=path,
+        kind=settings.objective.kind,
+        scheme=settings.scheme,
+        reset_period=settings.reset_period,
+        vin=settings.vin,
+        benches=benches,
+    )
+
+
+def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A mapping for each parameter: what the statistics say of it, completed by the model."""
+    said = {row["name"]: row for row in statistics.get("parameters") or ()}
+    confidence = statistics.get("confidence") or {}
+    determined = confidence.get("determined", [p.name for p in model.parameters])
+    unreliable = confidence.get("unreliable", ())
+    rows = []
+    for p in model.parameters:
+        row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
+        value = float(model.values[p.name])
+        low, high = row.get("interval", (None, None))
+        if "interval" in row:  # files hold infinite numbers as null or as text
+            low, high = (
+                -np.inf if low is None else float(low),
+                float(np.inf if high is None else high),
+            )
+        lower, upper = float(row["lower"]), float(row["upper"])
+        margin = _AT_BOUND * (upper - lower)
+        near = min(value - lower, upper - value) < margin
+        if low is not None and low < lower + _FILLED * margin and high > upper - _FILLED * margin:
+            low, high = -np.inf, np.inf  # it says no more than the bounds do
+        fitted = p.name in said or not said
+        rows.append(
+            {
+                "name": p.name,
+                "value": value,
+                "unit": p.unit,
+                "description": p.description,
+                "lower": lower,
+                "upper": upper,
+                "start": row["start"],
+                "low": low,
+                "high": high,
+                "log": p.log,
+                "fitted": fitted,
+                "at_bound": bool(row.get("at_bound", fitted and near)),
+                "determined": not fitted or (p.name in determined and low != -np.inf),
+                "unreliable": p.name in unreliable,
+            }
+        )
+    return rows
+
+
+def _overview(
+    errors: ModelErrors,
+    held: np.ndarray,
+    trivial: Mapping[str, Array],
+    known: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    kind: str,
+) -> reports.Section:
+    values = errors.error(kind) * _MRAD
+    training = float(values[~held].mean())
+    figures = [reports.KeyFigure(training, "training error", "mrad", "mean over logs")]
+    findings: list[tuple[str, str]] = []
+    part = held if held.any() else ~held
+    judged = float(values[part].mean())
+    if held.any():
+        figures.append(reports.KeyFigure(judged, "held-out error", "mrad", "mean over logs"))
+        if judged > 1.5 * training:
+            findings.append(
+                (
+                    "warning",
+                    f"The held-out error is {judged / training:.1f} times the training error: the "
+                    "held-out logs ask for something that the model lacks or that the training "
+                    "logs do not show.",
+                )
+            )
+    else:
+        findings.append(("info", "No log is held out: the error on new motions is unknown."))
+    nearest = min(trivial, key=lambda name: float(trivial[name][part].mean()))
+    simple = float(trivial[nearest][part].mean()) * _MRAD
+    figures.append(reports.KeyFigure(simple, "trivial prediction", "mrad", nearest))
+    worst = int(np.argmax(values))
+    figures.append(
+        reports.KeyFigure(float(values[worst]), "worst log", "mrad", errors.logs[worst].name)
+    )
+    if judged >= simple:
+        findings.append(("serious", "A prediction that knows nothing of the servo is nearer."))
+    if not np.isfinite(values).all():
+        findings.append(("serious", "The simulation diverges in a log."))
+    if known.get("status"):
+        sentence = ". ".join(str(known[k]) for k in ("message", "advice") if known.get(k))
+        tone = "good" if known.get("success") else "info"
+        findings.append((tone, f"The search ended: {sentence}"))
+    at_bound = [row for row in rows if row["at_bound"]]
+    absent = [str(row["name"]) for row in at_bound if row["lower"] == 0 and _is_low(row)]
+    if absent:
+        findings.append(("info", f"At zero: {', '.join(absent)}. The logs show nothing of it."))
+    if beyond := [str(row["name"]) for row in at_bound if row["name"] not in absent]:
+        findings.append(
+            ("warning", f"At a bound: {', '.join(beyond)}. The true value may lie beyond it.")
+        )
+    if lost := [str(row["name"]) for row in rows if not row["determined"]]:
+        findings.append(("warning", f"The logs do not determine {', '.join(lost)}."))
+    findings += [("warning", f"{note}.") for note in errors.model.notes]
+    warned = [str(sentence) for sentence in known.get("findings") or ()]
+    findings += [("warning", sentence) for sentence in warned]
+    sentences = _sentences(known) | set(warned)
+    findings += [("info", str(n)) for n in known.get("notes") or () if n not in sentences]
+    return reports.Section(
+        "Overview", "overview", content=[reports.KeyFigures(figures), reports.Findings(findings)]
+    )
+
+
+def _parameters(
+    rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], model: ServoModel
+) -> reports.Section:
+    confidence = known.get("confidence") or {}
+    level = f"{100 * confidence.get('level', 0.95):.3g} % interval"
+    with_interval = any(row["low"] is not None for row in rows)
+    with_start = any(row["start"] is not None for row in rows)
+    columns = [
+        reports.Column("parameter"),
+        reports.Column("value"),
+        reports.Column("unit"),
+        *([reports.Column(level, align="right")] if with_interval else []),
+        *([reports.Column("start")] if with_start else []),
+        reports.Column("bounds", align="right"),
+        reports.Column("remark"),
+    ]
+    body = []
+    for row in rows:
+        name = reports.Cell(row["name"], note=row["description"])
+        cells: list[object] = [name, row["value"], row["unit"]]
+        cells += [_span(row["low"], row["high"])] if with_interval else []
+        cells += [row["start"]] if with_start else []
+        body.append([*cells, _span(row["lower"], row["upper"]), remark_of(row)])
+    notes = meanings_of(remark_of(row) for row in rows)
+    notes += [str(remark) for remark in confidence.get("remarks", ())]
+    if model.friction.name == "m6":
+        notes.append(f"The quadratic term of M6 is {model.quadratic}.")
+    content: list[Any] = [
+        reports.Table(
+            columns,
+            body,
+            notes=notes,
+            highlights=[
+                reports.Highlight(
+                    "remark", lambda text: bool(text) and text != "not fitted", "warning"
+                )
+            ],
+        )
+    ]
+    fitted = [row for row in rows if row["fitted"]]
+    content.append(
+        reports.interval_figure(
+            [row["name"] for row in fitted],
+            [row["value"] for row in fitted],
+            low=[row["low"] for row in fitted],
+            high=[row["high"] for row in fitted],
+            lower=[row["lower"] for row in fitted],
+            upper=[row["upper"] for row in fitted],
+            initial=[row["start"] for row in fitted] if with_start else None,
+            units=[row["unit"] for row in fitted],
+            log=[row["log"] for row in fitted],
+            title="Values between their bounds",
+        )
+    )
+    return reports.Section("Parameters", "parameters", content=content)
+
+
+def _identifiability(known: Mapping[str, Any]) -> reports.Section:
+    confidence = known["confidence"]
+    content: list[reports.Content | str] = [
+        reports.Text(str(sentence).rstrip(".") + ".")
+        for sentence in confidence.get("identifiability", ())
+    ]
+    advice = [("info", str(entry["sentence"])) for entry in confidence.get("advice", ())]
+    if advice:
+        content.append(reports.Group("What would determine more", [reports.Findings(advice)]))
+    return reports.Section("What the logs determine", "identifiability", content=content)
+
+
+def _sentences(known: Mapping[str, Any]) -> set[str]:
+    """What the sections on parameters and identifiability say."""
+    confidence = known.get("confidence") or {}
+    advice = [entry["sentence"] for entry in confidence.get("advice", ())]
+    return {*confidence.get("remarks", ()), *confidence.get("identifiability", ()), *advice}
+
+
+def _errors(
+    errors: ModelErrors, held: np.ndarray, trivial: Mapping[str, Array], kind: str
+) -> reports.Section:
+    values = errors.error(kind) * _MRAD
+    names = list(trivial)
+    order = np.argsort(-values, kind="stable")
+    rows = [
+        [
+            errors.logs[i].name,
+            "held out" if held[i] else "training",
+            float(values[i]),
+            float(errors.speed_mae[i]),
+            *(float(trivial[name][i]) * _MRAD for name in names),
+        ]
+        for i in order
+    ]
+    columns = [
+        reports.Column("log"),
+        reports.Column("part"),
+        reports.Column("model", "mrad", digits=3),
+        reports.Column("speed", "rad/s", digits=3, note="mean absolute error of the speed"),
+        *(reports.Column(name, "mrad", digits=3, note="a trivial prediction") for name in names),
+    ]
+    error = "mean absolute" if kind == "mae" else "root mean square"
+    content: list[Any] = [
+        reports.Table(
+            columns,
+            rows,
+            title="By log",
+            notes=f"The {error} error of the position, and of the speed. At goal: the joint is "
+            "where it is told to be, and hangs down while torque is off. At rest: it stays where "
+            "it began.",
+        )
+    ]
+    for by in GROUPED_BY:
+        numbers = grouped(errors.logs, by)
+        if len(numbers) > 1:
+            content.append(_group_table(by, numbers, values, held, trivial))
+    return reports.Section("Errors", "errors", content=content)
+
+
+def _group_table(
+    by: str,
+    numbers: Mapping[str, list[int]],
+    values: Array,
+    held: np.ndarray,
+    trivial: Mapping[str, Array],
+) -> reports.Table:
+    rows = []
+    for value, of_group in numbers.items():
+        mask = np.isin(np.arange(values.size), of_group)
+        rows.append(
+            [
+                value,
+                len(of_group),
+                *(
+                    float(values[mask & part].mean()) if (mask & part).any() else None
+                    for part in (~held, held)
+                ),
+                *(float(e[mask].mean()) * _MRAD for e in trivial.values()),
+            ]
+        )
+    columns = [
+        reports.Column(by, {"mass": "kg", "length": "m"}.get(by, ""), align="left"),
+        reports.Column("logs"),
+        reports.Column("training", "mrad", digits=3),
+        reports.Column("held out", "mrad", digits=3),
+        *(reports.Column(name, "mrad", digits=3) for name in trivial),
+    ]
+    return reports.Table(columns, rows, title=f"By {by}")
+
+
+def _overlays(errors: ModelErrors, held: np.ndarray, kind: str) -> reports.Section:
+    values = errors.error(kind)
+    order = np.argsort(values, kind="stable").tolist()
+    chosen = {order[-1]: "the worst log"}
+    if held.any():
+        worst_held = max(np.flatnonzero(held).tolist(), key=lambda i: values[i])
+        chosen.setdefault(worst_held, "the worst log held out")
+    chosen.setdefault(order[len(order) // 2], "the median log")
+    chosen.setdefault(order[0], "the best log")
+    groups = [
+        reports.Group(
+            f"{errors.logs[i].name}: {what}, {values[i] * _MRAD:.1f} mrad",
+            [overlay_figure(errors.logs[i], motions_of([errors], i))],
+            collapsed=place > 1,
+        )
+        for place, (i, what) in enumerate(chosen.items())
+    ]
+    return reports.Section("Motions", "motions", content=groups)
+
+
+def _course(known: Mapping[str, Any]) -> reports.Section:
+    history = [h for h in known["history"] if h.get("cost") is not None]
+    history = [h for h in history if np.isfinite(h["cost"])]
+    content: list[Any] = []
+    if history:
+        # a search goes from the simplest model to the one wanted, in the same stages each time
+        key = "model" if len({entry.get("model") for entry in history}) > 1 else "stage"
+        parts: dict[str, list[Mapping[str, Any]]] = {}
+        for entry in history:
+            parts.setdefault(str(entry.get(key) or "cost"), []).append(entry)
+        content.append(
+            reports.line_figure(
+                [
+                    reports.Trace(
+                        part,
+                        [float(h["evaluations"]) for h in entries],
+                        [float(h["cost"]) for h in entries],
+                    )
+                    for part, entries in parts.items()
+                ],
+                x_label="evaluations",
+                y_label="cost",
+                log_y=True,
+                markers=True,
+                title="Course of the fit",
+            )
+        )
+    stats = known.get("stats") or {}
+    if stats.get("evaluations") is not None:
+        seconds = stats.get("seconds")
+        content.append(
+            reports.Text(
+                f"{stats['evaluations']:,} evaluations"
+                + (f" in {seconds:.1f} s." if seconds is not None else ".")
+            )
+        )
+    return reports.Section("Course", "course", content=content)
+
+
+def _is_low(row: Mapping[str, Any]) -> bool:
+    return row["value"] - row["lower"] < row["upper"] - row["value"]
+
+
+def _span(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    if np.isinf(low) and np.isinf(high):
+        return "anything"
+    return f"{reports.format_number(float(low), 4)} to {reports.format_number(float(high), 4)}"

@@ -1,0 +1,1 @@
+"""Identification of a servo model: problem, search, assessment, comparison."""

@@ -1,0 +1,74 @@
+"""The parameter file while a fit is running: the best so far, never half written."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.catalogue.parameter_file import model_to_dict
+from trueup.actuators.search.problem import ServoProblem
+from trueup.fitting.problem import LARGE_COST
+from trueup.studies import Generation, atomic
+
+_WAIT = 0.5  # time between two writes [s]
+
+
+class LiveParameters:
+    """Writes the best candidate so far, at most twice a second.
+
+    Args:
+      path: the parameter file; its folder is made where absent.
+      problem: what is searched.
+      origin: provenance of the run.
+      begun: whether the run wrote the file before, in an earlier sitting.
+    """
+
+    def __init__(
+        self, path: Path, problem: ServoProblem, origin: dict[str, Any], begun: bool = False
+    ):
+        self.path = path
+        self._problem = problem
+        self._origin = origin
+        self._written = -np.inf
+        self._latest: np.ndarray | None = None
+        self._begun = begun
+
+    def offer(self, generation: Generation) -> None:
+        """Take a better candidate; write it if the last write is long enough ago.
+
+        Start values, and a candidate whose simulation failed, are no result: they are not written.
+        """
+        if not generation.cost < LARGE_COST:
+            return
+        if np.array_equal(generation.x, self._problem.space.start):
+            return
+        self._latest = generation.x.copy()
+        if time.monotonic() - self._written >= _WAIT:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the best candidate so far, if it is not written yet."""
+        if self._latest is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_json(self.path, self.content(self._latest))
+        self._latest, self._written, self._begun = None, time.monotonic(), True
+
+    def withdraw(self) -> None:
+        """Remove the file, where this run wrote it: the fit came to nothing."""
+        self._latest = None
+        if self._begun:
+            self.path.unlink(missing_ok=True)
+
+    def content(self, x: np.ndarray) -> dict[str, Any]:
+        """Content of the parameter file of a candidate ``x (p,)``."""
+        model = self._problem.model_at(x)
+        content = model_to_dict(model)
+        cost = float(self._problem.costs(x[None, :])[0, 0])
+        content["provenance"] = {
+            **self._origin,
+            "status": "in progress",
+            "objective": {"kind": self._problem.objective.kind, "value": cost},
+        }
+        return content

@@ -1,0 +1,138 @@
+"""How a servo model is fitted: plain values that stand in the run directory."""
+
+import ast
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from trueup.actuators.bench.objective import Objective
+from trueup.errors import FitError, did_you_mean, listing
+
+METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares")
+"""Searches of a fit."""
+
+ENDLESS = ("cmaes", "random", "nsgaii")
+"""Searches that use up their trials: reaching them is their end."""
+
+DEFAULT_TRIALS = 100_000
+"""Evaluations of a fit at most."""
+
+_TUPLES = ("terms", "validation_kp", "validation_mass", "validation_trajectory")
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Settings of :func:`trueup.actuators.fit`; the course of a fit depends on all of them."""
+
+    method: str = "auto"
+    """``"auto"``: Sobol points, robust least squares from the best, CMA-ES on the objective,
+    polish, of M1 and then of each richer model up to the one wanted, from the optima of those that
+    it contains. ``"least-squares"``: the same without CMA-ES. ``"cmaes"``: CMA-ES over the whole
+    box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
+    speed error; the parameters are those of the front with the smallest objective."""
+    trials: int = DEFAULT_TRIALS
+    """Evaluated candidates at most, in all; the last batch is finished."""
+    seed: int = 0
+    """Seed of everything random."""
+    objective: Objective = field(default_factory=Objective)
+    """What is minimised over the training logs."""
+    scheme: str = "semi-implicit"
+    """How the bench steps, one of :data:`SCHEMES`."""
+    reset_period: float | None = None
+    """Take position and speed from the log again after this time [s]."""
+    vin: float | None = None
+    """Nominal bus voltage [V] in place of the logs' own."""
+    terms: tuple[str, ...] = ()
+    """Extended terms, see :data:`EXTENDED_TERMS`."""
+    quadratic: str = "gated"
+    """Form of the quadratic term of M6."""
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    """Values of parameters that are not fitted."""
+    validation_kp: tuple[float, ...] = ()
+    """Gains whose logs are held out."""
+    validation_mass: tuple[float, ...] = ()
+    """Masses whose logs are held out [kg]."""
+    validation_trajectory: tuple[str, ...] = ()
+    """Trajectories whose logs are held out."""
+    level: float = 0.95
+    """Coverage of the intervals."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise FitError(
+                f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."
+                f"{did_you_mean(self.method, METHODS)}"
+            )
+        if self.trials < 1 or self.seed < 0:
+            raise FitError(
+                f"trials are at least 1 and the seed is 0 or more, got {self.trials} and "
+                f"{self.seed}"
+            )
+        if not 0.5 <= self.level < 1.0:
+            raise FitError(f"the level of the intervals is between 0.5 and 1, got {self.level}")
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether logs are held out."""
+        return bool(self.validation_kp or self.validation_mass or self.validation_trajectory)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        content = {**asdict(self), "fixed": dict(self.fixed)}
+        return content | {name: list(content[name]) for name in _TUPLES}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "FitSettings":
+        """Inverse of :meth:`to_dict`.
+
+        Raises:
+          FitError: an unknown setting.
+        """
+        known = {f.name for f in fields(cls)}
+        if unknown := [name for name in content if name not in known]:
+            raise FitError(f"a fit has no setting {listing(unknown)}; it has {listing(known, 40)}")
+        values: dict[str, Any] = {k: tuple(v) if k in _TUPLES else v for k, v in content.items()}
+        return cls(**{**values, "objective": Objective(**content.get("objective", {}))})
+
+
+def parse_values(text: str) -> dict[str, float]:
+    """Read values by name: ``R=2.0,kt=0.4``, or ``{'R': 2.0, 'kt': 0.4}``; nothing is evaluated.
+
+    Raises:
+      FitError: something else, a name given twice, or a value that is no finite number.
+    """
+    text = text.strip()
+    if text.startswith("{"):
+        try:
+            pairs = list(_literal_pairs(text))
+        except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+            raise FitError(f"{text!r} is not of the form {{'R': 2.0, 'kt': 0.4}}") from error
+    else:
+        parts = [part.partition("=") for part in text.split(",") if part.strip()]
+        pairs = [(name.strip(), value.strip()) for name, _, value in parts]
+    values: dict[str, float] = {}
+    for name, value in pairs:
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not name or not math.isfinite(number):
+            raise FitError(f"{text!r}: expected values by name, as in R=2.0,kt=0.4")
+        if name in values:
+            raise FitError(f"{text!r}: the value of {name!r} is given twice")
+        values[name] = number
+    return values
+
+
+def _literal_pairs(text: str) -> list[tuple[str, Any]]:
+    node = ast.parse(text, mode="eval").body
+    if not isinstance(node, ast.Dict):
+        raise ValueError("not a dictionary")
+    pairs = []
+    for key, value in zip(node.keys, node.values, strict=True):
+        name = None if key is None else ast.literal_eval(key)
+        if not isinstance(name, str):
+            raise ValueError("a name is not a string")
+        pairs.append((name, ast.literal_eval(value)))
+    return pairs

@@ -1,0 +1,158 @@
+"""The result of a servo fit, and what its files hold."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup._version import __version__
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search._evaluate import Evaluation
+from trueup.actuators.search.fit_assessment import ServoAssessment
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.problem import ServoProblem
+from trueup.fitting.solution import Solution
+from trueup.parameters import Space
+
+FORMAT_VERSION = 1
+"""Version of what ``solution.json`` of a servo fit holds."""
+
+KIND = "servo"
+"""Kind of the run, as ``experiment.yaml`` names it."""
+
+
+@dataclass
+class ServoFit:
+    """Result of :func:`trueup.actuators.fit`."""
+
+    model: ServoModel
+    """The fitted model, with its provenance."""
+    settings: FitSettings
+    """How it was fitted."""
+    problem: ServoProblem
+    """The problem of the training logs; its simulator shows the motion."""
+    solution: Solution
+    """How the search ended, with covariance and intervals of the free parameters."""
+    training_logs: list[ServoLog]
+    """Logs that the model was fitted to."""
+    held_out_logs: list[ServoLog]
+    """Logs that it was not fitted to."""
+    training: Evaluation
+    """Errors on the training logs."""
+    held_out: Evaluation | None
+    """Errors on the logs held out; None where none is."""
+    training_start: Evaluation
+    """Errors of the start values on the training logs."""
+    held_out_start: Evaluation | None
+    """Errors of the start values on the logs held out."""
+    assessment: ServoAssessment
+    """Intervals, bounds, identifiability, advice."""
+    findings: tuple[str, ...] = ()
+    """What looks wrong: in the logs, such as a slipped unit, and a model that is worse than one
+    that knows nothing of the servo."""
+    output: Path | None = None
+    """The parameter file; None for a fit in memory."""
+    directory: Path | None = None
+    """The run directory; None for a fit in memory."""
+    skipped: list[str] = field(default_factory=list)
+    """Why logs were left out."""
+
+    @property
+    def at_bound(self) -> tuple[str, ...]:
+        """Parameters that ended on a bound."""
+        hits = zip(self.problem.space.names, self.assessment.at_bound, strict=True)
+        return tuple(name for name, hit in hits if hit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data of everything, as ``solution.json`` holds it; errors in rad."""
+        space = self.problem.space
+        records = space_records(space)
+        intervals = self.assessment.intervals
+        return {
+            "format_version": FORMAT_VERSION,
+            "trueup": __version__,
+            "kind": KIND,
+            "name": f"{self.model.servo.name} {self.model.friction.name}",
+            "actuator": self.model.servo.name,
+            "model": self.model.friction.name,
+            "terms": list(self.model.terms),
+            "status": self.solution.status.value,
+            "success": self.solution.success,
+            "message": self.solution.message,
+            "advice": self.solution.status.advice,
+            "cost": self.solution.cost,
+            "mae": self.training.mae,
+            "training": self.training.to_dict(),
+            "held_out": None if self.held_out is None else self.held_out.to_dict(),
+            "start": {
+                "training": self.training_start.mae,
+                "held_out": None if self.held_out_start is None else self.held_out_start.mae,
+            },
+            "parameters": [
+                {
+                    "name": name,
+                    "value": float(self.solution.x[i]),
+                    **records[name],
+                    "interval": intervals[i].tolist(),
+                    "standard_error": float(self.assessment.standard_errors[i]),
+                    "at_bound": bool(self.assessment.at_bound[i]),
+                }
+                for i, name in enumerate(space.names)
+            ],
+            "fixed": dict(self.settings.fixed),
+            "confidence": self.assessment.to_dict(space.names, self.settings.level),
+            "front": None if self.solution.front is None else _front(self.solution.front),
+            "findings": list(self.findings),
+            "notes": list(self.findings) + list(self.assessment.sentences) + self.skipped,
+            "stats": self.solution.stats,
+            "output": None if self.output is None else str(self.output),
+            "directory": None if self.directory is None else str(self.directory),
+            "provenance": self.solution.provenance,
+        }
+
+    def provenance(self) -> dict[str, Any]:
+        """What the parameter file says about where its numbers come from; errors in rad."""
+        confidence = self.assessment.to_dict(self.problem.space.names, self.settings.level)
+        return {
+            **self.solution.provenance,
+            "status": self.solution.status.value,
+            "evaluations": self.solution.stats.get("evaluations"),
+            "objective": {"kind": self.problem.objective.kind, "value": self.solution.cost},
+            "mae": {
+                "training": self.training.mae,
+                "held_out": None if self.held_out is None else self.held_out.mae,
+                "training_start_values": self.training_start.mae,
+                "at_rest": self.training.at_rest,
+                "unit": "rad",
+            },
+            "training_logs": dict(self.training.by_log),
+            "held_out_logs": {} if self.held_out is None else dict(self.held_out.by_log),
+            "fixed": dict(self.settings.fixed),
+            "findings": list(self.findings),
+            **confidence,
+        }
+
+
+def space_records(space: Space) -> dict[str, dict[str, Any]]:
+    """Bounds, start, scale and unit of each free parameter, by name."""
+    units = space.units or ("",) * space.size
+    return {
+        name: {
+            "start": float(space.start[i]),
+            "lower": float(space.lower[i]),
+            "upper": float(space.upper[i]),
+            "scale": "log" if space.log[i] else "linear",
+            "unit": units[i],
+        }
+        for i, name in enumerate(space.names)
+    }
+
+
+def _front(front: Any) -> dict[str, Any]:
+    return {
+        "objectives": list(front.objectives),
+        "costs": np.asarray(front.costs).tolist(),
+        "x": np.asarray(front.x).tolist(),
+    }

@@ -1,0 +1,1 @@
+"""Reflex controller and exoskeleton controller, described as data and compiled."""

@@ -1,0 +1,174 @@
+"""Torque profiles of an exoskeleton over the stance phase, and their parameters.
+
+A profile gives knots (percent of stance, torque), between which the torque is a monotone cubic
+(PCHIP) curve: it never exceeds its knots.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.walk.parameter_vector import Entry
+
+_APART = 1e-3
+"""Least distance of knots [% of stance]."""
+
+
+@dataclass(frozen=True)
+class Knots:
+    """Knots of the torque curves of some candidates.
+
+    Attributes:
+      percent: percent of stance ``(n, k)``, rising.
+      torque: torque there ``(n, k)`` [N m].
+      invalid: candidate -> why its curve cannot be made.
+      clipped: candidate -> what of its curve is not as its parameters say, in words.
+    """
+
+    percent: np.ndarray
+    torque: np.ndarray
+    invalid: dict[int, str]
+    clipped: dict[int, str] = field(default_factory=dict)
+
+
+class Profile(Protocol):
+    """A torque profile: the parameters that describe it, and the knots that follow from them."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of a parameter vector."""
+        ...
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """Knots for parameters ``values (n, entries)``."""
+        ...
+
+
+def _entry(name: str, start: float, free: bool = True) -> Entry:
+    return Entry(name, "exoskeleton", lower=0.0, upper=1.0, start=start, free=free)
+
+
+@dataclass(frozen=True)
+class FourParameterProfile:
+    """One peak: its height, its time, and how long it takes to rise and to fall.
+
+    Sides that reach out of stance end with it.
+
+    Args:
+      fixed: a search does not move the parameters.
+      strict: refuse such parameters instead, and peaks before mid-stance, as MyoAssist does.
+    """
+
+    fixed: bool = False
+    strict: bool = False
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """``exo_peak`` (part of the largest torque), ``exo_rise``, ``exo_peak_time`` and
+        ``exo_fall`` (parts of stance)."""
+        starts = {"peak": 0.5, "rise": 0.467, "peak_time": 0.90, "fall": 0.075}
+        return tuple(_entry(f"exo_{name}", start, not self.fixed) for name, start in starts.items())
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """Five knots."""
+        peak = values[:, 0] * max_torque
+        rise, time, fall = (100.0 * values[:, k] for k in (1, 2, 3))
+        invalid: dict[int, str] = {}
+        clipped: dict[int, str] = {}
+        if not self.strict:
+            clipped = _out_of_stance(rise, time, fall)
+            time = np.clip(time, 2.0 * _APART, 100.0 - 2.0 * _APART)
+            rise = np.clip(rise, _APART, time - _APART)
+            fall = np.clip(fall, _APART, 100.0 - time - _APART)
+        for i in range(len(values) if self.strict else 0):
+            if not 50.0 <= time[i] <= 100.0:
+                invalid[i] = f"the torque peaks at {time[i]:.4g} % of stance, not in 50 to 100 %"
+            elif not 0.0 < rise[i] < time[i]:
+                invalid[i] = f"the torque rises {rise[i]:.4g} %, its peak is at {time[i]:.4g} %"
+            elif not 0.0 < fall[i] < 100.0 - time[i]:
+                invalid[i] = f"the torque falls {fall[i]:.4g} % after its peak at {time[i]:.4g} %"
+        percent = np.zeros((len(values), 5))
+        torque = np.zeros((len(values), 5))
+        percent[:, 1:4] = np.stack([time - rise, time, time + fall], axis=1)
+        percent[:, 4] = 100.0
+        torque[:, 2] = peak
+        for i in invalid:
+            percent[i] = np.linspace(0.0, 100.0, 5)
+            torque[i] = 0.0
+        return Knots(percent, torque, invalid, clipped)
+
+
+def _out_of_stance(rise: np.ndarray, time: np.ndarray, fall: np.ndarray) -> dict[int, str]:
+    """Candidates whose sides reach out of stance, and how, in words; arguments ``(n,)`` [%]."""
+    early, late = rise > time + _APART, fall > 100.0 - time + _APART
+    told = {}
+    for i in np.flatnonzero(early | late):
+        sides = []
+        if early[i]:
+            sides.append(f"it is to rise for {rise[i]:.4g} % and rises from touch-down on")
+        if late[i]:
+            sides.append(f"it is to fall for {fall[i]:.4g} % and falls to the end")
+        peak = f"the torque peaks at {time[i]:.4g} % of stance"
+        told[int(i)] = f"{peak}: {', '.join(sides)}"
+    return told
+
+
+@dataclass(frozen=True)
+class PointsProfile:
+    """A torque in each of ``count`` equal parts of stance, at a time within that part.
+
+    Args:
+      count: number of points.
+      fixed: a search does not move the parameters.
+      strict: refuse points that meet at the end of a part, and torques below a hundredth, as
+        MyoAssist does; else such points are kept apart.
+    """
+
+    count: int = 4
+    fixed: bool = False
+    strict: bool = False
+
+    def __post_init__(self):
+        if self.count < 1:
+            raise GaitError(f"a torque profile needs at least 1 point, not {self.count}")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """``exo_torque_<i>`` (parts of the largest torque), then ``exo_time_<i>`` (parts of a
+        part of stance)."""
+        n = self.count
+        middle = n // 2 if n % 2 == 0 else (n - 1) // 2
+        free = not self.fixed
+        torques = [_entry(f"exo_torque_{i}", 0.5 / 2.0 ** abs(i - middle), free) for i in range(n)]
+        times = [_entry(f"exo_time_{i}", 0.5, free) for i in range(n)]
+        return (*torques, *times)
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        """The points, between zeros at both ends of stance."""
+        n = self.count
+        torque = np.zeros((len(values), n + 2))
+        percent = np.zeros((len(values), n + 2))
+        torque[:, 1:-1] = values[:, :n] * max_torque
+        times = values[:, n:] if self.strict else np.clip(values[:, n:], 1e-3, 1.0 - 1e-3)
+        percent[:, 1:-1] = 100.0 * (np.arange(n) + times) / n
+        percent[:, -1] = 100.0
+        invalid: dict[int, str] = {}
+        given = 100.0 * (np.arange(n) + values[:, n:]) / n
+        meet = (np.diff(given, axis=1) <= 0.0).any(axis=1)
+        clipped = {
+            int(i): f"points of the torque, at {', '.join(f'{p:.4g}' for p in given[i])} % of "
+            "stance, are not one after the other and are kept apart"
+            for i in np.flatnonzero(meet & (not self.strict))
+        }
+        for i in range(len(values) if self.strict else 0):
+            if (np.diff(percent[i]) <= 0.0).any():
+                times = ", ".join(f"{p:.4g}" for p in percent[i])
+                invalid[i] = f"the times of the torque points are out of order: {times} %"
+            elif not ((values[i, :n] >= 0.01) & (values[i, :n] <= 1.0)).all():
+                invalid[i] = "a torque point is not between 0.01 and 1 of the largest torque"
+            if i in invalid:
+                percent[i] = np.linspace(0.0, 100.0, n + 2)
+                torque[i] = 0.0
+        return Knots(percent, torque, invalid, clipped)

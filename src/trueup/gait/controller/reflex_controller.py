@@ -1,0 +1,206 @@
+"""The description of a reflex controller: gains, signals, muscles and reflexes, by name.
+
+The shipped controller is the file ``reflex_controller.yaml`` beside this module. A new reflex is an
+entry there or in a file of one's own, see :func:`load_controller`.
+"""
+
+import functools
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.controller._registers import (
+    FIXED,
+    FIXED_FRONTAL_GAINS,
+    FIXED_GAINS,
+    GATES,
+    MEASURED,
+    R_LEG_ANGLE,
+    R_STANCE,
+    R_ZERO,
+)
+
+Plane = Literal["sagittal", "frontal"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    plane: Plane = "sagittal"
+
+
+class Gain(_Part):
+    """A gain: value = scale * p + offset, p being its entry of a parameter vector."""
+
+    scale: float
+    offset: float = 0.0
+    unit: Literal["1", "deg"] = "1"
+    """``deg``: scale and offset are degrees, the value is in radians."""
+    lower: float | None = None
+    """Least p; none where absent."""
+    says: str = ""
+    """What it is, in words."""
+    unused: bool = False
+    """No reflex reads it: it only keeps the place of an entry in older vectors."""
+
+
+class Signal(_Part):
+    """What a leg is told: a measured signal after a delay."""
+
+    measured: str
+    delay: float = Field(ge=0.0, lt=1.0)
+    """One way [s]."""
+
+
+class Muscle(_Part):
+    """A group of muscles that is stimulated together."""
+
+    delay: float = Field(ge=0.0, lt=1.0)
+    """From the spinal cord to the muscle [s]."""
+
+
+class Term(BaseModel):
+    """One summand of a reflex: ``sign * gain * (signal - sum of above)``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gain: str
+    signal: str
+    above: tuple[str, ...] = Field(default=(), max_length=2)
+    sign: Literal[1, -1] = 1
+
+
+class Reflex(_Part):
+    """``gate * [sum of terms]+ * times``, added to or taken from the stimulation of a muscle."""
+
+    muscle: str | None = None
+    """Muscle group; none for a quantity that other reflexes read."""
+    gate: str = "always"
+    terms: tuple[Term, ...] = Field(min_length=1)
+    times: str = "always"
+    inhibits: bool = False
+    crossed: bool = False
+    """Part of the copy of the stimulation that the other leg sees."""
+
+
+class ReflexController(BaseModel):
+    """A reflex controller, described by data."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    prestimulation: float = Field(ge=0.0, le=1.0)
+    """Least stimulation of every muscle."""
+    load_threshold: float = Field(gt=0.0)
+    """Load above which a foot is in contact [body weights]."""
+    gains: tuple[Gain, ...]
+    signals: tuple[Signal, ...]
+    descending_delay: float = Field(ge=0.0, lt=1.0)
+    """From the supraspinal layer to the spinal cord [s]."""
+    crossed_delay: float = Field(ge=0.0, lt=1.0)
+    """From one side of the spinal cord to the other [s]."""
+    muscles: tuple[Muscle, ...]
+    reflexes: tuple[Reflex, ...]
+
+    def check(self) -> "ReflexController":
+        """The controller itself, whose parts refer to nothing that does not exist.
+
+        Raises:
+          GaitError: a name refers to nothing, or stands twice.
+        """
+        _check_names(self, frontal=any(gain.plane == "frontal" for gain in self.gains))
+        _check_names(self.in_plane(False), frontal=False)
+        return self
+
+    def in_plane(self, frontal: bool) -> "ReflexController":
+        """The controller of a walker that can fall sideways, or of one that cannot."""
+        if frontal:
+            return self
+        kept = {
+            part: tuple(one for one in getattr(self, part) if one.plane == "sagittal")
+            for part in ("gains", "muscles", "reflexes")
+        }
+        groups = {f"force_{muscle.name}" for muscle in kept["muscles"]}
+        kept_signals = [s for s in self.signals if s.measured in groups or s.measured in MEASURED]
+        return self.model_copy(update={**kept, "signals": tuple(kept_signals)})
+
+
+def load_controller(path: str | Path) -> ReflexController:
+    """Read a reflex controller from a YAML file.
+
+    Raises:
+      GaitError: the file is missing or malformed, or a name in it refers to nothing.
+    """
+    path = Path(path)
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no YAML file: {error}") from error
+    try:
+        return ReflexController.model_validate(content).check()
+    except ValidationError as error:
+        raise GaitError(f"{path} describes no reflex controller: {_reasons(error)}") from error
+
+
+@functools.cache
+def default_controller() -> ReflexController:
+    """The shipped reflex controller."""
+    return load_controller(Path(__file__).with_name("reflex_controller.yaml"))
+
+
+def _reasons(error: ValidationError) -> str:
+    found = error.errors()
+    shown = [f"{'.'.join(map(str, e['loc'])) or 'the file'}: {e['msg']}" for e in found[:4]]
+    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+    return "; ".join(shown) + more
+
+
+def _check_names(controller: ReflexController, frontal: bool) -> None:
+    gains = _distinct("gain", [gain.name for gain in controller.gains])
+    muscles = _distinct("muscle", [muscle.name for muscle in controller.muscles])
+    signals = _distinct("signal", [signal.name for signal in controller.signals])
+    _distinct("reflex", [reflex.name for reflex in controller.reflexes])
+    measured = [*MEASURED, *(f"force_{muscle}" for muscle in muscles)]
+    for signal in controller.signals:
+        _known(f"signal {signal.name!r}", "measured signal", signal.measured, measured)
+    needed = [*FIXED_GAINS, *(FIXED_FRONTAL_GAINS if frontal else ())]
+    for name in needed:
+        _known("the supraspinal layer", "gain", name, gains)
+    for name in FIXED[R_ZERO + 2 : FIXED.index("alpha_0")]:
+        _known("the supraspinal layer", "signal", name, signals)
+    earlier: list[str] = []
+    for reflex in controller.reflexes:
+        who = f"reflex {reflex.name!r}"
+        readable = [*signals, *FIXED[R_LEG_ANGLE:R_STANCE], *(f"other {m}" for m in muscles)]
+        readable += [f"{kind} {name}" for name in earlier for kind in ("drive", "reflex")]
+        if reflex.muscle is not None:
+            _known(who, "muscle", reflex.muscle, muscles)
+        _known(who, "gate", reflex.gate, GATES)
+        _known(who, "factor", reflex.times, [*readable, *GATES])
+        for term in reflex.terms:
+            _known(who, "gain", term.gain, gains)
+            _known(who, "signal", term.signal, readable)
+            for name in term.above:
+                _known(who, "signal or gain", name, [*readable, *gains])
+        earlier.append(reflex.name)
+
+
+def _distinct(what: str, names: list[str]) -> list[str]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise GaitError(f"the controller has more than one {what} of the name {listing(twice)}")
+    return names
+
+
+def _known(who: str, what: str, name: str, names) -> None:
+    if name not in names:
+        raise GaitError(
+            f"{who} refers to the {what} {name!r}, which does not exist; there are "
+            f"{listing(names, 40)}.{did_you_mean(name, names)}"
+        )

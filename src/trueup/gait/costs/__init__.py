@@ -1,0 +1,1 @@
+"""Costs of a walk, metabolic power and reference gaits."""

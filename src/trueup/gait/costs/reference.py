@@ -1,0 +1,197 @@
+"""Reference gaits: joint angles, and perhaps activations, over the gait cycle.
+
+File (JSON): ``{"format": "trueup gait reference", "version": 1, "name": ..., "source": ...,
+"speed": 1.25, "angles": {"hip": {"mean": [...], "sd": [...]}, "knee": ..., "ankle": ..., "trunk":
+...}, "emg": {"SOL": {"mean": [...], "sd": [...]}}}``. Angles are in degrees, flexion,
+dorsiflexion and leaning forward positive; the samples divide the cycle of a leg evenly, from its
+touch-down on, the last one before the next touch-down. ``sd`` may be left out.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import GaitError, listing
+
+JOINTS = ("hip", "knee", "ankle")
+FORMAT = "trueup gait reference"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A quantity over the gait cycle: its mean and its standard deviation ``(points,)``."""
+
+    mean: np.ndarray
+    """Mean of each sample."""
+    sd: np.ndarray | None = None
+    """Standard deviation, where it is known."""
+
+
+@dataclass(frozen=True)
+class GaitReference:
+    """A reference gait."""
+
+    name: str
+    """What it is called."""
+    speed: float | None
+    """Walking speed [m/s], where it is known."""
+    angles: Mapping[str, Curve]
+    """Joint -> angle [rad], flexion and dorsiflexion positive; ``trunk`` leaning forward. Empty for
+    a reference of activations alone."""
+    emg: Mapping[str, Curve] = field(default_factory=dict)
+    """Muscle group -> activation, 0 to 1."""
+    source: str = ""
+    """Where it comes from."""
+
+    def leg_angles(self) -> np.ndarray:
+        """Hip, knee and ankle ``(3, points)`` as the controller has them: straight is 180 degrees.
+
+        Raises:
+          GaitError: a joint is missing.
+        """
+        missing = [joint for joint in JOINTS if joint not in self.angles]
+        if missing:
+            raise GaitError(
+                f"the reference {self.name!r} lacks {listing(missing)}; it has "
+                f"{listing(self.angles)}"
+            )
+        straight = (np.pi, np.pi, 0.5 * np.pi)
+        curves = [resampled(self.angles[joint].mean, 100) for joint in JOINTS]
+        return np.stack([angle - curve for angle, curve in zip(straight, curves, strict=True)])
+
+    def save(self, path: str | Path) -> None:
+        """Write the reference to a file."""
+        from trueup.studies import atomic
+
+        def plain(curve: Curve, factor: float) -> dict[str, list[float]]:
+            values = {"mean": curve.mean} | ({} if curve.sd is None else {"sd": curve.sd})
+            return {key: (factor * value).tolist() for key, value in values.items()}
+
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "version": 1,
+            "name": self.name,
+            "source": self.source,
+            "speed": self.speed,
+            "angles": {k: plain(v, 180.0 / np.pi) for k, v in self.angles.items()},
+            "emg": {k: plain(v, 1.0) for k, v in self.emg.items()},
+        }
+        atomic.write_json(Path(path), content)
+
+
+def resampled(curve: np.ndarray, points: int) -> np.ndarray:
+    """A curve over the gait cycle, which closes in itself, at other samples."""
+    at = np.arange(points) / points * len(curve)
+    return np.interp(at, np.arange(len(curve) + 1), np.append(curve, curve[0]))
+
+
+def read_reference(path: str | Path) -> GaitReference:
+    """Read a reference gait: our own JSON, or MyoAssist's table of kinematics without a header.
+
+    Raises:
+      GaitError: the file is missing, or is neither.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".csv":
+        return _of_myoassist(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(f"cannot read the reference {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no JSON file: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise GaitError(
+            f'{path} is no reference gait: it lacks the line "format": "{FORMAT}". MyoAssist\'s '
+            "kinematics are read from a .csv file, norms from the JSON file of Schwartz et al. 2008"
+        )
+    if content.get("version") != 1:
+        raise GaitError(f"{path} has version {content.get('version')}; this trueup reads version 1")
+    speed = content.get("speed")
+    if not (speed is None or (isinstance(speed, int | float) and np.isfinite(speed))):
+        raise GaitError(f"{path}: speed is {speed!r}, it has to be a number of m/s, or null")
+    return GaitReference(
+        name=str(content.get("name") or path.stem),
+        speed=None if speed is None else float(speed),
+        angles=_curves(path, "angles", content.get("angles"), np.pi / 180.0),
+        emg=_curves(path, "emg", content.get("emg") or {}, 1.0),
+        source=str(content.get("source", "")),
+    )
+
+
+def _curves(path: Path, where: str, content: Any, factor: float) -> dict[str, Curve]:
+    if not isinstance(content, dict) or (where == "angles" and not content):
+        raise GaitError(f"{path}: {where} has to hold curves by name")
+    curves = {}
+    for name, entry in content.items():
+        values = {}
+        for key in ("mean", "sd"):
+            given = entry.get(key) if isinstance(entry, dict) else None
+            if given is None and key == "sd":
+                continue
+            try:
+                array = factor * np.asarray(given, dtype=float)
+            except (TypeError, ValueError):
+                array = np.zeros(0)
+            if array.ndim != 1 or len(array) < 10 or not np.isfinite(array).all():
+                raise GaitError(
+                    f"{path}: {where}.{name}.{key} has to be a list of 10 numbers or more"
+                )
+            values[key] = array
+        if "sd" in values and len(values["sd"]) != len(values["mean"]):
+            raise GaitError(
+                f"{path}: {where}.{name} has {len(values['mean'])} means and {len(values['sd'])} "
+                "deviations"
+            )
+        curves[str(name)] = Curve(values["mean"], values.get("sd"))
+    return curves
+
+
+def _of_myoassist(path: Path) -> GaitReference:
+    from trueup.gait.costs.myoassist_cost import read_myoassist_kinematics
+
+    table = read_myoassist_kinematics(path)
+    angles = {
+        "trunk": Curve(table[:, 0]),
+        "hip": Curve(np.pi - table[:, 1]),
+        "knee": Curve(np.pi - table[:, 2]),
+        "ankle": Curve(0.5 * np.pi - table[:, 3]),
+    }
+    return GaitReference(path.stem, None, angles, source=str(path))
+
+
+def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
+    """A speed of the gait norms of Schwartz et al., J. Biomech. 41 (2008), as a JSON file.
+
+    Sagittal angles over the cycle as percent, mean less and mean plus one standard deviation.
+
+    Raises:
+      GaitError: the file is missing, has another form, or lacks the speed.
+    """
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no JSON file: {error}") from error
+    if isinstance(content, dict) and len(content) == 1:
+        (content,) = content.values()
+    speeds = list(content) if isinstance(content, dict) else []
+    if speed not in speeds:
+        raise GaitError(f"{path} has no speed {speed!r}; it has {listing(speeds)}")
+    names = {"hip": "HipAngles", "knee": "KneeAngles", "ankle": "AnkleAngles"}
+    angles = {}
+    for joint, key in names.items():
+        try:
+            table = np.asarray(content[speed][key]["X"], dtype=float)
+            low, high = np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise GaitError(f"{path} lacks the sagittal {key} of the speed {speed!r}") from error
+        # the last sample is the next touch-down, the first one again
+        angles[joint] = Curve(0.5 * (low + high)[:-1], 0.5 * (high - low)[:-1])
+    return GaitReference(f"{path.stem} {speed}", None, angles, source=str(path))

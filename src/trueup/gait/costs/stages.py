@@ -1,0 +1,353 @@
+"""What a walk costs: named terms with weights, and stages that fade into each other.
+
+``total = 1000 (1 - sqrt(s q)) + 20 (1 - s) (1 + exp(-r)) + 50 m + sum of weight * charged``
+
+where ``s`` is the part of the time that the walker stayed up, ``q`` the part of four fifths of the
+target distance of that time that it walked (at most 1), ``r`` the same of the distance of the whole
+time (not limited), and ``m`` the part of the strides that are missing. A walk that lasts, keeps
+pace and has its strides costs the sum of its terms alone. One that falls is the better the longer
+and the further it walked, visibly so from the first tenth of a second, and close to the end of the
+time the cost of falling vanishes: there is no jump that hides progress.
+
+A term counts as it is up to half of its worst, bends beyond, and never exceeds its worst. A walk
+that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
+lasted. What needs no cycle is told of the whole of a walk that has no stride, so that short walks
+differ; terms that cannot be told are at their worst. Strides are those of
+``gait_cycle``. What is summed or averaged over time counts between touch-downs of
+the left foot, the last ones, so a walk and its mirror image cost not quite the same. Distance is
+that along the ground, on a slope or stairs as well.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.costs import _cost_kernel as k
+from trueup.gait.costs.reference import GaitReference, resampled
+from trueup.gait.models._muscle_columns import muscle_groups
+from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.walk._frames import F_ACTIVATION
+from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
+from trueup.gait.walk.walk_records import WalkRecords
+
+WORST = {
+    "effort": 0.2,
+    "metabolic": 40.0,
+    "velocity": 1.0,
+    "symmetry": 0.5,
+    "grf": 2.0,
+    "pain": 20.0,
+    "scuff": 0.05,
+    "trunk": 0.5,
+    "kinematic": 1.0,
+    "emg": 0.5,
+}
+"""Terms, and what each is worth at most.
+
+=========  ========================================================================================
+effort     time integral of the squared activations of all muscles, over mass and distance
+           [s/(kg m)]; it does not depend on the time step
+metabolic  energy that the muscles take, over mass and distance [J/(kg m)]
+velocity   distance of the mean speed over the judged strides from the target [m/s]
+symmetry   distance between the legs' knees and ankles at touch-down, above its threshold [m]
+grf        ground reaction above its threshold, mean over time [body weights]
+pain       torque at the joints' limits, mean over time [N m/kg]
+scuff      how far the soles come below their clearance in the middle of swing, mean [m]
+trunk      distance of the trunk from the reference's, or from upright [rad], or its squared rate
+kinematic  distance of hip, knee and ankle from the reference over the cycle, mean [rad]
+emg        squared distance of activations from the reference, mean
+=========  ========================================================================================
+"""
+
+TERMS = tuple(WORST)
+"""Names of the terms."""
+
+INVALID = 2000.0
+"""Least cost of a walk that cannot start; it is more than any walk's, whatever the weights."""
+
+PRESETS: dict[str, dict[str, float]] = {
+    "-eff": {"effort": 100.0},
+    "-eff_knee": {"effort": 100.0, "pain": 10.0},
+    "-vel": {"velocity": 100.0, "symmetry": 100.0},
+    "-vel_grf": {"effort": 100.0, "velocity": 100.0, "grf": 10.0, "trunk": 10.0, "symmetry": 100.0},
+    "-class": {"effort": 100.0, "velocity": 100.0, "trunk": 10.0, "pain": 10.0},
+    "-kine": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+    },
+    "-kine_grf": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+        "grf": 10.0,
+    },
+    "-combined": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 50.0,
+        "trunk": 10.0,
+        "grf": 10.0,
+        "pain": 10.0,
+        "scuff": 100.0,
+    },
+    "-kine_grf_musc": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "kinematic": 100.0,
+        "trunk": 20.0,
+        "grf": 10.0,
+        "emg": 20.0,
+    },
+    "-vel_musc": {"effort": 100.0, "velocity": 100.0, "symmetry": 100.0, "emg": 20.0},
+    "-vel_musc_grf": {
+        "effort": 100.0,
+        "velocity": 100.0,
+        "symmetry": 100.0,
+        "trunk": 10.0,
+        "grf": 10.0,
+        "emg": 20.0,
+    },
+}
+"""Flag of the command line -> weights of the terms."""
+
+TRUNK_KINDS = {
+    "ref_diff": k.TRUNK_REFERENCE,
+    "zero_diff": k.TRUNK_UPRIGHT,
+    "vel_square": k.TRUNK_RATE,
+}
+"""What the trunk is compared with: the reference, upright, or no rate of pitch."""
+
+
+@dataclass(frozen=True)
+class WalkCosts:
+    """Costs of some walks.
+
+    Attributes:
+      total: ``(n,)``.
+      terms: name -> ``(n,)``: every term, weighed or not, and the stages; NaN where a walk was too
+        short to tell.
+    """
+
+    total: np.ndarray
+    terms: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class WalkObjective:
+    """What walks are judged by.
+
+    Args:
+      weights: term -> weight, see :data:`PRESETS`.
+      speed: target speed [m/s].
+      strides: strides of each leg that are judged, the last of a walk.
+      symmetry_threshold: difference between the legs that costs nothing [m].
+      speed_tolerance: distance of the mean speed from the target [m/s] up to which the velocity is
+        charged by its square, and beyond it in proportion (Huber 1964, Ann. Math. Statist. 35:73).
+        A charge in proportion alone has a kink at the target speed.
+      grf_threshold: ground reaction that costs nothing [body weights].
+      clearance: height of the soles in swing that costs nothing [m].
+      trunk: one of :data:`TRUNK_KINDS`; where absent the reference's trunk, or upright where the
+        reference has none, see :attr:`trunk_kind`.
+      reference: joint angles, and perhaps activations, to track.
+
+    Raises:
+      GaitError: a term does not exist, or needs a reference that is not given or lacks a joint or
+        the trunk; a weight or the tolerance is negative.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(PRESETS["-kine"]))
+    speed: float = 1.25
+    strides: int = 5
+    symmetry_threshold: float = 0.1
+    speed_tolerance: float = 0.0
+    grf_threshold: float = 1.5
+    clearance: float = 0.01
+    trunk: str | None = None
+    reference: GaitReference | None = field(default=None, repr=False)
+
+    def __post_init__(self):
+        for name, weight in self.weights.items():
+            if name not in TERMS:
+                raise GaitError(
+                    f"there is no cost term {name!r}; there are {listing(TERMS)}."
+                    f"{did_you_mean(name, TERMS)}"
+                )
+            if not (np.isfinite(weight) and weight >= 0.0):
+                raise GaitError(f"the weight of {name!r} is {weight}; it has to be 0 or more")
+        if self.trunk is not None and self.trunk not in TRUNK_KINDS:
+            raise GaitError(
+                f"the trunk cannot be compared by {self.trunk!r}; there are {listing(TRUNK_KINDS)}."
+                f"{did_you_mean(self.trunk, TRUNK_KINDS)}"
+            )
+        if not (np.isfinite(self.speed_tolerance) and self.speed_tolerance >= 0.0):
+            raise GaitError(
+                f"the tolerance of the speed is {self.speed_tolerance} m/s; it has to be 0 or more"
+            )
+        if self.strides < 1:
+            raise GaitError(f"at least 1 stride has to be judged, not {self.strides}")
+        weighed = [name for name, weight in self.weights.items() if weight > 0.0]
+        has_angles = self.reference is not None and bool(self.reference.angles)
+        if self.reference is not None and has_angles:
+            self.reference.leg_angles()  # raises where a joint is missing
+        if "kinematic" in weighed and not has_angles:
+            raise GaitError("the term 'kinematic' needs a reference gait")
+        has_emg = self.reference is not None and bool(self.reference.emg)
+        if "emg" in weighed and not has_emg:
+            raise GaitError("the term 'emg' needs a reference gait with activations")
+        if self.trunk == "ref_diff" and "trunk" in weighed and not self._tracks_trunk:
+            lacks = "there is no reference"
+            if self.reference is not None:
+                lacks = f"{self.reference.name!r} has {listing(self.reference.angles)}"
+            raise GaitError(
+                "the trunk is to be compared with the reference's (ref_diff), and "
+                f"{lacks}: compare it with upright (zero_diff), or give a reference with a trunk"
+            )
+
+    @property
+    def trunk_kind(self) -> str:
+        """What the trunk is compared with, one of :data:`TRUNK_KINDS`."""
+        if self.trunk is None:
+            return "ref_diff" if self._tracks_trunk else "zero_diff"
+        return self.trunk
+
+    @property
+    def _tracks_trunk(self) -> bool:
+        """Whether the reference has a trunk."""
+        return self.reference is not None and "trunk" in self.reference.angles
+
+    @property
+    def cannot_start(self) -> float:
+        """Cost of a walk that cannot start."""
+        worst = sum(weight * WORST[name] for name, weight in self.weights.items())
+        return max(INVALID, 1200.0 + worst)
+
+    def stage_costs(
+        self, lasted: np.ndarray, distance: np.ndarray, duration: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What walks cost for having fallen or fallen behind, which their terms only add to.
+
+        Args:
+          lasted: how long they stayed up ``(n,)`` [s].
+          distance: how far they walked ``(n,)`` [m].
+          duration: how long they were to last [s].
+
+        Returns:
+          The costs, and the part of four fifths of the target distance that was walked, 0 to 1.
+        """
+        survived = np.clip(lasted / duration, 0.0, 1.0)
+        if self.speed == 0.0:  # asks for no distance
+            pace, reach = np.ones_like(survived), np.zeros_like(survived)
+        else:
+            forward = np.sign(self.speed) * distance
+            target = 0.8 * abs(self.speed)
+            pace = np.clip(forward / (target * np.maximum(lasted, 1e-9)), 0.0, 1.0)
+            reach = np.clip(forward / (target * duration), -1.0, 2.0)
+        costs = 1000.0 * (1.0 - np.sqrt(survived * pace))
+        return costs + 20.0 * (1.0 - survived) * (1.0 + np.exp(-reach)), pace
+
+    def costs(
+        self, records: WalkRecords, anatomy: Anatomy, duration: float, threshold: float = 0.1
+    ) -> WalkCosts:
+        """Costs of walks.
+
+        Args:
+          records: the walks.
+          anatomy: names of the muscles.
+          duration: how long they were to last [s].
+          threshold: load above which a foot is on the ground [body weights].
+        """
+        terms = self._measured(records, anatomy, threshold)
+        duration = _whole_frames(duration, records.period)
+        terms["symmetry"] = np.maximum(terms["symmetry"] - self.symmetry_threshold, 0.0)
+        lasted = records.length * records.period
+        survived = np.clip(lasted / duration, 0.0, 1.0)
+        stages, terms["pace"] = self.stage_costs(lasted, terms["distance"], duration)
+        missing = np.clip(1.0 - terms["strides"] / self.strides, 0.0, 1.0)
+        terms["survived"], terms["missing"] = survived, missing
+        total = stages + 50.0 * missing
+        for charge in self.charges(terms).values():
+            total = total + charge
+        total[list(records.invalid)] = self.cannot_start
+        return WalkCosts(total, terms)
+
+    def charges(self, terms: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What the weighed terms add to the costs of walks, by name ``(n,)``.
+
+        Args:
+          terms: as :meth:`costs` tells them, each ``(n,)``; the part of the time that the walkers
+            stayed up is one of them, ``survived``.
+        """
+        found = {}
+        for name, weight in self.weights.items():
+            value = terms[name] if name != "velocity" else self._softened(terms[name])
+            found[name] = weight * _charged(value, WORST[name], terms["survived"])
+        return found
+
+    def _softened(self, distance: np.ndarray) -> np.ndarray:
+        tolerance = self.speed_tolerance
+        if tolerance == 0.0:
+            return distance
+        near = distance**2 / (2.0 * tolerance)
+        return np.where(distance <= tolerance, near, distance - 0.5 * tolerance)
+
+    def _measured(
+        self, records: WalkRecords, anatomy: Anatomy, threshold: float
+    ) -> dict[str, np.ndarray]:
+        setup = np.zeros(1, dtype=k.SETUP)
+        setup["strides"], setup["period"] = self.strides, records.period
+        setup["swing"] = SHORTEST_SWING / records.period - 1e-9
+        setup["stance"] = SHORTEST_STANCE / records.period - 1e-9
+        setup["speed"], setup["threshold"] = self.speed, threshold
+        setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
+        setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk_kind]
+        setup["level"] = records.level
+        angles, trunk, emg = np.zeros((3, 0)), np.zeros(0), np.zeros((0, 0))
+        columns = np.zeros((2, 0), dtype=np.int64)
+        if self.reference is not None:
+            if self.reference.angles:
+                angles = self.reference.leg_angles()
+            if self._tracks_trunk:
+                trunk = resampled(self.reference.angles["trunk"].mean, 100)
+            places = muscle_groups(records.muscles, anatomy)
+            shared = [g for g in self.reference.emg if (g, "right") in places]
+            if shared:
+                emg = np.stack([resampled(self.reference.emg[g].mean, 100) for g in shared])
+                columns = np.array(
+                    [
+                        [F_ACTIVATION + places.index((g, side)) for g in shared]
+                        for side in ("right", "left")
+                    ]
+                )
+        n, size = records.frames.shape[:2]
+        measures = np.zeros((n, len(k.MEASURES)))
+        scratch = np.zeros((2, size + 1), dtype=np.int64)
+        lengths = np.ascontiguousarray(records.length)
+        k.measure_walks(
+            records.frames, lengths, setup, np.ascontiguousarray(angles), trunk, emg, columns,
+            scratch[0], scratch[1], measures,
+        )  # fmt: skip
+        return dict(zip(k.MEASURES, measures.T.copy(), strict=True))
+
+
+def _whole_frames(duration: float, period: float) -> float:
+    """The time that a whole walk lasts in frames, whose last one may come before its end [s]."""
+    whole = max(np.floor(duration / period + 1e-9), 1.0) * period
+    # times that are whole frames stay as they were given, to the last digit
+    return duration if abs(whole - duration) < 1e-9 else float(whole)
+
+
+def _charged(value: np.ndarray, worst: float, survived: np.ndarray) -> np.ndarray:
+    """What a term counts for, 0 to ``worst``: as it is up to half of that, the less so beyond."""
+    half = 0.5 * worst
+    bent = half * (1.0 + np.tanh((value - half) / half))
+    bounded = np.where(value <= half, value, bent)
+    return np.where(np.isnan(value), worst, worst - survived * (worst - bounded))

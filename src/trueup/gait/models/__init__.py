@@ -1,0 +1,1 @@
+"""Walkers, their anatomy, the ground and attached devices."""

@@ -1,0 +1,30 @@
+"""Models that have a name rather than a file; nothing heavy is imported before one is built."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from trueup.gait.models.anatomy import Anatomy
+
+OWN_MODELS = ("planar22", "planar22_exo", "myolegs26", "myolegs")
+"""Names of the models."""
+
+BY_MUSCLES = {22: "planar22", 26: "myolegs26", 80: "myolegs"}
+"""The model of a number of muscles."""
+
+
+def build_own_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
+    """A model by its name, with the names of its parts.
+
+    Raises:
+      MissingExtraError: its package is not installed.
+    """
+    if name.startswith("planar22"):
+        from trueup.gait.models._planar22 import planar22, planar22_anatomy
+
+        return planar22(name.endswith("_exo")), planar22_anatomy()
+    from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
+
+    build = {"myolegs26": myolegs26, "myolegs": myolegs}[name]
+    return build(), myolegs_anatomy(name)

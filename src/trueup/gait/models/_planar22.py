@@ -1,0 +1,279 @@
+"""planar22: our own planar walker with 22 muscles, built from the numbers in ``planar22.yaml``.
+
+Both legs are built from the same numbers, so that they are mirror images. Muscles follow straight
+lines between points that are fixed in bodies: there is no body, joint or constraint but those of
+the skeleton. Frames of bodies are those of OpenSim (x forward, y up, z to the right).
+"""
+
+import functools
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import yaml
+
+from trueup.gait.controller._registers import LEGS
+from trueup.gait.models._spec_parts import (
+    QUARTER_TURN,
+    add_ground,
+    add_rod,
+    add_sensor,
+    add_sole,
+    add_touch,
+    set_mass,
+)
+from trueup.gait.models.anatomy import SUFFIX, Anatomy, load_anatomy
+from trueup.gait.models.attachments import attach_exoskeleton
+
+UPRIGHT = 1.0
+"""Height that a pose is put together at before it is set down [m]."""
+
+PIN_AXIS = (0.0, 0.0, 1.0)
+"""Axis of all joints of the legs: to the right, so that a positive angle moves a part forward."""
+
+
+@functools.cache
+def planar22_anatomy() -> Anatomy:
+    """Names of the parts of :func:`planar22`."""
+    return load_anatomy(Path(__file__).with_name("anatomy_planar22.yaml"))
+
+
+@functools.cache
+def _numbers() -> dict[str, Any]:
+    path = Path(__file__).with_name("planar22.yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
+    """The planar walker: 11 degrees of freedom, 22 muscles, feet of spheres, four keyframes.
+
+    Its numbers are published ones of OpenSim's models, gait14dof22musc for most and gait2392 for
+    the long muscles of the toes; each block of ``planar22.yaml`` names its source, and NOTICE
+    credits them. The trunk is one rigid part, the knee a pin. Soles touch the ground in contact
+    pairs: a geom that is added needs a pair with each part that it is to touch.
+
+    Args:
+      exoskeleton: with the device ``ankle`` of :func:`attach_exoskeleton`, a torque at each ankle
+        that pushes the toes down, and its mass.
+    """
+    numbers = _numbers()
+    spec = mujoco.MjSpec()
+    spec.modelname = numbers["name"]
+    spec.compiler.degree = False
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    spec.option.timestep = numbers["timestep"]
+    # the implicit integrators damp muscles numerically: their walks change more with the time step
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    # the constraints of one walker belong together: to find that out takes 3 % of a step
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ISLAND.value)
+    add_ground(spec, numbers["friction"])
+    bodies = _trunk(spec, numbers["bodies"])
+    for side in LEGS:
+        bodies |= _leg(bodies, numbers, side)
+        _foot(spec, bodies, numbers, side)
+    _pair_soles_with_ground(spec)
+    for name, muscle in numbers["muscles"].items():
+        for side in LEGS:
+            _muscle(spec, bodies, name, numbers["common"] | muscle, side)
+    _keyframes(spec, numbers)
+    return attach_exoskeleton(spec, "ankle", planar22_anatomy()) if exoskeleton else spec
+
+
+def _trunk(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Pelvis and torso, which moves with it."""
+    pelvis = spec.worldbody.add_body(name="pelvis", quat=QUARTER_TURN)
+    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
+    pelvis.add_joint(name="pelvis_tx", type=slide, axis=(1.0, 0.0, 0.0))
+    pelvis.add_joint(name="pelvis_ty", type=slide, axis=(0.0, 1.0, 0.0))
+    pelvis.add_joint(name="pelvis_tilt", type=hinge, axis=PIN_AXIS)
+    torso = pelvis.add_body(name="torso", pos=numbers["torso"]["place"])
+    for name, body in (("pelvis", pelvis), ("torso", torso)):
+        set_mass(body, numbers[name], np.array(numbers[name]["center"]))
+    add_rod(pelvis, (-0.07, -0.06, -0.07), (-0.07, -0.06, 0.07), 0.06)
+    add_rod(torso, (0.0, 0.0, 0.0), (0.0, 0.42, 0.0), 0.09)
+    add_rod(torso, (0.01, 0.6, 0.0), (0.01, 0.66, 0.0), 0.08)
+    return {"pelvis": pelvis, "torso": torso}
+
+
+def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str, Any]:
+    """The bodies of a leg, each in its parent, with their joints."""
+    leg: dict[str, Any] = {}
+    for name, part in numbers["bodies"].items():
+        if name in bodies:
+            continue
+        parent_name = part["parent"]
+        parent = leg[parent_name] if parent_name in leg else bodies[parent_name]
+        place = _point(numbers, parent_name, part["place"], side)
+        body = parent.add_body(name=f"{name}_{SUFFIX[side]}", pos=place)
+        set_mass(body, part, _point(numbers, name, part["center"], side))
+        if "joint" in part:
+            joint = numbers["joints"][part["joint"]]
+            body.add_joint(
+                name=f"{part['joint']}_{SUFFIX[side]}",
+                axis=PIN_AXIS,
+                range=np.deg2rad(joint["range"]),
+                limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+                damping=np.array([joint["damping"], 0.0, 0.0]),
+                stiffness=np.array([joint["stiffness"], 0.0, 0.0]),
+                armature=numbers["armature"],
+            )
+        leg[name] = body
+    for name, end, radius in (("femur", "tibia", 0.05), ("tibia", "talus", 0.035)):
+        place = _point(numbers, name, numbers["bodies"][end]["place"], side)
+        add_rod(leg[name], (0.0, 0.0, 0.0), place, radius)
+    return {f"{name}_{SUFFIX[side]}": body for name, body in leg.items()}
+
+
+def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> None:
+    """What touches the ground, and what senses it and the limits of the joints."""
+    letter = SUFFIX[side]
+    for name, sphere in numbers["feet"].items():
+        add_sole(
+            bodies[f"{sphere['body']}_{letter}"],
+            f"{name}_{letter}",
+            _point(numbers, sphere["body"], sphere["center"], side),
+            sphere["radius"],
+            numbers["friction"],
+            f"{letter}_{name}_btm",
+        )
+    for name, box in numbers["touch"].items():
+        body = bodies[f"{box['body']}_{letter}"]
+        center = _point(numbers, box["body"], box["center"], side)
+        add_touch(spec, body, f"{letter}_{name}", center, box["half"])
+    for joint in numbers["joints"]:
+        name = f"{letter}_{joint.split('_')[0]}_sensor"
+        kind = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC
+        add_sensor(spec, name, kind, mujoco.mjtObj.mjOBJ_JOINT, f"{joint}_{letter}")
+
+
+def _pair_soles_with_ground(spec: mujoco.MjSpec) -> None:
+    """Name what can touch what: for MuJoCo to look for it takes 4 % of a step."""
+    (ground,) = (geom for geom in spec.geoms if geom.conaffinity)
+    for sole in [geom for geom in spec.geoms if geom.contype]:
+        sliding, torsion, rolling = sole.friction
+        spec.add_pair(
+            geomname1=ground.name,
+            geomname2=sole.name,
+            condim=sole.condim,
+            friction=(sliding, sliding, torsion, rolling, rolling),
+            solref=sole.solref,
+            solimp=sole.solimp,
+        )
+        sole.contype = 0
+    ground.conaffinity = 0
+
+
+def _muscle(
+    spec: mujoco.MjSpec, bodies: dict[str, Any], name: str, muscle: dict[str, Any], side: str
+) -> None:
+    """A muscle: its path, and MuJoCo's muscle with the published strength and lengths.
+
+    Of the path there are the points that its length depends on; what the others add is constant and
+    taken from the tendon's slack length.
+
+    MuJoCo's tendon does not stretch: its length is that of the published one at half of its largest
+    strain, which it has at about a third of its largest force. Force and fibers are projected onto
+    the tendon at the optimal length.
+    """
+    numbers, letter = _numbers(), SUFFIX[side]
+    tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
+    tendon.rgba = (0.95, 0.3, 0.3, 1.0)
+    points, constant = _moving_part(
+        [(body, _point(numbers, body, point, side)) for body, *point in muscle["path"]]
+    )
+    for k, (body, place) in enumerate(points, 1):
+        key = body if body in bodies else f"{body}_{letter}"
+        site = f"{name}_{letter}-P{k}"
+        bodies[key].add_site(name=site, pos=place, size=(0.003, 0.003, 0.003), group=3)
+        tendon.wrap_site(site)
+    projection = np.cos(np.deg2rad(muscle["pennation"]))
+    fiber = muscle["fiber"] * projection
+    slack = muscle["tendon"] * (1.0 + 0.5 * muscle["stretch"]) - constant
+    actuator = spec.add_actuator(
+        name=f"{name}_{letter}",
+        target=tendon.name,
+        trntype=mujoco.mjtTrn.mjTRN_TENDON,
+        lengthrange=(slack + 0.5 * fiber, slack + 1.5 * fiber),
+        ctrllimited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        ctrlrange=(0.0, 1.0),
+    )
+    actuator.set_to_muscle(
+        timeconst=muscle["times"],
+        tausmooth=0.0,
+        range=(0.5, 1.5),
+        force=muscle["force"] * projection,
+        lmin=0.0,
+        lmax=LONGEST,
+        vmax=muscle["speed"],
+        fpmax=_passive_force(*muscle["passive"]),
+        fvmax=muscle["lengthening"],
+    )
+
+
+def _moving_part(
+    path: list[tuple[str, np.ndarray]],
+) -> tuple[list[tuple[str, np.ndarray]], float]:
+    """The points of a path that its length depends on, and the length that the others add [m].
+
+    What lies in one body before the first joint that is crossed, or after the last one, keeps its
+    length, and between two joints only the first and the last point of a body matter.
+    """
+    stretches = [list(group) for _, group in itertools.groupby(path, key=lambda point: point[0])]
+    kept: list[tuple[str, np.ndarray]] = []
+    constant = 0.0
+    for k, stretch in enumerate(stretches):
+        places = np.stack([place for _, place in stretch])
+        own = [stretch[0]] if k else []
+        if k < len(stretches) - 1 and (not own or len(stretch) > 1):
+            own.append(stretch[-1])
+        straight = np.linalg.norm(own[-1][1] - own[0][1])
+        constant += np.linalg.norm(np.diff(places, axis=0), axis=1).sum() - straight
+        kept += own
+    return kept, float(constant)
+
+
+LONGEST = 2.1
+"""Fiber length without active force [optimal lengths]: a half of it is left at 1.55, as in the
+Gaussian curve of Thelen 2003."""
+
+
+def _passive_force(strain: float, shape: float) -> float:
+    """MuJoCo's ``fpmax`` for a passive force as that of Thelen 2003 at half of ``strain``.
+
+    Thelen's curve is ``(exp(shape e / strain) - 1) / (exp(shape) - 1)`` (equation 3), MuJoCo's is
+    ``fpmax x^2 / 2`` with ``x = e / b`` up to ``b``, half of the way to the longest fiber.
+    """
+    published = np.expm1(0.5 * shape) / np.expm1(shape)
+    x = 0.5 * strain / (0.5 * (LONGEST - 1.0))
+    return float(published / (0.5 * x**2))
+
+
+def _keyframes(spec: mujoco.MjSpec, numbers: dict[str, Any]) -> None:
+    """Poses, set down so that the lowest sphere touches the ground."""
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    spheres = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE)
+    height = model.joint("pelvis_ty").qposadr[0]
+    for name, angles in numbers["keyframes"].items():
+        mujoco.mj_resetData(model, data)
+        data.qpos[height] = UPRIGHT
+        for joint, degrees in angles.items():
+            sides = {joint: degrees}
+            if joint in numbers["joints"]:
+                both = degrees if isinstance(degrees, list) else (degrees, degrees)
+                sides = {f"{joint}_{SUFFIX[leg]}": a for leg, a in zip(LEGS, both, strict=True)}
+            for full_name, angle in sides.items():
+                data.joint(full_name).qpos[0] = np.deg2rad(angle)
+        mujoco.mj_kinematics(model, data)
+        lowest = np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
+        data.qpos[height] -= lowest
+        spec.add_key(name=name, qpos=data.qpos)
+
+
+def _point(numbers: dict[str, Any], body: str, point: Sequence[float], side: str) -> np.ndarray:
+    """A point of a body's published frame, in our frame of that side's body."""
+    place = np.array(point, dtype=float) + numbers["bodies"][body].get("shift", (0.0, 0.0, 0.0))
+    return place * (1.0, 1.0, 1.0 if side == LEGS[0] else -1.0)

@@ -1,0 +1,1 @@
+"""Report, figures and films of a walk."""

@@ -1,0 +1,84 @@
+"""Dose-response of an exoskeleton: what the same walker costs as its largest torque changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.controller.exoskeleton import Knots, Profile
+from trueup.gait.search.problem import Scenario, evaluate
+from trueup.gait.walk.parameter_vector import Entry
+from trueup.gait.walk.walk_simulation import WalkSimulation
+
+
+@dataclass(frozen=True)
+class DoseResponse:
+    """Walks of one vector with several largest torques of the exoskeleton.
+
+    Attributes:
+      max_torque: largest torques ``(n,)`` [N m], rising.
+      cost: cost of each ``(n,)``.
+      terms: name -> ``(n,)``, with ``walked`` [m], ``lasted`` [s] and ``fell``.
+    """
+
+    max_torque: np.ndarray
+    cost: np.ndarray
+    terms: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _DosedProfile:
+    """A profile whose torques are scaled, candidate by candidate.
+
+    ``parts`` are those of the first candidates of a batch.
+    """
+
+    profile: Profile
+    parts: tuple[float, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return self.profile.entries
+
+    def knots(self, values: np.ndarray, max_torque: float) -> Knots:
+        knots = self.profile.knots(values, max_torque)
+        parts = np.array(self.parts[: len(values)])
+        return Knots(knots.percent, knots.torque * parts[:, None], knots.invalid)
+
+
+def dose_response(
+    scenario: Scenario, vector: np.ndarray, max_torques: Sequence[float]
+) -> DoseResponse:
+    """Walk with a vector and several largest torques, all of them in one batch.
+
+    Nothing else of the walker changes: its gains are those that were found with one torque.
+
+    Args:
+      scenario: how it walks, and what it is judged by.
+      vector: whole vector ``(size,)``.
+      max_torques: largest torques [N m]; 0 is a device that is worn and does nothing.
+
+    Raises:
+      GaitError: there is no exoskeleton, or a torque is below 0 or not finite.
+    """
+    simulation = scenario.simulation
+    if simulation.profile is None:
+        raise GaitError("a dose-response needs a walk with an exoskeleton: switch it on")
+    doses = np.unique(np.asarray(max_torques, dtype=float))
+    if not len(doses) or not np.isfinite(doses).all() or doses[0] < 0.0:
+        raise GaitError(
+            f"the largest torques are {[float(d) for d in doses]}: give at least one, none below "
+            "0 N m"
+        )
+    largest = float(doses[-1])
+    parts = tuple(doses / largest) if largest > 0.0 else tuple(np.zeros(len(doses)))
+    dosed = WalkSimulation(
+        simulation.walker,
+        simulation.with_settings(max_torque=largest).settings,
+        simulation.controller,
+        _DosedProfile(simulation.profile, parts),
+    )
+    same = Scenario(dosed, scenario.objective, scenario.name)
+    cost, terms = evaluate(same, np.tile(np.asarray(vector, dtype=float), (len(doses), 1)))
+    return DoseResponse(doses, cost, terms)

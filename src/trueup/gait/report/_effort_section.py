@@ -1,0 +1,82 @@
+"""Where the effort of a walk goes: the part of each muscle, beside that of another walk."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.report._walk_sections import muscle_pairs
+from trueup.gait.walk.walk_series import WalkSeries
+
+
+def effort_of_muscles(series: WalkSeries, effort: float, strides: int) -> np.ndarray:
+    """The part that each muscle has in the effort of a walk ``(muscles,)`` [s/(kg m)].
+
+    Args:
+      series: the walk.
+      effort: effort of all muscles [s/(kg m)].
+      strides: strides of each leg that it is told of.
+    """
+    right, left = (series.strides(leg, strides) for leg in range(2))
+    # as the effort is measured: over strides of the left leg, or over a walk of none
+    judged = slice(left[0].start, left[-1].end) if right and left else slice(-1)
+    squares = (series.activations[judged] ** 2).sum(axis=0)
+    return effort * squares / max(squares.sum(), np.finfo(float).tiny)
+
+
+def effort_content(
+    series: WalkSeries,
+    effort: float,
+    strides: int,
+    anatomy: Anatomy,
+    start: tuple[WalkSeries, float] | None = None,
+    start_name: str = "",
+) -> list[reports.Content]:
+    """A figure and a table of the effort of each muscle, both legs together, largest first.
+
+    Args:
+      series: the walk.
+      effort: its effort [s/(kg m)].
+      strides: strides of each leg that it is told of.
+      anatomy: names of the walker's parts.
+      start: a walk to compare with, and its effort.
+      start_name: what that one is called.
+    """
+    own = effort_of_muscles(series, effort, strides)
+    others, all_there = None, 0.0
+    if start is not None:
+        others, all_there = effort_of_muscles(*start, strides), start[1]
+    legs = {name: pair for _, name, pair in muscle_pairs(series, anatomy)}
+    paired = {muscle for pair in legs.values() for muscle in pair}
+    legs |= {name: [k] for k, name in enumerate(series.muscles) if k not in paired}
+    rows: list[list[Any]] = []
+    for name, muscles in legs.items():
+        value = float(own[muscles].sum())
+        row: list[Any] = [name, value, 100.0 * value / effort]
+        if others is not None:
+            other = float(others[muscles].sum())
+            row += [other, 100.0 * (value - other) / all_there]
+        rows.append(row)
+    rows.sort(key=lambda row: -row[1])
+    columns: list[reports.Column | str] = [
+        "muscle",
+        reports.Column("effort", "s/(kg m)", digits=3),
+        reports.Column("part of the effort", "%", digits=3),
+    ]
+    if others is not None:
+        columns += [
+            reports.Column(f"effort at the {start_name}", "s/(kg m)", digits=3),
+            reports.Column("change", "% of all effort there", digits=3),
+        ]
+    figure = reports.bar_figure(
+        [row[0] for row in rows],
+        [row[2] for row in rows],
+        label="part of the effort",
+        unit="%",
+        title="Effort by muscle",
+        caption="Time integral of the squared activation, both legs together.",
+        horizontal=True,
+    )
+    table = reports.Table(columns, rows)
+    return [figure, reports.Group("Efforts of the muscles", table, collapsed=True)]

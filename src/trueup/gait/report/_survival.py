@@ -1,0 +1,131 @@
+"""How far and how long a walk goes under perturbations that it was not scored on."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.gait.walk._walk_kernel import DIVERGED, FELL, GIVEN_UP, RUNNING
+from trueup.gait.walk.perturbations import (
+    SURVIVAL,
+    Draws,
+    Perturbations,
+    PerturbationSizes,
+    perturbed_vectors,
+)
+from trueup.gait.walk.walk_simulation import WalkSimulation
+
+REPEATS = 20
+"""How often a walk is repeated where nothing is said."""
+
+ENDS = {RUNNING: "", FELL: "fell", DIVERGED: "diverged", GIVEN_UP: "could not start"}
+"""How a repeat ended, in words; none for one that stayed up."""
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Repeats of one walk under perturbations.
+
+    Attributes:
+      walked: how far each repeat went ``(n,)`` [m].
+      lasted: how long it stayed up ``(n,)`` [s].
+      fell: whether it fell, diverged or could not start ``(n,)`` bool.
+      duration: how long it was to last [s].
+      ended: how each repeat ended ``(n,)``; a key of :data:`ENDS`.
+      draws: what happened in each repeat, as drawn.
+      moved: change of the pose at the start ``(n, entries)`` [rad, m/s]; no joint is moved beyond
+        its range.
+      entries: names and units of the pose ``(entries,)``.
+      sizes: how large the perturbations are.
+      frontal: pushes go anywhere, else forwards or backwards.
+    """
+
+    walked: np.ndarray
+    lasted: np.ndarray
+    fell: np.ndarray
+    duration: float
+    ended: np.ndarray
+    draws: Draws
+    moved: np.ndarray
+    entries: tuple[tuple[str, str], ...]
+    sizes: PerturbationSizes
+    frontal: bool
+
+    @property
+    def survived(self) -> int:
+        """How many stayed up for the whole time."""
+        return int(np.sum(~self.fell))
+
+    @property
+    def turned(self) -> np.ndarray:
+        """Largest change of an angle at the start of each repeat ``(n,)`` [rad]."""
+        angles = [k for k, (_, unit) in enumerate(self.entries) if unit == "deg"]
+        return np.abs(self.moved[:, angles]).max(axis=1, initial=0.0)
+
+    @property
+    def quicker(self) -> np.ndarray:
+        """Change of the speed at the start of each repeat ``(n,)`` [m/s]."""
+        speeds = [k for k, (_, unit) in enumerate(self.entries) if unit != "deg"]
+        return self.moved[:, speeds].sum(axis=1)
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data, with means."""
+        return {
+            "perturbations": len(self.fell),
+            "survived": self.survived,
+            "duration_s": self.duration,
+            "mean_walked_m": float(self.walked.mean()),
+            "mean_lasted_s": float(self.lasted.mean()),
+            "walked_m": self.walked.tolist(),
+            "lasted_s": self.lasted.tolist(),
+            "fell": self.fell.tolist(),
+            "ended": [ENDS[int(kind)] or "stayed up" for kind in self.ended],
+            "push_N": self.draws.push.tolist(),
+            "push_at_s": self.draws.push_start.tolist(),
+            "friction": self.draws.friction.tolist(),
+            "largest_change_of_angle_deg": np.rad2deg(self.turned).tolist(),
+            "change_of_speed_m_s": self.quicker.tolist(),
+        }
+
+
+def survival(
+    simulation: WalkSimulation,
+    vector: np.ndarray,
+    n: int = REPEATS,
+    seed: int = 0,
+    sizes: PerturbationSizes | None = None,
+) -> Survival:
+    """Walk repeatedly under perturbations; they are never those that a search scores by.
+
+    All repeats are simulated in one batch.
+
+    Args:
+      simulation: simulates the walks.
+      vector: whole parameter vector ``(size,)``.
+      n: how many repeats.
+      seed: seed of the perturbations, of a stream of random numbers of their own.
+      sizes: how large they are.
+
+    Raises:
+      GaitError: the vector has another length, or holds values that are not finite; no repeats.
+    """
+    sizes = PerturbationSizes() if sizes is None else sizes
+    repeats = Perturbations(n, seed, sizes=sizes, stream=SURVIVAL)
+    X, parameters = np.atleast_2d(vector)[:1], simulation.parameters
+    records = simulation.run(X, perturbations=repeats)
+    duration = simulation.settings.duration
+    draws = repeats.draws(parameters, duration)
+    rows = perturbed_vectors(X, parameters, simulation.walker, draws)
+    pose = parameters.entries[parameters.group("pose")]
+    return Survival(
+        walked=records.walked,
+        lasted=records.length * records.period,
+        fell=records.ended != RUNNING,
+        duration=duration,
+        ended=records.ended.copy(),
+        draws=draws,
+        moved=parameters.values(rows, "pose") - parameters.values(X, "pose"),
+        entries=tuple((entry.name, entry.unit) for entry in pose),
+        sizes=sizes,
+        frontal=simulation.walker.frontal,
+    )

@@ -1,0 +1,208 @@
+"""The section of a report that shows how a walk goes under perturbations it was not scored on."""
+
+import numpy as np
+
+from trueup import reports
+from trueup.gait.report._survival import ENDS, Survival
+from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
+from trueup.reports.numbers import rounded_to_span
+
+STAYS, FALLS = "series-1", "series-2"
+"""Colours of repeats that stay up and of those that do not."""
+
+_ROW, _TALLEST = 15, 640  # height of a repeat, and of all of them [pixels]
+
+
+def survival_section(found: Survival, prefix: str = "") -> reports.Section:
+    """How far and how long each repeat went, and what happened to it.
+
+    Args:
+      found: the repeats.
+      prefix: what the title begins with.
+    """
+    content = [
+        survival_figure(found),
+        reports.Group(f"All {len(found.fell)} repeats", _table(found), collapsed=True),
+    ]
+    summary = f"{said(found)} {_perturbed(found)}"
+    return reports.Section(f"{prefix}Under perturbations", summary=summary, content=content)
+
+
+def said(found: Survival) -> str:
+    """How many repeats stay up and how far they go, in a sentence."""
+    return (
+        f"{found.survived} of {len(found.fell)} repeats under perturbations stay up for the whole "
+        f"{found.duration:g} s. On average a repeat goes {found.walked.mean():.2f} m in "
+        f"{found.lasted.mean():.2f} s; the shortest ends after {found.lasted.min():.2f} s and "
+        f"{found.walked[int(found.lasted.argmin())]:.2f} m."
+    )
+
+
+def survival_finding(found: Survival, prefix: str = "") -> reports.Finding:
+    """The same as a finding: good where at least every other repeat stays up."""
+    steady = 2 * found.survived >= len(found.fell)
+    return reports.Finding("good" if steady else "warning", f"{prefix}{said(found)}")
+
+
+def _perturbed(found: Survival) -> str:
+    """What is perturbed, and how much."""
+    sizes = found.sizes
+    parts = []
+    if sizes.angle:
+        parts.append(f"joint angles and lean at the start (SD {sizes.angle:g} deg)")
+    if sizes.speed:
+        parts.append(f"the speed at the start (SD {sizes.speed:g} m/s)")
+    if sizes.friction:
+        parts.append(f"the friction of the ground (up to ± {100.0 * sizes.friction:g} %)")
+    if sizes.push:
+        parts.append(f"a push against the trunk of 0.1 s (up to ± {sizes.push:g} N)")
+    if sizes.noise:
+        parts.append(
+            f"noise on all that is sensed (SD {sizes.noise:g} rad, m, body weights or parts of the "
+            "strength)"
+        )
+    if not parts:
+        return "Nothing is perturbed: all sizes are 0."
+    return f"Perturbed in each: {', '.join(parts)}. No search scores by these draws."
+
+
+def survival_figure(found: Survival) -> Figure:
+    """How long and how far each repeat went, the longest first, with the moments of the pushes."""
+    order = np.argsort(-(found.lasted + 1e-6 * found.walked), kind="stable")
+    pushed = _pushed(found)
+    height = int(min(70 + _ROW * len(order), _TALLEST))
+    lasted = _bars(found, order, found.lasted, "s")
+    if pushed.any():
+        shown = [k for k, row in enumerate(order) if pushed[row]]
+        rows = order[shown]
+        lasted.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": rounded_to_span(found.draws.push_start[rows]),
+                "y": shown,
+                "marker": {"symbol": "line-ns-open", "size": 9, "color": "@ink"},
+                "hovertext": [f"push of {found.draws.push[row]:.0f} N" for row in rows],
+                "hoverinfo": "text",
+                "legendgroup": "push",
+                "name": "push",
+            }
+        )
+    to_last: Json = {
+        "type": "line",
+        "xref": "x",
+        "yref": "paper",
+        "x0": found.duration,
+        "x1": found.duration,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": "@muted", "width": 1, "dash": "dash"},
+    }
+    plots = [
+        _plot(lasted, order, "lasted", "s", "Time", height, [to_last]),
+        _plot(_bars(found, order, found.walked, "m"), order, "walked", "m", "Distance", height),
+    ]
+    legend = [LegendEntry("stays up", STAYS, "bar", "up")]
+    if found.fell.any():
+        legend.append(LegendEntry("does not", FALLS, "bar", "down"))
+    if pushed.any():
+        legend.append(LegendEntry("moment of the push", "ink", "line", "push"))
+    legend.append(LegendEntry("time that was to be walked", "muted", "dash"))
+    caption = "One bar a repeat, the longest first; its number is that of the table below."
+    return Figure(tuple(plots), tuple(legend), "", caption, 2)
+
+
+def _pushed(found: Survival) -> np.ndarray:
+    """Whether each repeat was pushed before it ended ``(n,)`` bool."""
+    return (found.draws.push != 0.0) & (found.draws.push_start < found.lasted)
+
+
+def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> list[Json]:
+    """Lying bars of the repeats that stay up, and of those that do not."""
+    bars: list[Json] = []
+    for group, fell, colour in (("up", False, STAYS), ("down", True, FALLS)):
+        places = [k for k, row in enumerate(order) if bool(found.fell[row]) == fell]
+        rows = order[places]
+        if not len(rows):
+            continue
+        bars.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "x": rounded_to_span(values[rows]),
+                "y": places,
+                "width": 0.7,
+                "marker": {"color": f"@{colour}"},
+                "hovertext": [_hover(found, int(row), float(values[row]), unit) for row in rows],
+                "hoverinfo": "text",
+                "legendgroup": group,
+                "name": "stays up" if group == "up" else "does not",
+            }
+        )
+    return bars
+
+
+def _hover(found: Survival, row: int, value: float, unit: str) -> str:
+    end = ENDS[int(found.ended[row])]
+    return f"repeat {row + 1}: {value:.2f} {unit}{f', {end}' if end else ''}"
+
+
+def _plot(
+    data: list[Json],
+    order: np.ndarray,
+    label: str,
+    unit: str,
+    title: str,
+    height: int,
+    shapes: list[Json] | None = None,
+) -> Plot:
+    few = len(order) <= 40
+    layout: Json = {
+        "xaxis": {"title": axis_title(label, unit), "rangemode": "tozero"},
+        "yaxis": {
+            "title": axis_title("repeat"),
+            "range": [len(order) - 0.4, -0.6],
+            "tickvals": list(range(len(order))) if few else [],
+            "ticktext": [str(row + 1) for row in order] if few else [],
+            "tickfont": {"size": 9},
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "hovermode": "closest",
+        "barmode": "overlay",
+        "shapes": shapes or [],
+    }
+    return Plot(data, layout, title, height, description=f"{title} of each repeat in {unit}")
+
+
+def _table(found: Survival) -> reports.Table:
+    draws, turned, pushed = found.draws, np.rad2deg(found.turned), _pushed(found)
+    columns = [
+        reports.Column("repeat"),
+        reports.Column("lasted", "s", digits=4),
+        reports.Column("walked", "m", digits=4),
+        reports.Column("end"),
+        reports.Column("push", "N", digits=3, note="against the trunk, forwards positive"),
+        *([reports.Column("heading", "deg", digits=3, note="0 is forwards")] * found.frontal),
+        reports.Column("push at", "s", digits=3, align="right"),
+        reports.Column("friction", "of its value", digits=3),
+        reports.Column("angle", "deg", digits=3, note="largest change of one at the start"),
+        reports.Column("speed", "m/s", digits=3, note="change at the start"),
+    ]
+    rows = [
+        [
+            i + 1,
+            float(found.lasted[i]),
+            float(found.walked[i]),
+            ENDS[int(found.ended[i])] or "stays up",
+            float(draws.push[i]) if pushed[i] else None,
+            *([float(np.rad2deg(draws.heading[i])) if pushed[i] else None] * found.frontal),
+            float(draws.push_start[i]) if pushed[i] else None,
+            float(draws.friction[i]),
+            float(turned[i]),
+            float(found.quicker[i]),
+        ]
+        for i in range(len(found.fell))
+    ]
+    fallen = reports.Highlight("end", lambda end: end != "stays up", "warning")
+    return reports.Table(columns, rows, highlights=[fallen])

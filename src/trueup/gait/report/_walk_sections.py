@@ -1,0 +1,462 @@
+"""Sections of a report that show one walk: joints, ground reaction, muscles, device, strides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trueup import reports
+from trueup.gait.controller._registers import LEGS
+from trueup.gait.costs.reference import Curve, resampled
+from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
+from trueup.gait.report._stick_figure import cycle_strip, time_strip
+from trueup.gait.report.norms import GaitNorm
+from trueup.gait.walk.gait_cycle import Stride, mean_cycle, on_ground, over_cycle
+from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+
+_LAST = 1.0  # how much of a fall is drawn [s]
+_SHOWN = 4.0  # how much of a walk is shown over time [s]
+
+
+@dataclass(frozen=True)
+class ShownWalk:
+    """A walk with what it is shown against; its last strides make the means.
+
+    Attributes:
+      series: the walk.
+      anatomy: names of the walker's parts.
+      judged: strides of each leg that the means are taken over.
+      norm: what it is shown against.
+      start: a walk to compare with.
+      start_name: what that one is called.
+    """
+
+    series: WalkSeries
+    anatomy: Anatomy
+    judged: int = 5
+    norm: GaitNorm | None = None
+    start: WalkSeries | None = None
+    start_name: str = "start of the search"
+    strides: tuple[list[Stride], list[Stride]] = field(init=False)
+
+    def __post_init__(self):
+        both = tuple(self.series.strides(leg, self.judged) for leg in range(2))
+        object.__setattr__(self, "strides", both)
+
+    @property
+    def has_strides(self) -> bool:
+        """Whether either leg has a complete stride."""
+        return bool(self.strides[0] or self.strides[1])
+
+    @property
+    def stance(self) -> tuple[float | None, float | None]:
+        """Mean stance of each leg, as part of the cycle."""
+        right, left = (
+            float(np.mean([stride.stance for stride in strides])) if strides else None
+            for strides in self.strides
+        )
+        return right, left
+
+    def legs(self, values: np.ndarray) -> tuple[Curve | None, Curve | None]:
+        """Mean cycle of a quantity ``(frames, 2)`` of each leg."""
+        right, left = (mean_cycle(values[:, leg], self.strides[leg]) for leg in range(2))
+        return right, left
+
+    def started(self, values: np.ndarray | None) -> Curve | None:
+        """Mean cycle of a quantity ``(frames, 2)`` of the walk at the start, over both legs."""
+        if self.start is None or values is None:
+            return None
+        both = [
+            over_cycle(values[:, leg], self.start.strides(leg, self.judged)) for leg in range(2)
+        ]
+        cycles = np.concatenate(both)
+        return Curve(cycles.mean(axis=0)) if len(cycles) else None
+
+    @property
+    def said(self) -> str:
+        """How many strides the means are taken over."""
+        right, left = (len(strides) for strides in self.strides)
+        return (
+            f"Mean and standard deviation over the last complete strides: {right} of the right "
+            f"leg, {left} of the left."
+        )
+
+
+def walk_sections(walk: ShownWalk, prefix: str = "") -> list[reports.Section]:
+    """All sections of a walk; one without a complete stride is shown over time.
+
+    Args:
+      walk: the walk.
+      prefix: what the titles begin with.
+    """
+    sections = [_sticks(walk, prefix)]
+    if walk.has_strides:
+        sections += [
+            _kinematics(walk, prefix),
+            _moments(walk, prefix),
+            _ground_reaction(walk, prefix),
+            _muscles(walk, prefix),
+        ]
+        if walk.series.has_device:
+            sections.append(_device(walk, prefix))
+        sections.append(_strides(walk, prefix))
+    if walk.series.fell or not walk.has_strides:
+        sections.append(_over_time(walk, prefix))
+    return sections
+
+
+def _sticks(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    content: list[reports.Content] = []
+    leg = 0 if walk.strides[0] else 1
+    if walk.has_strides:
+        content.append(cycle_strip(series, walk.strides[leg][-1]))
+        said = (
+            f"The last complete stride, from touch-down to touch-down of the {LEGS[leg]} foot. "
+            "Figures are moved apart; heights are as simulated."
+        )
+    else:
+        content.append(time_strip(series, float(series.time[0]), float(series.time[-1])))
+        said = "The whole walk: it has no complete stride. Figures are moved apart."
+    content.append(reports.Note(said))
+    end = float(series.time[-1])
+    if series.fell and walk.has_strides:
+        begin = max(end - _LAST, float(series.time[0]))
+        content += [time_strip(series, begin, end), reports.Note("How the walk ended.")]
+    return reports.Section(f"{prefix}Stick figures", content=content)
+
+
+def _kinematics(walk: ShownWalk, prefix: str) -> reports.Section:
+    series, start = walk.series, walk.start
+    norm = {} if walk.norm is None else walk.norm.reference.angles
+    trunk = np.stack([series.trunk, series.trunk], axis=1)
+    started = None if start is None else np.stack([start.trunk, start.trunk], axis=1)
+    rows = [("trunk", "Trunk, forward lean", trunk, started)]
+    for k, (joint, title) in enumerate(
+        zip(JOINTS, ("Hip flexion", "Knee flexion", "Ankle dorsiflexion"), strict=True)
+    ):
+        rows.append(
+            (joint, title, series.angles[:, :, k], None if start is None else start.angles[:, :, k])
+        )
+    panels, table = [], []
+    for joint, title, values, others in rows:
+        legs = walk.legs(np.rad2deg(values))
+        band = _in_degrees(norm.get(joint))
+        others = None if others is None else np.rad2deg(others)
+        panels.append(CyclePanel(title, "deg", legs, band, walk.started(others)))
+        if band is not None:
+            table += [
+                [joint, leg, *_distance(curve, band)]
+                for leg, curve in zip(LEGS, legs, strict=True)
+                if curve is not None
+            ]
+    name = "" if walk.norm is None else walk.norm.name
+    figure = cycle_figure(
+        panels,
+        walk.stance,
+        caption=_caption(walk, bool(table)),
+        norm=f"{name}, mean ± SD",
+        start=walk.start_name,
+    )
+    content: list[reports.Content] = [figure]
+    if table:
+        columns = [
+            reports.Column("joint"),
+            reports.Column("leg"),
+            reports.Column("RMS distance", "deg", digits=3),
+            reports.Column("range", "deg", digits=3),
+            reports.Column("norm's range", "deg", digits=3),
+            reports.Column("within 1 SD", "% of cycle", digits=3),
+            reports.Column("within 2 SD", "% of cycle", digits=3),
+        ]
+        content.append(reports.Table(columns, table, title=f"Distance from {name}"))
+    return reports.Section(f"{prefix}Kinematics", content=content)
+
+
+def _caption(walk: ShownWalk, has_norm: bool) -> str:
+    if walk.norm is None:
+        return f"{walk.said} No norm is shown: name one with --norm."
+    if not has_norm:
+        return f"{walk.said} The norm {walk.norm.name} has none of these angles."
+    return f"{walk.said} Norm: {walk.norm.reference.source or walk.norm.name}."
+
+
+def _in_degrees(curve: Curve | None) -> Curve | None:
+    if curve is None:
+        return None
+    return Curve(np.rad2deg(_closed(curve.mean)), _closed_deviation(curve.sd, 180.0 / np.pi))
+
+
+def _closed(values: np.ndarray) -> np.ndarray:
+    """A curve of a norm with its first sample again at its end."""
+    return np.append(values, values[0])
+
+
+def _closed_deviation(values: np.ndarray | None, factor: float = 1.0) -> np.ndarray | None:
+    return None if values is None else factor * _closed(values)
+
+
+def _distance(curve: Curve, norm: Curve) -> list[float | None]:
+    """RMS distance from a norm, ranges, and the parts of the cycle within one and two deviations.
+
+    Args:
+      curve: mean cycle, closed.
+      norm: closed as well, at its own samples.
+    """
+    points = len(curve.mean) - 1
+    mean = resampled(norm.mean[:-1], points)
+    gap = curve.mean[:-1] - mean
+    found: list[float | None] = [
+        float(np.sqrt(np.mean(gap**2))),
+        float(np.ptp(curve.mean)),
+        float(np.ptp(norm.mean)),
+    ]
+    if norm.sd is None:
+        return [*found, None, None]
+    sd = resampled(norm.sd[:-1], points)
+    return found + [100.0 * float(np.mean(np.abs(gap) <= k * sd)) for k in (1, 2)]
+
+
+def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
+    series, mass = walk.series, walk.series.mass
+    norm = {} if walk.norm is None else walk.norm.moments
+    titles = ("Hip, extension", "Knee, extension", "Ankle, plantarflexion")
+    panels, powers = [], []
+    for k, (joint, title) in enumerate(zip(JOINTS, titles, strict=True)):
+        band = norm.get(joint)
+        if band is not None:
+            band = Curve(_closed(band.mean), _closed_deviation(band.sd))
+        acts = series.has_device and bool(np.any(series.device_moments[:, :, k]))
+        device = walk.legs(series.device_moments[:, :, k] / mass) if acts else (None, None)
+        start = None if walk.start is None else walk.start.moments[:, :, k] / walk.start.mass
+        legs = walk.legs(series.moments[:, :, k] / mass)
+        panels.append(
+            CyclePanel(
+                title, "N m/kg", legs, band, walk.started(start), device, "the device's part"
+            )
+        )
+        powers.append(
+            CyclePanel(joint.capitalize(), "W/kg", walk.legs(series.powers[:, :, k] / mass))
+        )
+    name = "" if walk.norm is None else walk.norm.name
+    said = (
+        f"{walk.said} Inner moments: what muscles, tissue, the joint's limits and the device do "
+        "together."
+    )
+    content = [
+        cycle_figure(
+            panels,
+            walk.stance,
+            title="Moments",
+            caption=said,
+            columns=3,
+            norm=f"{name}, mean ± SD",
+            start=walk.start_name,
+        ),
+        cycle_figure(
+            powers, walk.stance, title="Powers", caption="Generation is positive.", columns=3
+        ),
+    ]
+    return reports.Section(f"{prefix}Joint moments", content=content)
+
+
+def _ground_reaction(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    level = series.slope == 0.0
+    names = (
+        (2, "Vertical" if level else "Upright on the ground"),
+        (0, "Fore-aft, forward positive" if level else "Along the ground, forward positive"),
+    )
+    panels = []
+    for axis, title in names:
+        start = None
+        if walk.start is not None:
+            start = walk.start.ground_force[:, :, axis] / walk.start.weight
+        legs = walk.legs(series.ground_force[:, :, axis] / series.weight)
+        panels.append(CyclePanel(title, "body weights", legs, None, walk.started(start)))
+    peak = float(series.ground_force[:, :, 2].max()) / series.weight
+    mean = float(series.ground_force[:, :, 2].sum(axis=1).mean()) / series.weight
+    said = (
+        f"{walk.said} Largest force of the whole walk {peak:.2f} body weights, mean of both feet "
+        f"together {mean:.3f}."
+    )
+    figure = cycle_figure(panels, walk.stance, caption=said, start=walk.start_name)
+    return reports.Section(f"{prefix}Ground reaction", content=[figure])
+
+
+def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    emg = {} if walk.norm is None else walk.norm.reference.emg
+    panels = []
+    for group, pattern, columns in muscle_pairs(series, walk.anatomy):
+        norm = emg.get(group)
+        if norm is not None:
+            norm = Curve(_closed(norm.mean), _closed_deviation(norm.sd))
+        title = f"{pattern} · {group}"
+        panels.append(
+            CyclePanel(title, "", walk.legs(series.activations[:, columns]), norm, span=(0.0, 1.02))
+        )
+    said = f"{walk.said} Activations are 0 to 1; stance is shaded."
+    figure = cycle_figure(panels, walk.stance, caption=said, columns=3, height=170)
+    return reports.Section(f"{prefix}Muscles", content=[figure])
+
+
+def muscle_pairs(series: WalkSeries, anatomy: Anatomy) -> list[tuple[str, str, list[int]]]:
+    """Group, name and columns of the right and of the left muscle, in the anatomy's order."""
+    found = []
+    for group, patterns in anatomy.muscles.items():
+        for pattern in patterns:
+            names = anatomy.both(pattern)
+            if all(name in series.muscles for name in names):
+                bare = pattern.replace("_{side}", "").replace("{side}", "")
+                found.append((group, bare, [series.muscles.index(name) for name in names]))
+    return found
+
+
+def _device(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    panels = [
+        CyclePanel("Torque", "N m", walk.legs(series.device_torque)),
+        CyclePanel("Power", "W", walk.legs(series.device_power)),
+    ]
+    rows = []
+    for leg, strides in enumerate(walk.strides):
+        if not strides:
+            continue
+        power = [series.device_power[s.start : s.end, leg] for s in strides]
+        torque = [float(series.device_torque[s.start : s.end, leg].max()) for s in strides]
+        given = [float(np.sum(np.maximum(p, 0.0)) * series.period) for p in power]
+        taken = [float(np.sum(np.minimum(p, 0.0)) * series.period) for p in power]
+        rows.append([LEGS[leg], np.mean(torque), np.mean(given), np.mean(taken)])
+    columns = [
+        reports.Column("leg"),
+        reports.Column("peak torque", "N m", digits=4),
+        reports.Column("work given", "J a stride", digits=3),
+        reports.Column("work taken", "J a stride", digits=3),
+    ]
+    figure = cycle_figure(panels, walk.stance, caption=f"{walk.said} Power it gives is positive.")
+    content = [figure, reports.Table(columns, rows, title="The device, a stride")]
+    return reports.Section(f"{prefix}Exoskeleton", content=content)
+
+
+STRIDE_COLUMNS = (
+    reports.Column("leg"),
+    reports.Column("start", "s", digits=4),
+    reports.Column("duration", "s", digits=3),
+    reports.Column("length", "m", digits=3),
+    reports.Column("speed", "m/s", digits=3),
+    reports.Column("stance", "%", digits=3),
+    reports.Column("step length", "m", digits=3, note="between the feet at touch-down"),
+)
+
+
+def stride_rows(series: WalkSeries, most: int | None = None) -> list[list]:
+    """One row a stride, in time order: leg, start, duration, length, speed, stance, step length."""
+    grade = np.cos(np.deg2rad(series.slope))
+    ankles = series.places[:, :, 2, 0] / grade
+    rows = []
+    for leg in range(2):
+        for stride in series.strides(leg, most):
+            time = series.period * stride.frames
+            length = float(ankles[stride.end, leg] - ankles[stride.start, leg])
+            step = float(ankles[stride.start, leg] - ankles[stride.start, 1 - leg])
+            begin = float(series.time[stride.start])
+            stance = 100.0 * stride.stance
+            rows.append([LEGS[leg], begin, time, length, length / time, stance, step])
+    return sorted(rows, key=lambda row: row[1])
+
+
+def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    judged = stride_rows(series, walk.judged)
+    summary: list[list] = []
+    digits = [1 if column.unit == "%" else 3 for column in STRIDE_COLUMNS[2:]]
+    for leg in LEGS:
+        own = np.array([row[1:] for row in judged if row[0] == leg])
+        if len(own):
+            means = [f"{m:.{d}f}" for m, d in zip(own[:, 1:].mean(axis=0), digits, strict=True)]
+            if len(own) > 1:
+                spread = own[:, 1:].std(axis=0, ddof=1)
+                means = [f"{m} ± {s:.{d}f}" for m, s, d in zip(means, spread, digits, strict=True)]
+            summary.append([leg, str(len(own)), *means])
+    columns = [
+        reports.Column("leg"),
+        reports.Column("strides", align="right"),
+        *(
+            reports.Column(column.title, column.unit, align="right", note=column.note)
+            for column in STRIDE_COLUMNS[2:]
+        ),
+    ]
+    everything = stride_rows(series)
+    content: list[reports.Content] = [
+        reports.Table(columns, summary, title="Last strides, mean ± SD"),
+        reports.Text(_support(walk)),
+        reports.Group(
+            f"All {len(everything)} strides",
+            reports.Table(list(STRIDE_COLUMNS), everything),
+            collapsed=True,
+        ),
+    ]
+    return reports.Section(f"{prefix}Strides", content=content)
+
+
+def _support(walk: ShownWalk) -> str:
+    """How long both feet are on the ground, and the cadence."""
+    series = walk.series
+    strides = [stride for both in walk.strides for stride in both]
+    first, last = min(s.start for s in strides), max(s.end for s in strides)
+    stance = [on_ground(series.load[:, k], series.period, series.threshold) for k in range(2)]
+    double = 100.0 * float(np.mean(stance[0][first:last] & stance[1][first:last]))
+    flight = 100.0 * float(np.mean(~stance[0][first:last] & ~stance[1][first:last]))
+    cadence = 120.0 / (series.period * float(np.mean([s.frames for s in strides])))
+    words = f"Both feet are on the ground for {double:.1f} % of the time, neither for "
+    return f"{words}{flight:.1f} %; {cadence:.0f} steps a minute."
+
+
+def _over_time(walk: ShownWalk, prefix: str) -> reports.Section:
+    series = walk.series
+    shown = series.time >= series.time[-1] - _SHOWN
+    time = series.time[shown]
+    spans = _stance_spans(series, 0, float(time[0]))
+    degrees = np.rad2deg(series.angles[shown])
+    panels = [
+        reports.Panel(
+            "trunk, forward lean",
+            "deg",
+            [reports.Trace("trunk", time, np.rad2deg(series.trunk[shown]), "measured")],
+        )
+    ]
+    for k, joint in enumerate(JOINTS):
+        panels.append(reports.Panel(joint, "deg", _two(time, degrees[:, :, k])))
+    force = series.ground_force[shown][:, :, 2] / series.weight
+    panels.append(reports.Panel("ground reaction", "body weights", _two(time, force)))
+    if series.has_device:
+        torque = series.device_torque[shown]
+        panels.append(reports.Panel("exoskeleton", "N m", _two(time, torque)))
+    figure = reports.time_series_figure(panels, spans=spans, height=130)
+    muscles = [
+        reports.Panel(f"{name} · {group}", "", _two(time, series.activations[shown][:, columns]))
+        for group, name, columns in muscle_pairs(series, walk.anatomy)
+    ]
+    activations = reports.time_series_figure(
+        muscles, spans=spans, columns=2, height=100, title="Activations"
+    )
+    said = f"The last {float(time[-1] - time[0]):.2f} s. Stance of the right leg is shaded."
+    content = [figure, reports.Group("Muscles", activations, collapsed=True)]
+    return reports.Section(f"{prefix}Over time", summary=said, content=content)
+
+
+def _two(time: np.ndarray, values: np.ndarray) -> list[reports.Trace]:
+    return [reports.Trace(f"{leg} leg", time, values[:, k]) for k, leg in enumerate(LEGS)]
+
+
+def _stance_spans(series: WalkSeries, leg: int, begin: float) -> Sequence[reports.Span]:
+    stance = on_ground(series.load[:, leg], series.period, series.threshold) & (
+        series.time >= begin
+    )
+    change = np.flatnonzero(np.diff(np.concatenate([[0], stance.astype(int), [0]])))
+    return [
+        reports.Span(float(series.time[a]), float(series.time[b - 1]), f"stance, {LEGS[leg]} leg")
+        for a, b in zip(change[::2], change[1::2], strict=True)
+    ]

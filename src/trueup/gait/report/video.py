@@ -1,0 +1,120 @@
+"""Films of walks."""
+
+import copy
+import tempfile
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from trueup.errors import GaitError, MissingExtraError
+from trueup.gait.models.walker import Walker
+from trueup.gait.walk.walk_series import WalkSeries
+
+BELOW_HIPS = 0.1
+"""How far below the hips the camera looks [m]."""
+
+SHADOW_SIZE = 1024
+"""Resolution of shadows; a larger one takes most of the time where no graphics card draws."""
+
+
+def write_walk_video(
+    path: str | Path,
+    walker: Walker,
+    series: WalkSeries,
+    *,
+    framerate: int = 30,
+    pace: float = 1.0,
+    width: int = 800,
+    height: int = 450,
+    distance: float = 2.8,
+) -> Path:
+    """Film a walk from its right side; the file appears whole or not at all.
+
+    Args:
+      path: MP4 file to write; one that is there is replaced.
+      walker: who walks.
+      series: the walk.
+      framerate: frames a second of the film.
+      pace: seconds of the walk in a second of the film; less than 1 is slow motion.
+      width: width [pixel]; an odd one is one less.
+      height: height [pixel]; likewise.
+      distance: of the camera [m].
+
+    Raises:
+      GaitError: the file has another ending than .mp4, or a number is not above 0.
+      MissingExtraError: the packages that write films are not installed.
+      ReportError: neither EGL nor OSMesa can draw here.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".mp4":
+        raise GaitError(f"a film is written as MP4: name it .mp4, not {path.name!r}")
+    numbers = {"framerate": framerate, "pace": pace, "distance": distance}
+    wrong = [name for name, value in numbers.items() if not value > 0]
+    if wrong or min(width, height) < 16:
+        raise GaitError(
+            "a film needs a framerate, a pace and a distance above 0, and 16 pixels or more; asked "
+            f"for are {numbers}, {width} x {height}"
+        )
+    try:
+        import imageio.v2 as imageio
+        import imageio_ffmpeg  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("a film", "video", "imageio[ffmpeg]") from error
+    from trueup.simulation.rendering import render_states
+
+    rows = _rows(series, framerate, pace)
+    lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)
+    frames = render_states(
+        _lit(walker.model),
+        _full_physics(walker.model, series.states[rows]),
+        lookat,
+        distance=distance,
+        width=width - width % 2,
+        height=height - height % 2,
+    )
+    first = next(frames)  # nothing is written where nothing can be drawn
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as folder:
+        whole = Path(folder) / path.name
+        with imageio.get_writer(whole, fps=framerate, quality=7, macro_block_size=2) as writer:
+            writer.append_data(first)  # pyright: ignore[reportAttributeAccessIssue]
+            for frame in frames:
+                writer.append_data(frame)  # pyright: ignore[reportAttributeAccessIssue]
+        whole.replace(path)
+    return path
+
+
+def _rows(series: WalkSeries, framerate: int, pace: float) -> np.ndarray:
+    """Frames of the walk that the film shows."""
+    times = np.arange(series.time[0], series.time[-1] + 1e-9, pace / framerate)
+    return np.clip(np.searchsorted(series.time, times - 1e-9), 0, len(series.time) - 1)
+
+
+def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
+    """Where the camera looks: the hips' places ``(frames, 3)``, their height over a second."""
+    window = np.ones(max(1, min(round(frames), len(places))))
+    count = np.convolve(np.ones(len(places)), window, "same")
+    smooth = places.copy()
+    smooth[:, 2] = np.convolve(places[:, 2], window, "same") / count - BELOW_HIPS
+    return smooth
+
+
+def _lit(model: mujoco.MjModel) -> mujoco.MjModel:
+    """The model with shadows that are quick to draw, and light where it brings no surroundings."""
+    model = copy.copy(model)
+    model.vis.quality.shadowsize = min(model.vis.quality.shadowsize, SHADOW_SIZE)
+    if not model.ntex:
+        model.vis.headlight.ambient[:], model.vis.headlight.diffuse[:] = 0.45, 0.6
+    return model
+
+
+def _full_physics(model: mujoco.MjModel, states: np.ndarray) -> np.ndarray:
+    """Kept states as those that are drawn."""
+    data = mujoco.MjData(model)
+    kept, drawn = mujoco.mjtState.mjSTATE_INTEGRATION, mujoco.mjtState.mjSTATE_FULLPHYSICS
+    found = np.zeros((len(states), mujoco.mj_stateSize(model, drawn)))
+    for state, row in zip(states, found, strict=True):
+        mujoco.mj_setState(model, data, state, kept)
+        mujoco.mj_getState(model, data, row, drawn)
+    return found

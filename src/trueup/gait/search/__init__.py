@@ -1,0 +1,1 @@
+"""Configuration, problem and searches of a gait optimisation."""

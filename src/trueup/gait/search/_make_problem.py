@@ -1,0 +1,252 @@
+"""The problem that a configuration describes."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
+from trueup.gait.costs.myoassist_cost import (
+    EMG_GROUPS,
+    FLAGS,
+    MyoAssistCost,
+    read_myoassist_emg,
+    read_myoassist_kinematics,
+)
+from trueup.gait.costs.reference import Curve, GaitReference
+from trueup.gait.costs.stages import PRESETS, WalkObjective
+from trueup.gait.models._own_models import BY_MUSCLES, OWN_MODELS
+from trueup.gait.models.attachments import shipped_devices
+from trueup.gait.models.terrain import Stairs
+from trueup.gait.models.walker import Walker
+from trueup.gait.report.norms import read_norm
+from trueup.gait.search._named_entries import moved_entries, named_values
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.problem import GaitProblem, Scenario
+from trueup.gait.walk.parameter_vector import ParameterVector
+from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
+from trueup.gait.walk.walk_settings import WalkSettings
+from trueup.gait.walk.walk_simulation import WalkSimulation
+
+MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
+"""Devices of MyoAssist -> the like of them."""
+
+OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fresh_perturbations")
+"""What a configuration says of perturbed repeats, and nothing where there are none."""
+
+
+def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
+    """The problem that a configuration describes.
+
+    Args:
+      configuration: the configuration; its paths count from the current folder.
+      threads: threads that simulate; 0 for all cores.
+
+    Raises:
+      GaitError: the model or the reference is missing or does not fit.
+      ModelError: the model does not compile.
+    """
+    model, device = _model(configuration), _device(configuration)
+    stairs = None if configuration.stairs is None else Stairs(*configuration.stairs)
+    profile = _profile(configuration)
+    conditions = configuration.conditions
+    references = configuration.references or [None] * len(conditions)
+    scenarios = []
+    for (speed, slope), reference in zip(conditions, references, strict=True):
+        walker = Walker.load(model, slope=slope, stairs=stairs, device=device)
+        settings = _settings(configuration, threads)
+        simulation = WalkSimulation(walker, settings, profile=profile)
+        name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
+        objective = _objective(configuration, speed, reference)
+        if isinstance(objective, WalkObjective):
+            _check_activations(objective, walker)
+        scenarios.append(Scenario(simulation, objective, name))
+    parameters = _parameters(configuration, scenarios[0].simulation.parameters)
+    deviation = _deviation(configuration, parameters)
+    perturbations = _perturbations(configuration)
+    if configuration.early_stop and configuration.compat is not None:
+        raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+    if configuration.early_stop and configuration.fresh_perturbations:
+        raise GaitError(
+            "early_stop goes by what the generation before cost, and with fresh_perturbations that "
+            "one walked over others: leave one of them (--early-stop 0)"
+        )
+    return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
+
+
+def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> ParameterVector:
+    held = named_values("held", configuration, own)
+    changes = {name: {"start": value, "free": False} for name, value in held.items()}
+    if configuration.moved is not None:
+        moves = moved_entries(configuration, own)
+        if both := [name for name in held if name in moves]:
+            raise GaitError(
+                f"moved, held: {listing(both)} is to be moved and held: give it to one of them"
+            )
+        if not any(entry.free and entry.name in moves for entry in own.entries):
+            raise GaitError(
+                f"moved: {listing(configuration.moved)} has no entry that could be moved here"
+            )
+        others = [name for name in own.names if name not in moves and name not in held]
+        changes |= {name: {"free": False} for name in others}
+    return own.with_entries(changes)
+
+
+def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:
+    """First standard deviations of the free entries."""
+    own, exo = configuration.sigma_gain, configuration.exo_sigma_gain
+    gains = {"exoskeleton": own if exo is None else exo}
+    free = (entry for entry in parameters.entries if entry.free)
+    return 0.01 * np.array([gains.get(entry.group, own) for entry in free])
+
+
+def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:
+    sizes = configuration.perturbation_sizes or {}
+    known = [entry.name for entry in fields(PerturbationSizes)]
+    unknown = [name for name in sizes if name not in known]
+    if unknown:
+        raise GaitError(
+            f"there are no perturbations {listing(unknown)}; there are {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    if not configuration.perturbed_repeats:
+        defaults = type(configuration).model_fields
+        aimless = [
+            name for name in OF_REPEATS if getattr(configuration, name) != defaults[name].default
+        ]
+        if aimless:
+            raise GaitError(
+                f"{listing(aimless)} needs perturbed repeats, and there are none: give "
+                "perturbed_repeats too, or leave that out"
+            )
+        return None
+    return Perturbations(
+        configuration.perturbed_repeats,
+        configuration.perturbation_seed,
+        configuration.perturbed_cost,
+        PerturbationSizes(**sizes),
+        first_unperturbed=configuration.unperturbed_repeat,
+    )
+
+
+def _model(configuration: GaitConfiguration) -> str:
+    """File or name of the walker."""
+    if configuration.model_file is not None:
+        return configuration.model_file
+    return BY_MUSCLES[configuration.musc_model]
+
+
+def _device(configuration: GaitConfiguration) -> str | None:
+    """Name of the device to attach, none where the model is to stay as it is."""
+    name, model_file = configuration.model, configuration.model_file
+    known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
+    if name not in known:
+        raise GaitError(
+            f"there is no device {name!r} that a model could carry; there are {listing(known)}."
+            f"{did_you_mean(name, known)}"
+        )
+    if name in shipped_devices():
+        return name
+    if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
+        # a file carries what it carries
+        return None
+    if name in ("baseline", "default"):
+        return "ankle" if configuration.exo and name == "default" else None
+    return MYOASSIST_DEVICES[name]
+
+
+def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:
+    return WalkSettings(
+        duration=configuration.sim_time,
+        pose=configuration.pose_key,
+        joint_speeds=configuration.joint_speeds or {},
+        delayed=configuration.delayed,
+        max_torque=configuration.max_torque,
+        compat=configuration.compat is not None,
+        per_leg=configuration.reflex_mode == "ind",
+        threads=threads,
+    )
+
+
+def _profile(configuration: GaitConfiguration) -> Profile | None:
+    if not configuration.exo:
+        return None
+    strict = configuration.compat is not None
+    if configuration.use_4param_spline:
+        return FourParameterProfile(configuration.fixed_exo, strict)
+    return PointsProfile(configuration.n_points, configuration.fixed_exo, strict)
+
+
+def _objective(
+    configuration: GaitConfiguration, speed: float, reference: tuple[str, str] | None
+) -> WalkObjective | MyoAssistCost:
+    flag = f"-{configuration.cost}"
+    if configuration.compat is not None:
+        if flag not in FLAGS:
+            raise GaitError(f"MyoAssist has no working cost {flag}; choose another or leave compat")
+        if configuration.weights is not None:
+            raise GaitError(
+                "costs of MyoAssist have weights of their own: choose one, such as -eff, in place "
+                "of the weights, or leave compat"
+            )
+        if configuration.tgt_vel_tol > 0.0:
+            raise GaitError("costs of MyoAssist have no tolerance: leave tgt_vel_tol or compat")
+        path, emg = None if reference is None else reference[0], configuration.reference_emg
+        return MyoAssistCost(
+            FLAGS[flag],
+            speed=speed,
+            strides=configuration.num_strides,
+            symmetry_threshold=configuration.tgt_sym_th,
+            grf_threshold=configuration.tgt_grf_th,
+            kinematics=None if path is None else read_myoassist_kinematics(path),
+            emg=None if emg is None else read_myoassist_emg(emg),
+        )
+    weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
+    if weights.get("kinematic", 0.0) > 0.0 and reference is None:
+        raise GaitError(
+            "the term 'kinematic' needs a reference gait: name its file with --reference, or "
+            "choose a cost that tracks none, such as -eff or -vel"
+        )
+    has_activations = reference is not None or configuration.reference_emg is not None
+    if weights.get("emg", 0.0) > 0.0 and not has_activations:
+        raise GaitError(
+            "the term 'emg' needs activations to track: name their file with --reference-emg, or a "
+            "reference gait that holds some with --reference, or choose another cost, such as -vel"
+        )
+    return WalkObjective(
+        weights=weights,
+        speed=speed,
+        speed_tolerance=configuration.tgt_vel_tol,
+        strides=configuration.num_strides,
+        symmetry_threshold=configuration.tgt_sym_th,
+        grf_threshold=configuration.tgt_grf_th,
+        # a configuration that says nothing says ref_diff: the reference's trunk where it has one
+        trunk=None if configuration.trunk_err_type == "ref_diff" else configuration.trunk_err_type,
+        reference=_reference(reference, configuration.reference_emg),
+    )
+
+
+def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitReference | None:
+    """The gait that is tracked, with the activations of their own file where there is one."""
+    gait = None if reference is None else read_norm(*reference).reference
+    if emg is None:
+        return gait
+    activations = dict(zip(EMG_GROUPS, map(Curve, read_myoassist_emg(emg).T), strict=True))
+    if gait is None:
+        return GaitReference(Path(emg).stem, None, {}, activations, source=emg)
+    return replace(gait, emg=activations)
+
+
+def _check_activations(objective: WalkObjective, walker: Walker) -> None:
+    """Raise GaitError where activations are tracked under names that are no muscle groups."""
+    if objective.reference is None or not objective.weights.get("emg", 0.0) > 0.0:
+        return
+    known = walker.anatomy.muscles
+    unknown = [name for name in objective.reference.emg if name not in known]
+    if unknown:
+        raise GaitError(
+            f"the reference {objective.reference.name!r} holds activations of {listing(unknown)}, "
+            f"and {walker.source} has the muscle groups {listing(known)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )

@@ -1,0 +1,378 @@
+"""The configuration of a gait optimisation: everything that a run depends on, as plain data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.models._own_models import OWN_MODELS
+
+CONFIGURATIONS = Path(__file__).with_name("configurations")
+
+COSTS = (
+    "eff",
+    "eff_knee",
+    "vel",
+    "vel_grf",
+    "class",
+    "kine",
+    "kine_grf",
+    "combined",
+    "kine_grf_musc",
+    "vel_musc",
+    "vel_musc_grf",
+)
+"""Kinds of costs, the flags of the command line without their dash."""
+
+
+ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
+"""Keys that hold a value, or several."""
+POINTS = 4
+"""Points of a torque, unless given."""
+
+
+class GaitConfiguration(BaseModel):
+    """What a gait optimisation depends on; the keys are those of the command line."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False
+    )
+
+    says: str = ""
+    """What it is for, in a sentence."""
+    musc_model: Literal[22, 26, 80] = 22
+    """Muscles: 22 in the plane, 26 or 80 in space."""
+    model: str = "default"
+    """Device that the model carries: ankle, hip or hip_extension; baseline: none; default: ankle
+    where the exoskeleton is on, else none; names of MyoAssist stand for the like of them."""
+    model_file: str | None = None
+    """MJCF file of the walker, or one of ours by its name (planar22, myolegs26, myolegs); that of
+    the number of muscles where there is none."""
+    sim_time: float = Field(default=20.0, gt=0.0)
+    """Simulated time [s]."""
+    pose_key: str = "walk_left"
+    """Keyframe to start from."""
+    start_in_cycle: bool = False
+    """Walks start in the middle of the walk that param_path leads to: its pose, activations and
+    joint_speeds instead of those of a walker that stands still."""
+    joint_speeds: dict[str, float] | None = None
+    """Speeds of joints at the start [rad/s, m/s], by name; those of the keyframe where absent."""
+    num_strides: int = Field(default=5, ge=1)
+    """Strides that are judged, the last of a walk."""
+    delayed: bool = True
+    """Neural delays."""
+    optim_mode: Literal["single", "multispeed", "multislope", "evaluate"] = "single"
+    """One condition, several speeds, or several slopes in one cost."""
+    reflex_mode: Literal["uni", "ind"] = "uni"
+    """The same gains for both legs, or gains of each leg's own."""
+    tgt_vel: tuple[float, ...] = Field(default=(1.25,), min_length=1)
+    """Target speed, or several of them [m/s]."""
+    tgt_vel_tol: float = Field(default=0.0, ge=0.0)
+    """Distance from the target speed up to which the velocity is charged by its square [m/s]; 0: in
+    proportion all along."""
+    tgt_slope: tuple[float, ...] = Field(default=(0.0,), min_length=1)
+    """Slope of the ground, or several of them [deg]."""
+    stairs: tuple[float, float] | None = None
+    """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
+    trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
+    """What the trunk is compared with."""
+    tgt_sym_th: float = Field(default=0.1, ge=0.0)
+    """Difference between the legs that costs nothing [m]."""
+    tgt_grf_th: float = Field(default=1.5, ge=0.0)
+    """Ground reaction that costs nothing [body weights]."""
+    cost: str = "kine"
+    """Kind of cost."""
+    weights: dict[str, float] | None = None
+    """Weights of the terms instead of those of the kind."""
+    reference: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """File with a reference gait or a norm, or one for each target speed."""
+    reference_speed: tuple[str, ...] = Field(default=("Free",), min_length=1)
+    """Speed of the norms of Schwartz et al. 2008 that is tracked, or one for each target speed."""
+    reference_emg: str | None = None
+    """File with activations to track, MyoAssist's table of 11 columns; those of the reference
+    where absent."""
+    exo: bool = Field(default=False, alias="ExoOn")
+    """Walk with the exoskeleton."""
+    use_4param_spline: bool = True
+    """Four parameters for its torque; else points."""
+    n_points: int = Field(default=POINTS, ge=1)
+    """Points of its torque; where they are given, and nothing is said of the four parameters, its
+    torque has points."""
+    max_torque: float = Field(default=10.0, ge=0.0)
+    """Its largest torque [N m]."""
+    fixed_exo: bool = False
+    """The search leaves it as it is: as in param_path, or at its defaults."""
+    held: dict[str, float] | None = None
+    """Entries that the search leaves at these values, by name."""
+    moved: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """Entries, or groups of them (gain, pose, activation, exoskeleton), that the search moves; it
+    leaves the others at what it starts from. All where absent, or where it is all."""
+    start_values: dict[str, float] | None = None
+    """Entries that the search starts with at these values instead of those of param_path."""
+    search: Literal["cma", "scatter"] = "cma"
+    """How candidates are drawn: by CMA-ES, or all of them around the start, to find a walk to begin
+    another search with."""
+    popsize: int | None = Field(default=None, ge=4)
+    """Candidates of a generation."""
+    maxiter: int | None = Field(default=None, ge=1)
+    """Generations at most."""
+    sigma_gain: float = Field(default=10.0, gt=0.0)
+    """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
+    exo_sigma_gain: float | None = Field(default=None, gt=0.0)
+    """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
+    absent."""
+    cma_options: str = ""
+    """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the search."""
+    perturbed_repeats: int = Field(default=0, ge=0)
+    """Perturbed repeats that every candidate is scored over; 0: one walk without perturbations."""
+    unperturbed_repeat: bool = False
+    """The first of the repeats is walked without perturbations."""
+    perturbed_cost: Literal["mean", "worst"] = "mean"
+    """A candidate costs the mean of its repeats, or the worst of them."""
+    perturbation_seed: int = Field(default=0, ge=0)
+    """Seed of the repeats, the same for all candidates."""
+    fresh_perturbations: bool = False
+    """Each generation walks over perturbations of its own; else all walk over the same."""
+    perturbation_sizes: dict[str, float] | None = None
+    """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise."""
+    early_stop: bool = False
+    """Candidates that cannot be among the better half are not walked to their end."""
+    param_path: str | None = None
+    """Earlier result to start from."""
+    compat: Literal["myoassist"] | None = None
+    """Controller order, bounds and cost of MyoAssist."""
+
+    @field_validator(*ONE_OR_SEVERAL, "moved", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, int | float | str) else value
+
+    @field_validator("cost")
+    @classmethod
+    def _known_cost(cls, value: str) -> str:
+        value = value.lstrip("-")
+        if value not in COSTS:
+            raise ValueError(
+                f"there is no cost {value!r}; there are {listing(COSTS)}."
+                f"{did_you_mean(value, COSTS)}"
+            )
+        return value
+
+    @field_validator("moved")
+    @classmethod
+    def _all_moved(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is None or "all" not in value:
+            return value
+        if len(value) > 1:
+            raise ValueError("'all' stands for every entry: leave the other names out")
+        return None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_points(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("n_points") is not None:
+            return {"use_4param_spline": False, **content}
+        return content
+
+    @model_validator(mode="after")
+    def _one_curve(self, info: ValidationInfo) -> "GaitConfiguration":
+        resolved = (info.context or {}).get("resolved", False)
+        if not resolved and self.use_4param_spline and self.n_points != POINTS:
+            raise ValueError(
+                f"use_4param_spline asks for a torque of four parameters, and n_points for one of "
+                f"{self.n_points} points: give one of the two"
+            )
+        return self
+
+    def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
+        """The configuration with other values; another kind of cost comes with its own weights.
+
+        Raises:
+          GaitError: a value does not fit.
+        """
+        content = self.plain()
+        if "cost" in changes:
+            content["weights"] = None
+        given = {key: changes[key] for key in ("use_4param_spline", "n_points") if key in changes}
+        if given:  # what is said of the curve counts, whatever the configuration says of it
+            curve = make_configuration(given, "the configuration")
+            content["use_4param_spline"] = curve.use_4param_spline
+            if curve.use_4param_spline:
+                content["n_points"] = curve.n_points
+        content |= changes
+        return make_configuration(content, "the configuration", resolved=True)
+
+    def plain(self) -> dict[str, Any]:
+        """The configuration as plain data, defaults included."""
+        content = self.model_dump(mode="json", by_alias=True)
+        for name in ONE_OR_SEVERAL:
+            if content[name] is not None and len(content[name]) == 1:
+                (content[name],) = content[name]
+        return content
+
+    @property
+    def conditions(self) -> list[tuple[float, float]]:
+        """Speed [m/s] and slope [deg] of each scenario.
+
+        Raises:
+          GaitError: several speeds or slopes without the mode for them.
+        """
+        modes = {"tgt_vel": "multispeed", "tgt_slope": "multislope"}
+        several = {mode: name for name, mode in modes.items() if len(getattr(self, name)) > 1}
+        # where both are several, either mode says so
+        if several and self.optim_mode not in several:
+            mode, name = next(iter(several.items()))
+            raise GaitError(f"several values of {name} need the mode {mode}")
+        return [(speed, slope) for speed in self.tgt_vel for slope in self.tgt_slope]
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """File and speed of the reference gait of each scenario; empty where there is none.
+
+        Raises:
+          GaitError: there are several of them, and not one for each target speed.
+        """
+        if self.reference is None:
+            return []
+        count = len(self.tgt_vel)
+        found = []
+        for name in ("reference", "reference_speed"):
+            given = getattr(self, name)
+            if len(given) not in (1, count):
+                raise GaitError(
+                    f"{name} has {len(given)} values, and there are {count} target speeds: give "
+                    "one, or one for each of them"
+                )
+            found.append(given * count if len(given) == 1 else given)
+        return [pair for pair in zip(*found, strict=True) for _ in self.tgt_slope]
+
+    @property
+    def reference_files(self) -> list[str]:
+        """All files that are tracked."""
+        emg = () if self.reference_emg is None else (self.reference_emg,)
+        return list(dict.fromkeys((*(self.reference or ()), *emg)))
+
+
+def make_configuration(content: Any, source: str, *, resolved: bool = False) -> GaitConfiguration:
+    """A configuration of plain data.
+
+    Args:
+      content: the data.
+      source: what errors call it.
+      resolved: it is that of a run, which holds all keys, and keys without effect among them.
+
+    Raises:
+      GaitError: a key is unknown, or a value does not fit.
+    """
+    if not isinstance(content, dict):
+        raise GaitError(f"{source} holds no keys with values")
+    known = [field.alias or name for name, field in GaitConfiguration.model_fields.items()] + [
+        "exo"
+    ]
+    unknown = [str(key) for key in content if key not in known]
+    if unknown:
+        raise GaitError(
+            f"{source} has the unknown keys {listing(unknown)}; there are {listing(known, 60)}."
+            f"{did_you_mean(unknown[0], known)}"
+        )
+    try:
+        return GaitConfiguration.model_validate(content, context={"resolved": resolved})
+    except ValidationError as error:
+        raise GaitError(f"{source}: {'; '.join(_reasons(error))}") from error
+
+
+def _reasons(error: ValidationError) -> list[str]:
+    """What does not fit, a sentence for each value."""
+    found = error.errors()
+    # a list of which an item does not fit is not too short as well
+    lists = {e["loc"][:-1] for e in found if len(e["loc"]) > 1}
+    said = []
+    for e in found:
+        if e["loc"] not in lists:
+            where = ".".join(map(str, e["loc"]))
+            said.append(f"{where}: {_in_yaml(e['msg'])}" if where else _in_yaml(e["msg"]))
+    return said
+
+
+def _in_yaml(message: str) -> str:
+    """A message in the words of YAML."""
+    ours = message.removeprefix("Value error, ")
+    if ours != message:
+        return ours
+    for name, other in (("Tuple", "List"), ("tuple", "list"), ("dictionary", "mapping")):
+        message = message.replace(name, other)
+    return message
+
+
+def configuration_names() -> list[str]:
+    """Names of the shipped configurations."""
+    return sorted(path.stem for path in CONFIGURATIONS.glob("*.yaml"))
+
+
+def load_configuration(name: str | Path) -> GaitConfiguration:
+    """A configuration by its name, or of a YAML file; paths in a file count from its folder.
+
+    Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
+    above it where they exist there only. The ``experiment.yaml`` of a run counts as the
+    configuration that the run was resolved to.
+
+    Raises:
+      GaitError: there is no such configuration or file, or it does not fit.
+    """
+    path = Path(name)
+    if path.suffix in (".bat", ".sh"):
+        from trueup.gait.search.myoassist_import import import_configuration, located
+
+        return located(import_configuration(path), path)
+    if path.suffix not in (".yaml", ".yml"):
+        names = configuration_names()
+        if str(name) not in names:
+            raise GaitError(
+                f"there is no configuration {str(name)!r}; there are {listing(names, 60)}, and "
+                f"YAML files by their path.{did_you_mean(str(name), names)}"
+            )
+        path = CONFIGURATIONS / f"{name}.yaml"
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(
+            f"cannot read {path}: {error.strerror or error}; shipped configurations: "
+            f"{listing(configuration_names(), 60)}"
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no YAML file: {error}") from error
+    resolved = isinstance(content, dict) and content.get("kind") == "gait"
+    if resolved:
+        content = content.get("configuration")
+    configuration = make_configuration(content, str(path), resolved=resolved)
+    return with_absolute_paths(configuration, path.parent)
+
+
+def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
+    """The configuration with its paths, which count from a folder, made absolute."""
+    changes = {}
+    for key in PATHS:
+        value = getattr(configuration, key)
+        if value is None:
+            continue
+        paths = [value] if isinstance(value, str) else value
+        absolute = tuple(p if p in OWN_MODELS else str((folder / p).resolve()) for p in paths)
+        changes[key] = absolute[0] if isinstance(value, str) else absolute
+    return configuration.model_copy(update=changes) if changes else configuration
+
+
+PATHS: Sequence[str] = ("model_file", "reference", "reference_emg", "param_path")
+"""Keys that hold paths."""

@@ -1,0 +1,179 @@
+"""The problem that a search solves: gains whose walks cost little."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.fitting import Problem
+from trueup.fitting.problem import Failures
+from trueup.gait.costs.myoassist_cost import MyoAssistCost
+from trueup.gait.costs.stages import INVALID, WalkObjective
+from trueup.gait.search.early_stop import EarlyStop
+from trueup.gait.walk._walk_kernel import RUNNING, STOPPED
+from trueup.gait.walk.parameter_vector import ParameterVector
+from trueup.gait.walk.perturbations import Perturbations
+from trueup.gait.walk.walk_simulation import WalkSimulation
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One condition that candidates walk in: how they are simulated and what they are judged by."""
+
+    simulation: WalkSimulation
+    """How they are simulated: model, slope, controller."""
+    objective: WalkObjective | MyoAssistCost
+    """What they are judged by: our terms, or MyoAssist's number."""
+    name: str = ""
+    """What it is called where there are several."""
+
+
+class GaitProblem(Problem):
+    """Costs of walks, a mean over scenarios; all terms are kept beside them.
+
+    Args:
+      scenarios: conditions, such as speeds and slopes; their vectors have the same entries.
+      parameters: entries with bounds and start values of one's own; those of the first simulation
+        where absent.
+      most_at_once: walks that are simulated together.
+      perturbations: repeats that every candidate walks in each scenario; none where absent.
+      deviation: first standard deviations of a search, of the free entries ``(p,)``.
+
+    Raises:
+      GaitError: no scenario, or scenarios whose vectors differ.
+    """
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        parameters: ParameterVector | None = None,
+        most_at_once: int = 64,
+        deviation: np.ndarray | None = None,
+        perturbations: Perturbations | None = None,
+    ):
+        if not scenarios:
+            raise GaitError("a gait problem needs at least one scenario")
+        self.scenarios = tuple(scenarios)
+        own = self.scenarios[0].simulation.parameters
+        self.parameters = own if parameters is None else parameters
+        for scenario in self.scenarios:
+            if scenario.simulation.parameters.names != self.parameters.names:
+                raise GaitError(
+                    f"the scenario {scenario.name!r} takes other parameters than the first one"
+                )
+        self.most_at_once = most_at_once
+        self.perturbations = perturbations
+        self.bound = np.inf
+        """Cost above which candidates need not be walked to their end, see
+        :mod:`trueup.gait.search.early_stop`."""
+        self.space = replace(self.parameters.space, deviation=deviation)
+        self.terms: dict[str, np.ndarray] = {}
+        """Terms of the candidates of the last call of :meth:`costs`, ``(n,)`` each."""
+
+    def costs(self, X: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Costs ``(n, 1)`` of candidates ``X (n, p)``, the free entries of vectors.
+
+        A candidate that cannot start has a large cost, and its reason in ``failures``.
+        """
+        return self.whole_costs(self.parameters.complete(X), failures)[:, None]
+
+    def whole_costs(self, whole: np.ndarray, failures: Failures | None = None) -> np.ndarray:
+        """Costs ``(n,)`` of whole vectors ``(n, size)``, entries that no search moves included."""
+        failures = {} if failures is None else failures
+        repeats = 1 if self.perturbations is None else self.perturbations.repeats
+        size = max(1, self.most_at_once // repeats)
+        parts = [
+            self._chunk(whole[start : start + size], start, failures)
+            for start in range(0, len(whole), size)
+        ]
+        self.terms = {
+            name: np.concatenate([terms[name] for _, terms in parts]) for name in parts[0][1]
+        }
+        return np.concatenate([cost for cost, _ in parts])
+
+    def _chunk(
+        self, whole: np.ndarray, start: int, failures: Failures
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        total = np.zeros(len(whole))
+        kept: dict[str, np.ndarray] = {}
+        for scenario in self.scenarios:
+            stop = self._early_stop(scenario, total)
+            cost, terms = evaluate(scenario, whole, invalid := {}, self.perturbations, stop)
+            for row, reason in invalid.items():
+                failures.setdefault(start + row, reason)
+            total += cost
+            ahead = f"{scenario.name}." if len(self.scenarios) > 1 else ""
+            kept |= {f"{ahead}{name}": value for name, value in {"cost": cost, **terms}.items()}
+        return total / len(self.scenarios), kept
+
+    def _early_stop(self, scenario: Scenario, known: np.ndarray) -> EarlyStop | None:
+        if not np.isfinite(self.bound):
+            return None
+        objective, simulation = scenario.objective, scenario.simulation
+        if not isinstance(objective, WalkObjective):
+            raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
+        anatomy, duration = simulation.walker.anatomy, simulation.settings.duration
+        threshold = simulation.controller.load_threshold
+        return EarlyStop(
+            lambda records: objective.costs(records, anatomy, duration, threshold).total,
+            objective.cannot_start,
+            self.bound,
+            known.copy(),
+            len(self.scenarios),
+            self.perturbations,
+        )
+
+
+def evaluate(
+    scenario: Scenario,
+    X: np.ndarray,
+    invalid: dict[int, str] | None = None,
+    perturbations: Perturbations | None = None,
+    early_stop: EarlyStop | None = None,
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Costs ``(n,)`` and terms of whole vectors ``X (n, size)`` in one scenario.
+
+    Among the terms are ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Of
+    perturbed repeats they are means, over those that they can be told of. Candidates none of whose
+    walks can start are entered in ``invalid`` with the reason.
+    """
+    simulation, objective = scenario.simulation, scenario.objective
+    stop = None if early_stop is None else early_stop.stopped
+    records = simulation.run(X, perturbations=perturbations, stop=stop)
+    anatomy, settings = simulation.walker.anatomy, simulation.settings
+    repeats = len(records.length) // len(X)
+    if isinstance(objective, MyoAssistCost):
+        terms = objective.terms(records, anatomy)
+        cost = objective.scalars(np.repeat(X, repeats, axis=0), records, terms, settings)
+    else:
+        threshold = simulation.controller.load_threshold
+        found = objective.costs(records, anatomy, settings.duration, threshold)
+        cost, terms = found.total, found.terms
+    cost = np.where(np.isfinite(cost), cost, INVALID)
+    stopped = records.ended == STOPPED
+    terms = {
+        **terms,
+        "walked": records.walked,
+        "lasted": records.length * records.period,
+        "fell": ((records.ended != RUNNING) & ~stopped).astype(float),
+        "stopped": stopped.astype(float),
+    }
+    if invalid is not None and records.invalid:
+        count = np.bincount([row // repeats for row in records.invalid], minlength=len(X))
+        for row, reason in records.invalid.items():
+            if count[row // repeats] == repeats:
+                invalid.setdefault(row // repeats, reason)
+    if perturbations is None:
+        return cost, terms
+    return perturbations.together(cost), {
+        name: _known_mean(values.reshape(len(X), repeats)) for name, values in terms.items()
+    }
+
+
+def _known_mean(values: np.ndarray) -> np.ndarray:
+    """Means of rows over what is known of them; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=1)
+    total = np.where(known, values, 0.0).sum(axis=1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

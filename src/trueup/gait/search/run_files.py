@@ -1,0 +1,112 @@
+"""What a gait optimisation writes beside its history: terms of every evaluation, vectors."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.problem import GaitProblem
+from trueup.studies import Generation, atomic
+
+LABELS = {
+    "eff": "Effort",
+    "eff_knee": "Eff_Knee",
+    "vel": "Velocity",
+    "vel_grf": "Vel_grf",
+    "class": "Classic",
+    "kine": "Kine",
+    "kine_grf": "Kine_grf",
+    "combined": "Combined",
+    "kine_grf_musc": "Kine_grf_musc",
+    "vel_musc": "vel_musc",
+    "vel_musc_grf": "vel_musc_grf",
+}
+"""Kind of cost -> what files are labelled by; weights of one's own are ``Weighted``."""
+
+
+class TermsLog:
+    """Terms of every evaluation, a generation a line.
+
+    A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null where a walk
+    was too short to tell. A run that was killed may repeat its last lines; the later ones count.
+
+    Args:
+      path: file to add to.
+      problem: the problem, which holds the terms of its last batch.
+    """
+
+    def __init__(self, path: Path, problem: GaitProblem):
+        self.path = path
+        self.problem = problem
+
+    def write(self, generation: Generation) -> None:
+        """Add the terms of a generation."""
+        terms = {
+            name: [float(v) if np.isfinite(v) else None for v in values]
+            for name, values in self.problem.terms.items()
+        }
+        line = json.dumps({"generation": generation.number, "terms": terms})
+        with self.path.open("a+b") as file:
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # a crash cut the last line off
+                    file.write(b"\n")
+            file.write(f"{line}\n".encode())
+
+
+def read_terms(path: Path) -> dict[int, dict[str, np.ndarray]]:
+    """Terms of each generation; a line that was cut off by a crash is left out."""
+    found: dict[int, dict[str, np.ndarray]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            content: Any = json.loads(line)
+        except ValueError:
+            continue
+        found[int(content["generation"])] = {
+            name: np.array([np.nan if v is None else v for v in values], dtype=float)
+            for name, values in content["terms"].items()
+        }
+    return found
+
+
+def file_stem(configuration: GaitConfiguration, frontal: bool) -> str:
+    """What the files of a run begin with: cost, plane and speed."""
+    speed = f"{configuration.tgt_vel[0]:.2f}".replace(".", "_")
+    plane = "3D" if frontal else "2D"
+    label = LABELS[configuration.cost] if configuration.weights is None else "Weighted"
+    return f"myorfl_{label}_{plane}_{speed}"
+
+
+def write_vectors(
+    folder: Path,
+    configuration: GaitConfiguration,
+    problem: GaitProblem,
+    best: np.ndarray,
+    best_last: np.ndarray,
+) -> list[Path]:
+    """Write ``*_Best.txt``, ``*_BestLast.txt`` and their ``*_Cost.txt``.
+
+    Args:
+      folder: where to.
+      configuration: what the names tell.
+      problem: the problem.
+      best: free entries of the best candidate of the run ``(p,)``.
+      best_last: those of the best of its last generation.
+    """
+    frontal = problem.scenarios[0].simulation.walker.frontal
+    stem = file_stem(configuration, frontal)
+    written = []
+    for ending, free in (("Best", best), ("BestLast", best_last)):
+        (vector,) = problem.parameters.complete(free[None])
+        file = folder / f"{stem}_{ending}.txt"
+        atomic.write_text(file, "".join(f"{value:.18e}\n" for value in vector))
+        cost = float(problem.costs(free[None])[0, 0])
+        lines = [f"Cost : {cost!r}"]
+        lines += [f"{name} : {float(value[0])!r}" for name, value in problem.terms.items()]
+        costs = folder / f"{stem}_{ending}_Cost.txt"
+        atomic.write_text(costs, "\n".join(lines) + "\n")
+        written += [file, costs]
+    return written

@@ -1,0 +1,1 @@
+"""Simulated walks: start, perturbations, the compiled loop, recorded series."""

@@ -1,0 +1,1 @@
+"""Analytic bases that a network corrects."""

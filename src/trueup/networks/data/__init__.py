@@ -1,0 +1,1 @@
+"""Recordings for networks: reading, checks, resampling, targets and splits."""

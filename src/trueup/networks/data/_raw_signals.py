@@ -1,0 +1,231 @@
+"""The signals of one recording as they were recorded: columns chosen, in the features' units."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import ColumnError, ExperimentError, RecordingError, UnitError, listing
+from trueup.networks.data.data_settings import (
+    ACCELERATION,
+    COMPUTED_TARGET,
+    TORQUE,
+    DataSettings,
+    InertiaGroup,
+)
+from trueup.networks.data.features import (
+    ANGLE,
+    ANGLE_ERROR,
+    COMMANDED_TORQUE,
+    FEATURES,
+    INERTIA,
+    TARGET_ANGLE,
+    TARGET_VELOCITY,
+    TEMPERATURE,
+    VELOCITY,
+)
+
+COMMANDS = (TARGET_ANGLE, TARGET_VELOCITY, COMMANDED_TORQUE)
+"""Features that are asked for, not measured: held between samples, never filtered."""
+
+_KELVIN = 273.15
+_EXTRA_UNITS = {ACCELERATION: "m/s2"}
+
+
+@dataclass(frozen=True)
+class RecordingFile:
+    """A file, and the group that it belongs to."""
+
+    path: Path
+    group: str
+    inertia: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class RawSignals:
+    """Signals of one file on its own clock.
+
+    Attributes:
+        file: where they are from.
+        times: as recorded, shape (n,) [s].
+        signals: feature, ``torque``, ``reference_torque`` or ``acceleration`` -> shape (n,).
+        sha256: hash of the file.
+        notes: what was done to them.
+    """
+
+    file: RecordingFile
+    times: np.ndarray
+    signals: dict[str, np.ndarray]
+    sha256: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def with_note(self, note: str, **changes: Any) -> "RawSignals":
+        """A changed copy, with a sentence that says how."""
+        return replace(self, notes=(*self.notes, note), **changes)
+
+
+def recording_files(settings: DataSettings) -> list[RecordingFile]:
+    """The files of the settings, group after group.
+
+    Raises:
+        RecordingError: a folder does not exist, or holds no recording.
+        ExperimentError: the pattern of files cannot be used, or that of groups is no regular
+            expression or matches no name.
+    """
+    base = Path(settings.data_base_dir)
+    if not base.exists():
+        raise RecordingError(
+            f"there is no folder {base}: give data_base_dir the recordings' folder"
+        )
+    groups = settings.groups
+    if not groups:
+        paths = [base] if base.is_file() else _matching(base, settings.pattern)
+        return [
+            RecordingFile(path, _group_of(path, settings.group_pattern), None) for path in paths
+        ]
+    missing = [group.folder for group in groups if not (base / group.folder).is_dir()]
+    if missing:
+        present = sorted(item.name for item in base.iterdir() if item.is_dir())
+        raise RecordingError(
+            f"{base} has no folder {listing(missing)} for an inertia group; its folders: "
+            f"{listing(present)}. Set data.inertia_groups to what was recorded"
+        )
+    return [
+        RecordingFile(path, group.id, _inertia(group))
+        for group in groups
+        for path in _matching(base / group.folder, settings.pattern)
+    ]
+
+
+def read_raw(file: RecordingFile, settings: DataSettings) -> RawSignals:
+    """Read the signals that the settings name.
+
+    Raises:
+        RecordingError: the file cannot be read, or its signals have several clocks.
+        ColumnError: a column does not exist, or no torque is stated.
+        UnitError: a unit is unknown or is not one of that quantity.
+    """
+    from trueup.signals import read, select
+
+    try:
+        recording = read(file.path, time=settings.time)
+    except ColumnError:
+        if settings.fallback_sampling_frequency is None or settings.time is not None:
+            raise
+        recording = read(file.path, rate=settings.fallback_sampling_frequency)
+    selected = select(recording, _mappings(settings))
+    if len(selected.streams) != 1:
+        raise RecordingError(
+            f"{file.path}: the signals lie on {len(selected.streams)} clocks. Merge them first "
+            "with Recording.merged"
+        )
+    stream = selected.streams[0]
+    signals = {}
+    for name, values in stream.columns.items():
+        signals[name] = _in_unit_of_feature(file.path, name, values, stream.units.get(name))
+    if file.inertia is not None:
+        signals[INERTIA] = np.full(len(stream.times), file.inertia)
+    return RawSignals(file, stream.times, signals, recording.sha256)
+
+
+def _mappings(settings: DataSettings) -> dict[str, Any]:
+    columns = {
+        name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for name, value in settings.columns.items()
+    }
+    if not columns:
+        columns = {
+            ANGLE: {"column": "Encoder_Angle", "unit": "deg"},
+            TARGET_ANGLE: {"column": "Commanded_Angle", "unit": "deg"},
+            VELOCITY: {"column": settings.gyro_axis_for_ang_vel, "unit": "deg/s"},
+        }
+        if settings.target_name == COMPUTED_TARGET:
+            columns[ACCELERATION] = {"column": settings.accel_axis_for_torque, "unit": "m/s2"}
+    if settings.target_name != COMPUTED_TARGET:
+        if TORQUE in columns:
+            raise ExperimentError(
+                f"both target_name ({settings.target_name!r}) and columns.torque name the torque: "
+                "leave one out"
+            )
+        columns[TORQUE] = {"column": settings.target_name, "unit": "N m"}
+    if TORQUE not in columns and ACCELERATION not in columns:
+        raise ColumnError(
+            "no target is stated: map the column of a measured torque as columns.torque, or of the "
+            "tangential acceleration as columns.acceleration"
+        )
+    needed = {
+        name for name in settings.features if name != INERTIA and name not in columns
+    } - _derived(columns)
+    if needed:
+        raise ColumnError(
+            f"columns does not say which column {listing(sorted(needed))} is, which is one of the "
+            f"features; it maps {listing(columns)}"
+        )
+    return columns
+
+
+def _derived(columns: Mapping[str, Any]) -> set[str]:
+    """Features that follow from the columns mapped."""
+    if ANGLE not in columns:
+        return set()
+    pair = {TARGET_ANGLE, ANGLE_ERROR}
+    return pair if pair & set(columns) else set()
+
+
+def _in_unit_of_feature(path: Path, name: str, values: np.ndarray, unit: str | None) -> np.ndarray:
+    """Values that came as SI where the unit is known, in the unit that the feature has."""
+    if unit is None:
+        return values
+    from trueup.signals import find_unit
+
+    wanted = FEATURES[name].unit if name in FEATURES else _EXTRA_UNITS.get(name, "N m")
+    if find_unit(unit).quantity != find_unit(wanted).quantity:
+        raise UnitError(
+            f"{path}: {name} is mapped to a column in {unit}, which is "
+            f"{find_unit(unit).quantity}; it is a {find_unit(wanted).quantity} [{wanted}]"
+        )
+    return values - _KELVIN if name == TEMPERATURE else values
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    try:
+        paths = sorted(path for path in folder.glob(pattern) if path.is_file())
+    except (NotImplementedError, ValueError) as error:
+        raise ExperimentError(
+            f"pattern {pattern!r} cannot be used: {error}. Give names within the folder, such as "
+            "*.csv"
+        ) from error
+    if not paths:
+        present = sorted(item.name for item in folder.iterdir())
+        raise RecordingError(
+            f"{folder} holds no file {pattern!r}; it holds {listing(present)}. Give the folder of "
+            "the recordings, or data.pattern"
+        )
+    return paths
+
+
+def _group_of(path: Path, pattern: str | None) -> str:
+    if pattern is None:
+        return path.stem
+    try:
+        match = re.search(pattern, path.stem)
+    except re.error as error:
+        raise ExperimentError(f"group_pattern {pattern!r} is no regular expression: {error}") from (
+            error
+        )
+    if match is None or not match[0]:
+        raise ExperimentError(
+            f"group_pattern {pattern!r} matches nothing in the name {path.name!r}"
+        )
+    return next((part for part in match.groups() if part), match[0])
+
+
+def _inertia(group: InertiaGroup) -> float | None:
+    if group.inertia is not None and not group.inertia > 0:
+        raise ExperimentError(
+            f"the inertia of group {group.id!r} is {group.inertia} kg m2; it must be positive"
+        )
+    return group.inertia

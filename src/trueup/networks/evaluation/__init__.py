@@ -1,0 +1,1 @@
+"""Scores, closed-loop rollouts and reports of networks."""

@@ -1,0 +1,341 @@
+"""How well a network reproduces torque: over whole files, from a cold start, as it is deployed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import SignalError
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.features import VELOCITY
+from trueup.networks.model.network import Network
+
+SPEED_BANDS = 5
+"""Bands of speed, each with as many samples."""
+
+FREQUENCY_BANDS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+"""Edges of the frequency bands [Hz]; the last band ends at half the rate."""
+
+SETTLING = 0.5
+"""Time after a cold start that the settled scores leave out [s]."""
+
+RATE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Error of a torque over some samples."""
+
+    samples: int
+    mse: float
+    """Mean squared error [N2 m2]."""
+    rmse: float
+    """Its root [N m]."""
+    mae: float
+    """Mean absolute error [N m]."""
+    r2: float
+    """Share of the torque's variance that is explained; NaN for a constant torque."""
+
+    @classmethod
+    def of(cls, torque: np.ndarray, predicted: np.ndarray) -> "Scores":
+        """Score a prediction, shapes (n,) [N m]."""
+        error = predicted - torque
+        square = float(np.mean(error**2))
+        variance = float(np.var(torque))
+        return cls(
+            samples=len(torque),
+            mse=square,
+            rmse=float(np.sqrt(square)),
+            mae=float(np.mean(np.abs(error))),
+            r2=1.0 - square / variance if variance > 0 else float("nan"),
+        )
+
+
+@dataclass(frozen=True)
+class Band:
+    """Error within a band of speed or of frequency."""
+
+    lowest: float
+    highest: float
+    samples: int
+    """Samples in a band of speed; frequency lines in a band of frequency."""
+    rmse: float
+    """Error within the band [N m]."""
+    torque_rms: float
+    """RMS of the torque within the band, beside which the error stands [N m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesScores:
+    """Error over one recording, beside other estimates of the same torque."""
+
+    name: str
+    group: str
+    scores: Scores
+    settled: Scores
+    """Without the first half second, in which a network that starts in full motion lacks its
+    past; of the whole recording where that is no longer."""
+    others: dict[str, Scores]
+    """Other estimates by name, such as ``linear``, ``mean`` and ``reference``."""
+    others_settled: dict[str, Scores]
+    """The same without the first half second."""
+    out_of_range: float
+    """Share of samples outside the range of training; NaN where it is not known."""
+    predicted: np.ndarray
+    """Torque predicted, shape (n,) [N m]."""
+    notes: tuple[str, ...] = ()
+    """How the recording was read, see ``ActuatorSeries.notes``."""
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkScores:
+    """Error over several recordings, each from a cold start over its whole length."""
+
+    series: tuple[SeriesScores, ...]
+    total: Scores
+    """Over all samples."""
+    settled: Scores
+    """Over all samples but the first half second of each recording."""
+    groups: dict[str, Scores]
+    """Over all samples of a group."""
+    others: dict[str, Scores]
+    """Other estimates over all samples, where every recording has them."""
+    others_settled: dict[str, Scores]
+    """The same without the first half second of each recording."""
+    speed_bands: tuple[Band, ...]
+    """By speed [rad/s], slow to fast; empty where the velocity is not known."""
+    frequency_bands: tuple[Band, ...]
+    """By frequency of the error [Hz]."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the predictions as JSON values; ``rmse`` and ``r2`` on top."""
+        return {
+            **asdict(self.total),
+            "settled": asdict(self.settled),
+            "groups": {name: asdict(scores) for name, scores in self.groups.items()},
+            "others": {name: asdict(scores) for name, scores in self.others.items()},
+            "others_settled": {n: asdict(scores) for n, scores in self.others_settled.items()},
+            "files": [
+                {
+                    "name": each.name,
+                    "group": each.group,
+                    **asdict(each.scores),
+                    "settled": asdict(each.settled),
+                    "out_of_range": each.out_of_range,
+                    "notes": list(each.notes),
+                    "others": {name: asdict(scores) for name, scores in each.others.items()},
+                    "others_settled": {n: asdict(s) for n, s in each.others_settled.items()},
+                }
+                for each in self.series
+            ],
+            "speed_bands": [asdict(band) for band in self.speed_bands],
+            "frequency_bands": [asdict(band) for band in self.frequency_bands],
+        }
+
+
+def predict_series(
+    network: Network, series: ActuatorSeries, warm_up: ActuatorSeries | None = None
+) -> np.ndarray:
+    """Torque over a whole recording, shape (n,) [N m].
+
+    Args:
+        network: the network.
+        series: the recording.
+        warm_up: what was recorded just before it, run through first; None: from a cold start.
+
+    Raises:
+        SignalError: the recording has another rate than the network.
+        ColumnError: the recording lacks a feature.
+    """
+    from trueup.networks.runtime.compiled_runtime import predict
+
+    if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
+        raise SignalError(
+            f"{series.name} has {series.rate:g} Hz, the network runs at {network.rate:g} Hz: read "
+            f"the recording with data.rate={network.rate:g}"
+        )
+    inputs = series.features(network.inputs)
+    if warm_up is None:
+        return predict(network, inputs)
+    before = warm_up.features(network.inputs)
+    return predict(network, np.concatenate([before, inputs]))[len(before) :]
+
+
+def score(
+    network: Network | Sequence[np.ndarray],
+    series: Sequence[ActuatorSeries],
+    others: Mapping[str, Network] | None = None,
+    mean_torque: float | None = None,
+    warm_up: Sequence[ActuatorSeries | None] | None = None,
+) -> NetworkScores:
+    """Score a network, or its predictions, over whole recordings from a cold start.
+
+    Args:
+        network: the network; or its torque over each recording, shapes (n,) [N m].
+        series: the recordings.
+        others: other networks to set beside it, by name, such as ``linear``.
+        mean_torque: mean of the training part, for the estimate ``mean`` [N m]; where absent, the
+            mean of each recording, which no network can know.
+        warm_up: what was recorded just before each recording, such as ``warm_up`` of a `DataSplit`:
+            the networks then run through it first, and the score is no longer from a cold start.
+
+    Raises:
+        SignalError: no recording is given, rates differ, or a prediction has another length.
+        ColumnError: a recording lacks a feature.
+    """
+    if not series:
+        raise SignalError("there is no recording to score on")
+    before = [None] * len(series) if warm_up is None else list(warm_up)
+    if len(before) != len(series):
+        raise SignalError(f"{len(before)} warm-ups are given for {len(series)} recordings")
+    if isinstance(network, Network):
+        predictions = [predict_series(network, *pair) for pair in zip(series, before, strict=True)]
+    else:
+        predictions = [np.asarray(each, dtype=np.float64) for each in network]
+    lengths = [len(each) for each in predictions]
+    if lengths != [len(each) for each in series]:
+        raise SignalError(
+            f"predictions have lengths {lengths}, the recordings {[len(each) for each in series]}"
+        )
+    estimates = [
+        _other_estimates(each, earlier, others or {}, mean_torque)
+        for each, earlier in zip(series, before, strict=True)
+    ]
+    scored = tuple(
+        SeriesScores(
+            name=each.name,
+            group=each.group,
+            scores=Scores.of(each.torque, predicted),
+            settled=Scores.of(each.torque[_settled(each)], predicted[_settled(each)]),
+            others={name: Scores.of(each.torque, other) for name, other in beside.items()},
+            others_settled={
+                name: Scores.of(each.torque[_settled(each)], other[_settled(each)])
+                for name, other in beside.items()
+            },
+            out_of_range=_share_out_of_range(network, each),
+            predicted=predicted,
+            notes=each.notes,
+        )
+        for each, predicted, beside in zip(series, predictions, estimates, strict=True)
+    )
+    everywhere = [n for n in estimates[0] if all(n in beside for beside in estimates)]
+    others_everywhere = {name: [beside[name] for beside in estimates] for name in everywhere}
+    return NetworkScores(
+        series=scored,
+        total=_over(series, predictions),
+        settled=_over(series, predictions, settled=True),
+        groups=_by_group(series, predictions),
+        others={name: _over(series, other) for name, other in others_everywhere.items()},
+        others_settled={
+            name: _over(series, other, settled=True) for name, other in others_everywhere.items()
+        },
+        speed_bands=speed_bands(series, predictions),
+        frequency_bands=frequency_bands(series, predictions),
+    )
+
+
+def speed_bands(
+    series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray], count: int = SPEED_BANDS
+) -> tuple[Band, ...]:
+    """Error by speed, in bands that hold equally many samples; empty without a velocity."""
+    if not all(VELOCITY in each.channels for each in series):
+        return ()
+    speed = np.abs(np.concatenate([each.channels[VELOCITY] for each in series]))
+    torque = np.concatenate([each.torque for each in series])
+    error = np.concatenate(list(predictions)) - torque
+    order = np.argsort(speed, kind="stable")
+    return tuple(
+        Band(
+            float(speed[rows[0]]),
+            float(speed[rows[-1]]),
+            len(rows),
+            float(np.sqrt(np.mean(error[rows] ** 2))),
+            float(np.sqrt(np.mean(torque[rows] ** 2))),
+        )
+        for rows in np.array_split(order, min(count, len(order)))
+    )
+
+
+def frequency_bands(
+    series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray]
+) -> tuple[Band, ...]:
+    """Error by frequency; the squares of the bands add up to that of the whole (Parseval).
+
+    Each recording is transformed as a whole, without a window, and the powers are averaged with
+    the weight of its samples. The mean error belongs to the lowest band.
+    """
+    top = 0.5 * max(each.rate for each in series)
+    edges = np.array([*(edge for edge in FREQUENCY_BANDS if edge < top), np.nextafter(top, np.inf)])
+    power = np.zeros((2, len(edges) - 1))
+    lines = np.zeros(len(edges) - 1, dtype=np.int64)
+    total = sum(len(each) for each in series)
+    for each, predicted in zip(series, predictions, strict=True):
+        count = len(each)
+        band = np.searchsorted(edges, np.fft.rfftfreq(count, 1.0 / each.rate), "right") - 1
+        band = band.clip(0, len(edges) - 2)
+        # every line but the first, and the last of an even count, stands for two
+        twice = np.full(count // 2 + 1, 2.0)
+        twice[0] = 1.0
+        if count % 2 == 0:
+            twice[-1] = 1.0
+        for row, signal in enumerate((predicted - each.torque, each.torque)):
+            square = twice * np.abs(np.fft.rfft(signal)) ** 2 / count
+            power[row] += np.bincount(band, square, len(edges) - 1) / total
+        lines += np.bincount(band, minlength=len(edges) - 1)
+    return tuple(
+        Band(float(low), float(high), int(count), float(error), float(torque))
+        for low, high, count, error, torque in zip(
+            edges[:-1], edges[1:], lines, *np.sqrt(power), strict=True
+        )
+    )
+
+
+def _other_estimates(
+    series: ActuatorSeries,
+    warm_up: ActuatorSeries | None,
+    others: Mapping[str, Network],
+    mean_torque: float | None,
+) -> dict[str, np.ndarray]:
+    mean = float(series.torque.mean()) if mean_torque is None else mean_torque
+    estimates = {name: predict_series(other, series, warm_up) for name, other in others.items()}
+    estimates["mean"] = np.full(len(series), mean)
+    if series.reference_torque is not None:
+        estimates["reference"] = series.reference_torque
+    return estimates
+
+
+def _share_out_of_range(network: Any, series: ActuatorSeries) -> float:
+    if not isinstance(network, Network) or network.feature_lowest is None:
+        return float("nan")
+    from trueup.networks.runtime.numpy_runtime import NetworkRuntime
+
+    inputs = series.features(network.inputs)
+    return float(NetworkRuntime(network, 1).out_of_range(inputs).mean())
+
+
+def _over(
+    series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray], settled: bool = False
+) -> Scores:
+    """Scores over the samples of several recordings."""
+    parts = [_settled(each) if settled else slice(None) for each in series]
+    return Scores.of(
+        np.concatenate([each.torque[part] for each, part in zip(series, parts, strict=True)]),
+        np.concatenate([each[part] for each, part in zip(predictions, parts, strict=True)]),
+    )
+
+
+def _settled(series: ActuatorSeries) -> slice:
+    first = round(SETTLING * series.rate)
+    return slice(first if first < len(series) - 1 else 0, None)
+
+
+def _by_group(
+    series: Sequence[ActuatorSeries], predictions: Sequence[np.ndarray]
+) -> dict[str, Scores]:
+    groups = dict.fromkeys(each.group for each in series)
+    found = {}
+    for group in groups:
+        rows = [i for i, each in enumerate(series) if each.group == group]
+        found[group] = _over([series[i] for i in rows], [predictions[i] for i in rows])
+    return found

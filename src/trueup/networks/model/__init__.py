@@ -1,0 +1,1 @@
+"""Networks as plain data and as torch modules, and the linear baseline."""

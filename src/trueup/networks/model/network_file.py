@@ -1,0 +1,140 @@
+"""A network in one file: safetensors, its description as JSON in the header.
+
+Such a file holds numbers and text only; reading it runs nothing
+(https://github.com/huggingface/safetensors, format of the file).
+"""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError, MissingExtraError, listing
+from trueup.networks.base.base_kinds import base_from_dict
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.network import Network
+from trueup.studies import atomic
+
+FORMAT = "trueup network"
+VERSION = 1
+_KEY = "trueup"
+
+
+def save_network(network: Network, path: str | os.PathLike[str]) -> Path:
+    """Write a network to a file, whole or not at all; returns the path.
+
+    Raises:
+      MissingExtraError: safetensors is not installed.
+    """
+    data = _library().save(
+        {name: np.ascontiguousarray(value) for name, value in network.weights.items()},
+        metadata={_KEY: json.dumps(describe_network(network))},
+    )
+    atomic.write_bytes(Path(path), data)
+    return Path(path)
+
+
+def load_network(path: str | os.PathLike[str]) -> Network:
+    """Read a network that `save_network` wrote.
+
+    Raises:
+      FitError: the file is missing, damaged, of another format or of a newer version.
+      MissingExtraError: safetensors is not installed.
+    """
+    library = _library()
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+        weights = library.load_file(os.fspath(path))
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise FitError(
+            f"{path} cannot be read as a network: {error}. A network is the file "
+            "network.safetensors of a training run"
+        ) from error
+    try:
+        content = json.loads(metadata[_KEY])
+    except (KeyError, ValueError) as error:
+        raise FitError(
+            f"{path} is a safetensors file without a description of a network; its header has "
+            f"{listing(metadata)}"
+        ) from error
+    return network_from_description(content, weights, os.fspath(path))
+
+
+def network_from_description(
+    content: dict[str, Any], weights: dict[str, np.ndarray], source: str
+) -> Network:
+    """The network that `describe_network` described.
+
+    Args:
+      content: the description.
+      weights: arrays by name.
+      source: file that it comes from, for messages.
+
+    Raises:
+      FitError: the description is not whole, of another format or of a newer version.
+    """
+    try:
+        if content["format"] != FORMAT:
+            raise FitError(f"{source} holds {content['format']!r}, not a {FORMAT}")
+        if content["version"] > VERSION:
+            raise FitError(
+                f"{source} has version {content['version']} of its format; this trueup reads up to "
+                f"{VERSION}: update it"
+            )
+        return _network(content, weights)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FitError(f"{source} has no whole description of a network: {error!r}") from error
+
+
+def describe_network(network: Network) -> dict[str, Any]:
+    """Everything about a network but its weights, as JSON values."""
+    ranges = (network.feature_lowest, network.feature_highest)
+    lowest, highest = (None if value is None else np.asarray(value).tolist() for value in ranges)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "family": network.family,
+        "normalization": network.normalization.to_dict(),
+        "rate": network.rate,
+        "base": None if network.base is None else network.base.to_dict(),
+        "torque_limit": network.torque_limit,
+        "history": network.history,
+        "activation": network.activation,
+        "feature_lowest": lowest,
+        "feature_highest": highest,
+        "provenance": network.provenance,
+    }
+
+
+def _network(content: dict[str, Any], weights: dict[str, np.ndarray]) -> Network:
+    base, lowest, highest = (content[k] for k in ("base", "feature_lowest", "feature_highest"))
+    network = Network(
+        family=content["family"],
+        normalization=Normalization.from_dict(content["normalization"]),
+        weights=weights,
+        rate=float(content["rate"]),
+        base=base_from_dict(base),
+        torque_limit=content["torque_limit"],
+        history=int(content["history"]),
+        activation=content["activation"],
+        provenance=content["provenance"],
+    )
+    return replace(
+        network,
+        feature_lowest=None if lowest is None else np.asarray(lowest, dtype=np.float64),
+        feature_highest=None if highest is None else np.asarray(highest, dtype=np.float64),
+    )
+
+
+def _library() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError as error:
+        raise MissingExtraError("network files", "network", "safetensors") from error
+    return safetensors.numpy

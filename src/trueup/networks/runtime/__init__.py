@@ -1,0 +1,1 @@
+"""Networks step by step: numpy, compiled code, and inside MuJoCo."""

@@ -1,0 +1,1 @@
+"""Checks before a fit; intervals, held-out error and insights after it."""

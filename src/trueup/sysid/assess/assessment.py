@@ -1,0 +1,357 @@
+"""How far to trust an identification: intervals, identifiability, held-out error, stability."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
+from trueup.fitting._whiteness import heteroscedasticity as size_test
+from trueup.fitting._whiteness import whiteness as white_test
+from trueup.fitting.identifiability import Identifiability, analyse
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
+from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
+from trueup.fitting.solution import Solution
+from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty._added_spread import with_added_spread
+from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.profiles import profile_intervals
+from trueup.sysid.fit.start_noise import MeasuredStarts
+from trueup.sysid.recordings.channel_units import signal_units
+
+
+@dataclass(frozen=True)
+class SequenceSignals:
+    """Signals of one sequence, for figures and scores."""
+
+    name: str
+    held_out: bool
+    channels: tuple[str, ...]
+    times: np.ndarray
+    measured: np.ndarray
+    initial: np.ndarray
+    fitted: np.ndarray
+    units: tuple[str, ...] = ()
+    """Unit of each channel; empty where it is not known."""
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The same unknowns fitted to the held-out data alone."""
+
+    values: np.ndarray
+    """Estimates from the held-out data ``(p,)``."""
+    half_widths: np.ndarray
+    """Their half-widths ``(p,)``."""
+    ratios: np.ndarray
+    """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Everything that is said about a fit."""
+
+    covariance: CovarianceEstimate
+    intervals: np.ndarray
+    """Ends of the intervals in parameter units ``(p, 2)``."""
+    standard_errors: np.ndarray
+    """In parameter units ``(p,)``."""
+    value_covariance: np.ndarray
+    """Covariance in parameter units ``(p, p)``; that of ``covariance`` is in search coordinates."""
+    at_bound: np.ndarray
+    identifiability: Identifiability
+    scores: ScoreTable
+    signals: list[SequenceSignals]
+    whiteness: dict[str, list[WhitenessTest]]
+    size: dict[str, list[HeteroscedasticityTest]]
+    stability: Stability | None
+    profiles: dict[str, tuple[float, float]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def assess(
+    problem: GrayBoxProblem,
+    start: np.ndarray,
+    solution: Solution,
+    held_out: GrayBoxProblem | None = None,
+    held_out_alone: GrayBoxProblem | None = None,
+    *,
+    method: str = "auto",
+    level: float = 0.95,
+    loss: Loss | None = None,
+    profile: list[str] | None = None,
+    seed: int = 0,
+    starts: MeasuredStarts | None = None,
+    held_out_starts: MeasuredStarts | None = None,
+) -> Assessment:
+    """Judge a fit.
+
+    Args:
+      problem: the problem of the training data.
+      start: start values ``(p,)``.
+      solution: the fit.
+      held_out: the problem of the held-out data, with the same unknowns.
+      held_out_alone: the same for a fit of its own, which may have further unknowns after those of
+        ``problem``; ``held_out`` where None.
+      method: how noise is taken into account, see
+        :func:`trueup.fitting.uncertainty.estimate_covariance`.
+      level: coverage of the intervals.
+      loss: robust loss of the fit.
+      profile: parameters with a profile likelihood as well.
+      seed: seed of the bootstrap.
+      starts: measured start states of the training data, whose noise counts besides.
+      held_out_starts: those of ``held_out_alone``.
+    """
+    x, space = solution.x, problem.space
+    residual, jacobian, failures = final_jacobian(problem, x)
+    solution.residuals = residual
+    at_bound = space.at_bound(x, 1e-6)
+    loss = loss or Loss()
+    covariance = _covariance(problem, residual, jacobian, at_bound, method, 1 - level, loss, seed)
+    covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
+    intervals = _intervals(problem, x, covariance)
+    slope = space.slope(x)
+    data = jacobian[: problem.data_rows]
+    information = _gram(data) / np.outer(slope, slope)
+    plain = covariance.matrix * np.outer(slope, slope)
+    identifiability = analyse(
+        information,
+        x,
+        space.names,
+        space.lower,
+        space.upper,
+        plain if np.isfinite(plain).all() else None,
+        is_information=True,
+    )
+    signals = sequence_signals(problem, start, x, held_out=False)
+    if held_out is not None:
+        signals += sequence_signals(held_out, start, x, held_out=True)
+    alone = held_out if held_out_alone is None else held_out_alone
+    remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
+    stability = None
+    if alone is not None and solution.success:  # else the distance is that of the search
+        stability = check_stability(alone, x, covariance, level, held_out_starts)
+    return Assessment(
+        covariance,
+        intervals,
+        covariance.standard_errors * slope,
+        plain,
+        at_bound,
+        identifiability,
+        score(signals),
+        signals,
+        {s.name: white_test(s.measured - s.fitted, s.channels) for s in signals if not s.held_out},
+        {s.name: _size(s) for s in signals if not s.held_out},
+        stability,
+        profile_intervals(
+            problem, solution, covariance, profile or [], level, loss, problem.noise_scale
+        ),
+        (*remarks, *unseen),
+    )
+
+
+def _neighbour(problem: GrayBoxProblem, row: int) -> str:
+    name = problem.space.names[(row - 1) % problem.space.size]
+    return f"the simulation fails when {name} is moved a little from its optimum"
+
+
+def _gram(
+    jacobian: np.ndarray, weights: np.ndarray | None = None, block: int = 200_000
+) -> np.ndarray:
+    out = np.zeros((jacobian.shape[1],) * 2)
+    for first in range(0, len(jacobian), block):
+        part = np.asarray(jacobian[first : first + block])
+        heavy = part if weights is None else part * weights[first : first + block, None]
+        out += part.T @ heavy
+    return out
+
+
+def _covariance(
+    problem: GrayBoxProblem,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    at_bound: np.ndarray,
+    method: str,
+    alpha: float,
+    loss: Loss,
+    seed: int,
+) -> CovarianceEstimate:
+    p = problem.space.size
+    scale = problem.noise_scale
+    fits, weights = [], []
+    for sequence, rows in sequence_rows(problem):
+        shape = (len(sequence.times), len(sequence.channel_names))
+        part = residual[rows].reshape(shape) / scale
+        slopes = jacobian[rows].reshape(*shape, p)
+        fits.append(
+            SequenceFit(
+                part,
+                slopes if scale == 1 else slopes / scale,
+                sequence.name,
+                sequence.channel_names,
+            )
+        )
+        weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
+    prior = np.asarray(jacobian[problem.data_rows :]) / scale
+    return estimate_covariance(
+        fits,
+        method,
+        alpha,
+        prior_precision=prior.T @ prior if len(prior) else None,
+        at_bound=at_bound if at_bound.any() else None,
+        weights=None if loss.is_linear else weights,
+        names=problem.space.names,
+        seed=seed,
+    )
+
+
+def _with_start_noise(
+    covariance: CovarianceEstimate,
+    starts: MeasuredStarts | None,
+    x: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    loss: Loss,
+) -> tuple[CovarianceEstimate, tuple[str, ...]]:
+    """The covariance with what the noise of measured starts adds, and what it lacks, in words."""
+    if starts is None:
+        return covariance, ()
+    weights = loss.weights(residual)[0]
+    spread = starts.spread(x, residual, jacobian, weights)
+    if spread is None:
+        return covariance, (
+            "the simulation fails when a measured start state is moved by its noise: that noise "
+            "is not in the intervals",
+        )
+    weights[starts.free.data_rows :] = 1.0  # priors
+    curvature = _gram(jacobian, weights)
+    return with_added_spread(covariance, curvature, spread), starts.remarks
+
+
+def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
+    """Each sequence of a problem with its rows of the residual."""
+    out, first = [], 0
+    for sequence in problem.sequences:
+        last = first + sequence.measured.size
+        out.append((sequence, slice(first, last)))
+        first = last
+    return out
+
+
+def _intervals(
+    problem: GrayBoxProblem, x: np.ndarray, covariance: CovarianceEstimate
+) -> np.ndarray:
+    """Intervals in parameter units; symmetric in the search coordinates, cut at the bounds."""
+    space = problem.space
+    lower, upper = space.search_bounds
+    ends = covariance.intervals(space.to_search(x), lower, upper)
+    out = np.array(space.unclipped(ends.T)).T
+    # a parameter that the data do not determine: all of its range, said as such
+    out[covariance.undetermined] = [-np.inf, np.inf]
+    return out
+
+
+def sequence_signals(
+    problem: GrayBoxProblem, start: np.ndarray, x: np.ndarray, held_out: bool
+) -> list[SequenceSignals]:
+    """Measured, initial and fitted signals of every sequence."""
+    pairs = problem.predictions(np.stack([start, x]))
+    models = [variant.model for variant in getattr(problem, "variants", ())]
+    return [
+        SequenceSignals(
+            sequence.name,
+            held_out,
+            sequence.channel_names,
+            sequence.times,
+            measured[-1],
+            np.clip(np.nan_to_num(predicted[0], nan=1e30), -1e30, 1e30),
+            predicted[1],
+            signal_units(models, sequence.signal_names),
+        )
+        for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
+    ]
+
+
+def score(signals: list[SequenceSignals]) -> ScoreTable:
+    """Scores of the identified and the initial model beside trivial predictors.
+
+    Sequences that hold other channels than the first training sequence are scored on the channels
+    that all have in common.
+    """
+    common = [c for c in signals[0].channels if all(c in s.channels for s in signals)]
+    parts: dict[str, list[ScoredSequence]] = {}
+    for s in signals:
+        columns = [s.channels.index(c) for c in common]
+        parts.setdefault("held-out" if s.held_out else "training", []).append(
+            ScoredSequence(
+                s.measured[:, columns],
+                {"identified": s.fitted[:, columns], "initial": s.initial[:, columns]},
+                s.name,
+            )
+        )
+    return compare_predictors(parts, common)
+
+
+def _size(signals: SequenceSignals) -> list[HeteroscedasticityTest]:
+    """Whether the residual grows with the speed of the measured signal, channel by channel."""
+    out: list[HeteroscedasticityTest] = []
+    error = signals.measured - signals.fitted
+    for c, channel in enumerate(signals.channels):
+        if len(signals.times) < 30 or np.ptp(error[:, c]) == 0:
+            continue
+        speed = np.gradient(signals.fitted[:, c], signals.times)
+        if np.ptp(np.abs(speed)) > 0:
+            out += size_test(error[:, [c]], speed, [channel], "speed")
+    return out
+
+
+def check_stability(
+    held_out: GrayBoxProblem,
+    x: np.ndarray,
+    covariance: CovarianceEstimate,
+    level: float,
+    starts: MeasuredStarts | None = None,
+) -> Stability | None:
+    """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
+
+    Two sets of data of one machine should give the same parameters within their intervals. Where
+    they do not, the model is wrong by more than noise, and no interval that knows only noise covers
+    the truth.
+
+    Args:
+      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
+        not compared.
+      x: estimates from the training data ``(p,)``.
+      covariance: their covariance.
+      level: coverage of the intervals.
+      starts: measured start states of the held-out data.
+    """
+    space, count = held_out.space, len(x)
+    start = np.concatenate([x, space.start[count:]])
+    search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
+    search.x = np.clip(start, space.lower, space.upper)
+    fit = inner_fit(held_out, search)
+    residual, jacobian, failures = final_jacobian(held_out, fit.x)
+    if failures or not fit.success:
+        return None
+    at_bound = space.at_bound(fit.x, 1e-6)
+    own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    own, _ = _with_start_noise(own, starts, fit.x, residual, jacobian, Loss())
+    distance = np.abs(space.to_search(fit.x) - space.to_search(start))[:count]
+    expected = np.hypot(own.half_widths[:count], covariance.half_widths)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
+    ratios = np.where(np.isfinite(ratios), ratios, 0.0)
+    sentences = []
+    for i in np.flatnonzero(ratios > 1.0):
+        sentences.append(
+            f"{space.names[i]} is {x[i]:.5g} from the training data and {fit.x[i]:.5g} from the "
+            f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
+            f"the interval should be about {ratios[i]:.1f} times as wide."
+        )
+    half_widths = (own.half_widths * space.slope(fit.x))[:count]
+    return Stability(fit.x[:count], half_widths, ratios, tuple(sentences))

@@ -1,0 +1,196 @@
+"""Checks before a fit: data quality, settings that decide the answer, identifiability."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting.identifiability import analyse
+from trueup.simulation.initial_state import (
+    FULL_PHYSICS,
+    create_initial_state,
+    with_start_time,
+)
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.identification import check_search, check_start
+from trueup.sysid.fit.problem import GrayBoxProblem
+
+_DECIDES = 0.01  # change of a prediction, relative to the spread of the signal, worth a warning
+
+
+def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[str, Any]:
+    """Check an experiment at its start values.
+
+    Returns:
+      Plain data: ``quality`` by recording, ``simulation`` (sentences about settings that decide the
+      answer), ``identifiability``, ``notes``.
+
+    Raises:
+      TrueupError: whatever makes a fit impossible.
+    """
+    check_search(experiment.search)
+    prepared = prepare(experiment, Path(folder))
+    problem = prepared.problem()
+    check_start(problem)
+    x, space = problem.space.start, problem.space
+    _, jacobian, _ = final_jacobian(problem, x)
+    slope = space.slope(x)
+    data = np.asarray(jacobian[: problem.data_rows]) / slope
+    found = analyse(data.T @ data, x, space.names, space.lower, space.upper, is_information=True)
+    return {
+        "name": experiment.name,
+        "quality": {r.name: r.quality.as_dict() for r in prepared.recordings},
+        "simulation": simulation_warnings(prepared, problem),
+        "identifiability": {
+            "identifiable": found.identifiable,
+            "sentences": list(found.sentences),
+            "condition": found.condition,
+            "singular_values": found.singular_values,
+            "determined": list(found.determined),
+        },
+        "notes": prepared.notes,
+    }
+
+
+def simulation_warnings(prepared: Prepared, problem: GrayBoxProblem) -> list[str]:
+    """Sentences about settings of the simulation that decide the answer."""
+    base = problem.predictions(problem.space.start[None])
+    timestep = float(problem.variants[0].model.opt.timestep)
+    out = [
+        sentence for variant in problem.variants for sentence in loop_gain_warnings(variant.model)
+    ]
+    trials = [
+        (
+            f"With half the time step ({timestep / 2:g} s)",
+            "shorten it until this warning goes",
+            {"timestep": 0.5},
+        ),
+        (
+            "With hard joint friction (solref_friction of twice the time step)",
+            "set model.friction.solref and solimp: MuJoCo's default friction is soft, and a fit "
+            "trades Coulomb for viscous friction",
+            {"hard_friction": True},
+        ),
+    ]
+    for what, advice, change in trials:
+        if "hard_friction" in change and not _has_friction(prepared, problem):
+            continue
+        shift, channel = _shift(prepared, problem, base, change)
+        if shift > _DECIDES:
+            out.append(
+                f"{what} the prediction of {channel} changes by {100 * shift:.2g} % of its spread: "
+                f"this setting decides the answer; {advice}."
+            )
+    return out
+
+
+def _has_friction(prepared: Prepared, problem: GrayBoxProblem) -> bool:
+    searched = any("frictionloss" in t for p in problem.parameters.values() for t in p.targets)
+    return searched or any(v.model.dof_frictionloss.any() for v in problem.variants)
+
+
+def _shift(
+    prepared: Prepared, problem: GrayBoxProblem, base: Any, change: dict[str, Any]
+) -> tuple[float, str]:
+    """Largest change of a prediction relative to the spread of the measured signal."""
+    groups = []
+    for models in prepared.training:
+        spec = models.spec.copy()
+        step = spec.option.timestep
+        states = models.initial_state
+        if "timestep" in change:
+            _change_timestep(spec, change["timestep"])
+            states = _with_default_history(models.gt_model, spec.compile(), states)
+        if change.get("hard_friction"):
+            for joint in spec.joints:
+                joint.solref_friction = [2 * step, 1.0]
+                joint.solimp_friction = [0.99, 0.9999, 0.001, 0.5, 2.0]
+        groups.append(
+            ModelSequences(
+                models.name,
+                spec,
+                models.sequence_name,
+                states,
+                models.control,
+                models.sensordata,
+                allow_missing_sensors=True,
+                lead_in=models.lead_in,
+            )
+        )
+    other = GrayBoxProblem(
+        problem.parameters, groups, replace(problem.settings), problem.measurement
+    )
+    failures: dict[int, str] = {}
+    changed = other.predictions(problem.space.start[None], failures)
+    if failures:
+        return 0.0, ""
+    worst, where = 0.0, ""
+    for sequence, (measured, first), (_, second) in zip(
+        problem.sequences, base, changed, strict=True
+    ):
+        rows = min(first.shape[1], second.shape[1])
+        difference = first[0, -rows:] - second[0, -rows:]
+        spread = np.std(measured[-1], axis=0)
+        ratio = np.sqrt(np.mean(difference**2, axis=0)) / np.where(spread > 0, spread, np.inf)
+        if ratio.max() > worst:
+            worst = float(ratio.max())
+            where = f"{sequence.channel_names[int(ratio.argmax())]} in {sequence.name}"
+    return worst, where
+
+
+def _change_timestep(spec: mujoco.MjSpec, factor: float) -> None:
+    """Change the time step, and with it the buffers of delays, which are as long as before [s]."""
+    spec.option.timestep *= factor
+    for delayed in (*spec.actuators, *spec.sensors):
+        delayed.nsample = int(np.ceil(delayed.nsample / factor))
+
+
+def _with_default_history(
+    model: mujoco.MjModel, changed: mujoco.MjModel, states: list[np.ndarray]
+) -> list[np.ndarray]:
+    """Initial states for a model whose buffers of delays have another size."""
+    if changed.nhistory == model.nhistory:
+        return states
+    data, found = mujoco.MjData(model), []
+    for state in states:
+        mujoco.mj_setState(model, data, state, FULL_PHYSICS)
+        fresh = create_initial_state(changed, data.qpos, data.qvel, data.act)
+        found.append(with_start_time(changed, fresh, data.time))
+    return found
+
+
+def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
+    """Feedback gains so high that the time step acts like a change of inertia.
+
+    A velocity gain ``D`` that is applied one step late acts like ``-D dt / 2`` of inertia: more
+    than 1 % of the joint's own decides the estimate of the inertia.
+    """
+    out = []
+    implicit = int(model.opt.integrator) in (
+        int(mujoco.mjtIntegrator.mjINT_IMPLICIT),
+        int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST),
+    )
+    for actuator in range(model.nu):
+        affine = int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+        on_joint = int(model.actuator_trntype[actuator]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+        if not (affine and on_joint):
+            continue
+        joint = int(model.actuator_trnid[actuator, 0])
+        dof = int(model.jnt_dofadr[joint])
+        gain = -model.actuator_biasprm[actuator, 2] * model.actuator_gear[actuator, 0] ** 2
+        inertia = float(model.dof_M0[dof])
+        lag = 0.5 * gain * model.opt.timestep / max(inertia, 1e-12)
+        if lag > 0.01:
+            how = "implicitly, which adds" if implicit else "one step late, which takes away"
+            out.append(
+                f"Actuator {model.actuator(actuator).name!r} has a velocity gain of {gain:.4g}; "
+                f"the integrator applies it {how} about {100 * lag:.2g} % of the joint's inertia "
+                f"{inertia:.4g}: shorten the time step below "
+                f"{0.02 * inertia / gain:.1g} s, or the inertia is wrong by that much."
+            )
+    return out

@@ -1,0 +1,214 @@
+"""What stands out in a fit, in sentences, the gravest first."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.solution import Solution
+from trueup.sysid.assess.assessment import Assessment
+from trueup.sysid.fit.cross_validation import CrossValidation
+from trueup.sysid.fit.problem import GrayBoxProblem
+
+_GRAVITY = ("problem", "warning", "good")
+_POOR_FIT = 30.0  # [%] below which a channel is hardly explained
+_ABOVE_NOISE = 3.0  # error over the given noise, worth a word
+_AT_REST = 1.0  # [%] of fit within which a constant is as good
+_MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
+
+
+def insights(
+    problem: GrayBoxProblem,
+    solution: Solution,
+    assessment: Assessment,
+    crossed: CrossValidation | None,
+) -> list[dict[str, Any]]:
+    """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
+
+    ``section`` is the anchor of the report's section that shows more, or empty.
+    """
+    found: list[tuple[str, str, str]] = []
+    if not solution.success:
+        text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
+        found.append(("problem", text, "course"))
+    identifiability = assessment.identifiability
+    found += [("problem", d.sentence, "identifiability") for d in identifiability.directions]
+    found += [
+        (
+            "problem",
+            f"{name} has no effect on anything that was recorded: freeze it, or record "
+            f"a motion or signal that depends on it.",
+            "identifiability",
+        )
+        for name in identifiability.no_effect
+    ]
+    found += [(*f, "parameters") for f in _bounds(problem, solution, assessment)]
+    found += [(*f, "scores") for f in _unexplained(problem, assessment)]
+    found += [(*f, "scores") for f in _worse(assessment)]
+    if assessment.stability is not None:
+        found += [("problem", s, "parameters") for s in assessment.stability.sentences]
+    found += [("warning", w.sentence, "identifiability") for w in identifiability.weak]
+    found += [(*f, "scores") for f in _overfit(assessment)]
+    found += [(*f, "residuals") for f in _residuals(assessment)]
+    found += [("warning", remark, "") for remark in assessment.remarks]
+    if crossed is not None:
+        found += [(*f, "cross-validation") for f in _folds(problem, assessment, crossed)]
+    if not any(section in ("identifiability", "parameters") for _, _, section in found):
+        found.append(("good", "Every parameter is determined by the data.", "identifiability"))
+    return [
+        {"severity": severity, "sentence": sentence, "section": section}
+        for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
+    ]
+
+
+def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[str, str]]:
+    """Channels that the model hardly explains, and errors far above the noise that was given."""
+    out = []
+    row = assessment.scores.row("training", "identified")
+    still = _still_components(assessment)
+    poor = [c for c in row.channels if c.fit_percent < _POOR_FIT and c.channel not in still]
+    if poor:
+        shown = ", ".join(f"{c.channel} {c.fit_percent:.3g} %" for c in poor[:4])
+        out.append(
+            (
+                "problem",
+                f"The identified model hardly explains the data it was fitted to (fit of {shown}): "
+                f"something essential is missing or wrong in the model, the columns or the units. "
+                f"The values mean little.",
+            )
+        )
+    noise = getattr(getattr(problem, "settings", None), "noise", None) or {}
+    for c in row.channels:
+        level = noise.get(_signal(c.channel))
+        if level and c.rmse > _ABOVE_NOISE * level:
+            out.append(
+                (
+                    "warning",
+                    f"{c.channel}: the error of the identified model is {c.rmse / level:.3g} times "
+                    f"the noise that was given: the model is wrong by more than noise, or the "
+                    f"noise is larger.",
+                )
+            )
+    return out
+
+
+def _still_components(assessment: Assessment) -> set[str]:
+    """Components that stand still in the model and the data, where others of the signal move.
+
+    The height of a body that moves in a plane is noise alone, which no model explains.
+    """
+    channels = assessment.scores.row("training", "identified").channels
+    moving = {_signal(c.channel) for c in channels if c.fit_percent >= _POOR_FIT}
+    out = set()
+    for c in channels:
+        series = [
+            s.fitted[:, s.channels.index(c.channel)]
+            for s in assessment.signals
+            if not s.held_out and c.channel in s.channels
+        ]
+        predicted = max(float(np.std(values)) for values in series)
+        rests = predicted < 0.1 * c.rmse and abs(c.fit_percent) < _AT_REST
+        if "[" in c.channel and rests and _signal(c.channel) in moving:
+            out.add(c.channel)
+    return out
+
+
+def _signal(channel: str) -> str:
+    """Signal that a channel such as ``gyro[1]`` belongs to."""
+    return channel.partition("[")[0]
+
+
+def _worse(assessment: Assessment) -> list[tuple[str, str]]:
+    """Channels that a constant or the initial model meets better."""
+    still = _still_components(assessment)
+    return [
+        ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
+        for remark in assessment.scores.remarks
+        if not any(f", {channel}: " in remark for channel in still)
+    ]
+
+
+def _bounds(
+    problem: GrayBoxProblem, solution: Solution, assessment: Assessment
+) -> list[tuple[str, str]]:
+    space = problem.space
+    out = []
+    for i in np.flatnonzero(assessment.at_bound):
+        side = (
+            "lower" if solution.x[i] - space.lower[i] < space.upper[i] - solution.x[i] else "upper"
+        )
+        out.append(
+            (
+                "problem",
+                f"{space.names[i]} ended on its {side} bound {solution.x[i]:.6g}: its interval is "
+                f"one-sided, and the others are estimated as if it were known. Widen the bound, or "
+                f"look for what the model lacks.",
+            )
+        )
+    return out
+
+
+def _overfit(assessment: Assessment) -> list[tuple[str, str]]:
+    parts = {row.part for row in assessment.scores.rows}
+    if "held-out" not in parts:
+        return []
+    training = assessment.scores.row("training", "identified")
+    held_out = assessment.scores.row("held-out", "identified")
+    out = []
+    for a, b in zip(training.channels, held_out.channels, strict=True):
+        if a.fit_percent > 20 and (100 - b.fit_percent) > _MUCH_WORSE * (100 - a.fit_percent) + 5:
+            out.append(
+                (
+                    "warning",
+                    f"{a.channel}: the fit explains {a.fit_percent:.1f} % on the training data but "
+                    f"{b.fit_percent:.1f} % on the held-out data.",
+                )
+            )
+    return out
+
+
+def _residuals(assessment: Assessment) -> list[tuple[str, str]]:
+    coloured = [
+        f"{name} {test.channel}"
+        for name, tests in assessment.whiteness.items()
+        for test in tests
+        if not test.white
+    ]
+    out = []
+    if coloured:
+        shown = ", ".join(coloured[:4]) + (
+            f" and {len(coloured) - 4} more" if len(coloured) > 4 else ""
+        )
+        out.append(
+            (
+                "warning",
+                f"The residual is not white ({shown}): something in the data is not in the model. "
+                f"The intervals allow for correlated noise, not for a wrong model.",
+            )
+        )
+    growing = [
+        test
+        for tests in assessment.size.values()
+        for test in tests
+        if not test.constant and test.ratio > 1.2
+    ]
+    if growing:
+        worst = max(growing, key=lambda test: test.ratio)
+        out.append(("warning", worst.sentence))
+    return out
+
+
+def _folds(
+    problem: GrayBoxProblem, assessment: Assessment, crossed: CrossValidation
+) -> list[tuple[str, str]]:
+    out = []
+    spread = np.ptp(crossed.values, axis=0)
+    width = 2 * assessment.intervals[:, 1] - 2 * assessment.intervals[:, 0]
+    for i in np.flatnonzero(np.isfinite(width) & (spread > width)):
+        out.append(
+            (
+                "warning",
+                f"{problem.space.names[i]} moves by {spread[i]:.3g} between the folds, more than "
+                f"its interval allows: one recording differs from the others.",
+            )
+        )
+    return out

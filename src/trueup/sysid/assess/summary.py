@@ -1,0 +1,179 @@
+"""Everything about an identification as plain data: the content of ``solution.json``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup._version import __version__
+from trueup.fitting.scores import ScoreTable
+from trueup.fitting.solution import Solution
+from trueup.parameters import ParameterDict
+from trueup.signals import QualityReport
+from trueup.sysid.assess.assessment import Assessment
+from trueup.sysid.assess.insights import insights
+from trueup.sysid.fit.cross_validation import CrossValidation
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.window_states import element_labels
+
+FORMAT_VERSION = 1
+
+
+def summarise(
+    name: str,
+    problem: GrayBoxProblem,
+    solution: Solution,
+    assessment: Assessment,
+    crossed: CrossValidation | None = None,
+    quality: Mapping[str, QualityReport] | None = None,
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Plain data of an identification; non-finite numbers are still numbers here."""
+    # initial states of windows are unknowns that nobody asks for: kept apart
+    labels = element_labels(problem.parameters)
+    asked = np.flatnonzero(["#" not in label for label in labels])
+    final = problem.parameters.copy()
+    final.update_from_vector(solution.x)
+    rows = parameter_rows(problem, final, solution, assessment)
+    return {
+        "format_version": FORMAT_VERSION,
+        "trueup": __version__,
+        "name": name,
+        "status": solution.status.value,
+        "success": solution.success,
+        "message": solution.message,
+        "advice": solution.status.advice,
+        "cost": solution.cost,
+        "level": 1.0 - assessment.covariance.alpha,
+        "parameters": [r for i, r in enumerate(rows) if i in set(asked)],
+        "window_states": [r for i, r in enumerate(rows) if i not in set(asked)],
+        "fixed": fixed_rows(final),
+        "covariance": {
+            "names": [problem.space.names[i] for i in asked],
+            "matrix": assessment.value_covariance[np.ix_(asked, asked)],
+            "correlation": assessment.covariance.correlation[np.ix_(asked, asked)],
+            "method": assessment.covariance.method,
+            "reason": assessment.covariance.reason,
+            "remarks": list(assessment.covariance.remarks),
+        },
+        "identifiability": _identifiability(assessment),
+        "scores": score_rows(assessment.scores),
+        "whiteness": {
+            name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
+        },
+        "insights": insights(problem, solution, assessment, crossed),
+        "cross_validation": None if crossed is None else _crossed(crossed),
+        "quality": {n: report.as_dict() for n, report in (quality or {}).items()},
+        "notes": list(notes),
+        "history": [_asked_of(record, asked) for record in solution.history],
+        "stats": solution.stats,
+        "provenance": solution.provenance,
+    }
+
+
+def _asked_of(record: dict[str, Any], asked: np.ndarray) -> dict[str, Any]:
+    if "x" not in record:  # of a search that keeps its candidates in the store
+        return dict(record)
+    return {**record, "x": [record["x"][i] for i in asked]}
+
+
+def parameter_rows(
+    problem: GrayBoxProblem,
+    final: ParameterDict,
+    solution: Solution,
+    assessment: Assessment,
+) -> list[dict[str, Any]]:
+    """One record a free element."""
+    space = problem.space
+    owners = [p for p in final.free for _ in range(p.size)]
+    nominal = final.as_nominal_vector()
+    rows = []
+    for i, name in enumerate(space.names):
+        low, high = assessment.intervals[i]
+        row = {
+            "name": name,
+            "parameter": owners[i].name,
+            "value": solution.x[i],
+            "low": low,
+            "high": high,
+            "standard_error": assessment.standard_errors[i],
+            "start": space.start[i],
+            "nominal": nominal[i],
+            "lower": space.lower[i],
+            "upper": space.upper[i],
+            "unit": owners[i].unit,
+            "description": owners[i].description,
+            "target": list(owners[i].targets),
+            "log": bool(space.log[i]),
+            "at_bound": bool(assessment.at_bound[i]),
+            "determined": name in assessment.identifiability.determined
+            and not (low <= space.lower[i] and high >= space.upper[i]),
+        }
+        if assessment.stability is not None:
+            row["held_out_value"] = assessment.stability.values[i]
+            row["model_error_ratio"] = assessment.stability.ratios[i]
+        if name in assessment.profiles:
+            row["profile_low"], row["profile_high"] = assessment.profiles[name]
+        rows.append(row)
+    return rows
+
+
+def fixed_rows(final: ParameterDict) -> list[dict[str, Any]]:
+    """Frozen and tied parameters."""
+    return [
+        {
+            "name": p.name,
+            "value": p.as_vector(),
+            "unit": p.unit,
+            "state": "frozen" if p.tied_to is None else f"= {p.tied_to}",
+        }
+        for p in final.values()
+        if not p.is_free
+    ]
+
+
+def score_rows(table: ScoreTable) -> list[dict[str, Any]]:
+    """One record a part, predictor and channel."""
+    return [
+        {
+            "part": row.part,
+            "predictor": row.predictor,
+            "channel": c.channel,
+            "rmse": c.rmse,
+            "fit_percent": c.fit_percent,
+            "vaf": c.vaf,
+            "r2": c.r2,
+            "samples": c.samples,
+        }
+        for row in table.rows
+        for c in row.channels
+    ]
+
+
+def _identifiability(assessment: Assessment) -> dict[str, Any]:
+    found = assessment.identifiability
+    return {
+        "identifiable": found.identifiable,
+        "singular_values": found.singular_values,
+        "condition": found.condition,
+        "collinearity": found.collinearity,
+        "sentences": list(found.sentences),
+        "directions": [
+            {"coefficients": d.coefficients, "raw": d.raw, "sentence": d.sentence}
+            for d in found.directions
+        ],
+        "weak": [{"coefficients": w.coefficients, "sentence": w.sentence} for w in found.weak],
+        "no_effect": list(found.no_effect),
+        "determined": list(found.determined),
+    }
+
+
+def _crossed(crossed: CrossValidation) -> dict[str, Any]:
+    return {
+        "folds": crossed.folds,
+        "held_out": [list(part) for part in crossed.held_out],
+        "values": crossed.values,
+        "training_error": crossed.training_error,
+        "held_out_error": crossed.held_out_error,
+        "spread": np.std(crossed.values, axis=0),
+    }

@@ -1,0 +1,1 @@
+"""Experiment files: settings, templates, unknowns, preparation."""

@@ -1,0 +1,190 @@
+"""Reads experiment files; errors name the line and say what is allowed."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.sysid.experiment.settings import Experiment
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """Read an experiment file.
+
+    Raises:
+      ExperimentError: the file is missing, no YAML, or does not describe an experiment; every
+        problem is listed with its line.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ExperimentError(
+            f"the experiment file {path} does not exist; write one with  "
+            "trueup init MODEL RECORDING"
+        ) from None
+    except IsADirectoryError:
+        raise ExperimentError(f"{path} is a folder; give the experiment file in it") from None
+    except UnicodeDecodeError as error:
+        raise ExperimentError(f"{path} is not a text file: {error}") from error
+    return parse_experiment(text, path.name)
+
+
+def parse_experiment(text: str, name: str = "experiment") -> Experiment:
+    """Read an experiment from YAML text; ``name`` stands in messages."""
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except RecursionError as error:
+        raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise ExperimentError(f"{name}{where}: this is not YAML: {problem}") from error
+    if not isinstance(content, dict):
+        raise ExperimentError(
+            f"{name}: an experiment file holds keys such as model, recordings and parameters; "
+            f"found {type(content).__name__ if content is not None else 'nothing'}"
+        )
+    doubled = _double_keys(tree)
+    if doubled:
+        key, line = doubled
+        raise ExperimentError(f"{name} line {line}: the key {key!r} stands twice")
+    try:
+        return Experiment.model_validate(content)
+    except ValidationError as error:
+        problems = _problems(error, tree, name)
+        raise ExperimentError("\n".join(problems)) from error
+
+
+def dump_experiment(experiment: Experiment) -> str:
+    """The resolved experiment as YAML, every setting written out."""
+    return yaml.safe_dump(
+        experiment.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=100
+    )
+
+
+def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:
+    lines: list[str] = []
+    for problem in error.errors():
+        if _is_other_branch(problem):
+            continue
+        place = tuple(part for part in problem["loc"] if not _is_tag(part))
+        line = _line(tree, place)
+        path = ".".join(str(part) for part in place)
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            allowed = _allowed(place[:-1])
+            message = (
+                f"unknown key {place[-1]!r}; keys here are {listing(allowed, 20)}."
+                f"{did_you_mean(str(place[-1]), allowed)}"
+            )
+            path = ".".join(str(part) for part in place[:-1])
+        elif problem["type"] == "missing":
+            message = f"{place[-1]!r} is missing"
+            path = ".".join(str(part) for part in place[:-1])
+        else:
+            found = problem.get("input")
+            if not isinstance(found, dict | list):
+                message = f"{message}; found {found!r}"
+        text = f"{name} line {line}: {path + ': ' if path else ''}{message}"
+        if text not in lines:
+            lines.append(text)
+    return lines
+
+
+def _is_other_branch(problem: Any) -> bool:
+    """Whether a problem is only that a union's other form was not used."""
+    found, kind = problem.get("input"), problem["type"]
+    mapping_for_text = kind == "string_type" and isinstance(found, dict)
+    text_for_mapping = kind == "model_type" and isinstance(found, str)
+    mapping_for_list = kind == "list_type" and isinstance(found, dict)
+    return mapping_for_text or text_for_mapping or mapping_for_list
+
+
+def _is_tag(part: Any) -> bool:
+    """Whether a part of pydantic's path names a branch of a union, not a key of the file."""
+    return isinstance(part, str) and (
+        part in ("str", "float", "list[float]", "list[str]")
+        or part.startswith(("literal[", "tuple[", "function-", "nullable"))
+        or (part[:1].isupper() and part.isidentifier() and _model_named(part) is not None)
+    )
+
+
+def _model_named(name: str) -> type[BaseModel] | None:
+    from trueup.sysid.experiment import settings as experiment
+
+    candidate = getattr(experiment, name, None)
+    is_model = isinstance(candidate, type) and issubclass(candidate, BaseModel)
+    return candidate if is_model else None
+
+
+def _allowed(place: tuple) -> list[str]:
+    """Keys of the part of the schema that a path leads to."""
+    models: list[Any] = [Experiment]
+    for part in place:
+        following: list[Any] = []
+        for model in models:
+            if isinstance(model, type) and issubclass(model, BaseModel):
+                if part in model.model_fields:
+                    following += _inside(model.model_fields[part].annotation)
+            else:
+                following.append(model)
+        # a list index or the name of an entry leads to the entries' own model
+        models = following or models
+    return sorted(
+        {
+            key
+            for model in models
+            if isinstance(model, type) and issubclass(model, BaseModel)
+            for key in model.model_fields
+        }
+    )
+
+
+def _inside(annotation: Any) -> list[Any]:
+    """Models within an annotation such as ``dict[str, Part | str]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for inner in get_args(annotation) for model in _inside(inner)]
+
+
+def _line(tree: Any, place: tuple) -> int:
+    """Line of the file that a path points at, or the nearest one above it."""
+    node, line = tree, 1
+    for part in place:
+        found = None
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if key.value == str(part):
+                    found, line = value, key.start_mark.line + 1
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            found = node.value[part] if part < len(node.value) else None
+            line = found.start_mark.line + 1 if found is not None else line
+        if found is None:
+            break
+        node = found
+    return line
+
+
+def _double_keys(node: Any, above: tuple[int, ...] = ()) -> tuple[str, int] | None:
+    """First key that stands twice in one mapping; YAML would silently keep the last."""
+    if id(node) in above:  # an anchor that contains itself
+        return None
+    above = (*above, id(node))
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if str(key.value) in seen:
+                return str(key.value), key.start_mark.line + 1
+            seen.add(str(key.value))
+            if (inner := _double_keys(value, above)) is not None:
+                return inner
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            if (inner := _double_keys(value, above)) is not None:
+                return inner
+    return None

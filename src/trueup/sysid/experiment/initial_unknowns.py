@@ -1,0 +1,79 @@
+"""Initial states of recordings and windows as unknowns of a fit."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from trueup.parameters import Parameter, ParameterDict
+from trueup.signals import TimeSeries
+from trueup.sysid.fit.window_states import window_label
+from trueup.sysid.recordings.measured_state import StateColumns, measured_state, state_columns
+
+
+def window_starts(
+    measured: TimeSeries, timestep: float, window: float, name: str
+) -> list[tuple[str, float]]:
+    """Label and start time of each window of a sequence; of the sequence itself for no windows."""
+    start, end = float(measured.times[0]), float(measured.times[-1])
+    steps = round(window / timestep)
+    if steps < 2:
+        return [(name, start)]
+    count = max(int(np.ceil((end - start) / (steps * timestep) - 1e-6)), 1)
+    # a last window shorter than two steps predicts nothing
+    times = [start + k * steps * timestep for k in range(count)]
+    return [(window_label(name, k), t) for k, t in enumerate(times) if t < end - 2 * timestep]
+
+
+def add_initial_states(
+    parameters: ParameterDict,
+    model: mujoco.MjModel,
+    measured: TimeSeries,
+    base: np.ndarray,
+    starts: Sequence[tuple[str, float]],
+    half_width: float,
+) -> None:
+    """Add unknowns for the initial position and velocity of every measured scalar joint.
+
+    Args:
+      parameters: changed in place.
+      model: the model.
+      measured: the recording.
+      base: state that gives what was not measured; the sequence's own start takes it as it is.
+      starts: label and time [s] of each start.
+      half_width: half width of the local fit that gives the start value [s].
+    """
+    columns = state_columns(model, measured)
+    data = mujoco.MjData(model)
+    for label, time in starts:
+        state = base
+        if "#" in label:
+            state = measured_state(model, measured, columns, time, half_width, base)
+        mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        for dof, address in columns.position_of_velocity.items():
+            if address not in columns.positions:
+                continue
+            joint = model.joint(int(np.flatnonzero(model.jnt_qposadr == address)[0])).name
+            reach, speed = _spans(measured, columns, address)
+            for kind, value, span in (
+                ("qpos", data.qpos[address], reach),
+                ("qvel", data.qvel[dof], speed),
+            ):
+                parameters.add(
+                    Parameter(
+                        f"initial_{joint}_{kind}_{label}",
+                        value,
+                        value - span,
+                        value + span,
+                        target=f"state/{joint}/{kind}@{label}",
+                        description=f"initial {kind} of {joint} in {label}",
+                    )
+                )
+
+
+def _spans(measured: TimeSeries, columns: StateColumns, address: int) -> tuple[float, float]:
+    """How far an initial position and velocity may lie from the measured ones."""
+    position = measured.data[:, columns.positions[address]]
+    reach = max(0.1 * float(np.ptp(position)), 1e-4)
+    fastest = float(np.percentile(np.abs(np.gradient(position, measured.times)), 95))
+    return reach, max(0.3 * fastest, 1e-3)

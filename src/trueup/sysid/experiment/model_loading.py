@@ -1,0 +1,74 @@
+"""Loads the model of an experiment and applies the settings of its simulation."""
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+
+from trueup.errors import ModelError
+from trueup.simulation.warning_capture import captured_warnings
+from trueup.sysid.experiment.settings import ModelPart
+
+INTEGRATORS = {
+    "Euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "RK4": mujoco.mjtIntegrator.mjINT_RK4,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+}
+
+
+def load_spec(part: ModelPart, folder: Path) -> Any:
+    """Read an MJCF (or URDF) file and apply time step, integrator and friction hardness.
+
+    Args:
+      part: the model of the experiment.
+      folder: folder that relative file names refer to.
+
+    Returns:
+      The ``MjSpec``.
+
+    Raises:
+      ModelError: the file is missing, cannot be read, or does not compile.
+    """
+    path = folder / part.file
+    if not path.is_file():
+        existing = (
+            sorted(p.name for p in path.parent.glob("*.xml"))[:8] if path.parent.is_dir() else []
+        )
+        also = f"; MJCF files there: {', '.join(existing)}" if existing else ""
+        raise ModelError(f"the model file {part.file} does not exist in {folder}{also}")
+    with captured_warnings():
+        try:
+            spec = mujoco.MjSpec.from_file(str(path))
+        except ValueError as error:
+            raise ModelError(f"{part.file} cannot be read as a MuJoCo model: {error}") from error
+        if part.timestep is not None:
+            spec.option.timestep = part.timestep
+        if part.integrator is not None:
+            spec.option.integrator = INTEGRATORS[part.integrator]
+        for joint in spec.joints:
+            if part.friction.solref is not None:
+                joint.solref_friction = part.friction.solref
+            if part.friction.solimp is not None:
+                joint.solimp_friction = part.friction.solimp
+        try:
+            # not a copy: copying drops what refers to something that does not exist
+            mujoco.MjSpec.from_file(str(path)).compile()
+            spec.copy().compile()
+        except ValueError as error:
+            raise ModelError(f"{part.file} does not compile: {error}") from error
+    return spec
+
+
+def model_files(spec: Any, path: Path) -> list[Path]:
+    """The model's file and the asset files it names, those that exist."""
+    folder = path.parent
+    files = [path]
+    for asset in [*spec.meshes, *spec.textures, *spec.hfields]:
+        if getattr(asset, "file", ""):
+            for directory in {spec.meshdir, spec.texturedir, ""}:
+                candidate = folder / directory / asset.file
+                if candidate.is_file():
+                    files.append(candidate)
+                    break
+    return list(dict.fromkeys(files))

@@ -1,0 +1,1 @@
+"""The gray-box problem, its windows and its fits."""

@@ -1,0 +1,258 @@
+"""What the noise of measured start states adds to the covariance of a fit.
+
+A simulation that starts from the measured state of a recording, or of a window, starts from one
+draw of the noise of a few samples, and that draw moves all that follows. With ``J`` and ``S`` the
+derivatives of the residuals over unknowns and start states, an error ``e`` of a start pulls the
+gradient of the cost by ``J' w S e``. The starts of all windows are moved in the same simulations.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.fitting.problem import Failures
+from trueup.parameters import ParameterDict
+from trueup.signals import TimeSeries
+from trueup.signals._signal_statistics import noise_level
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.fit.observed_sequence import channels_of
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.measured_state import local_fit, state_columns
+
+_HELD_OUT = " (held out)"  # what the name of a later part of a recording ends with
+
+
+@dataclass(frozen=True)
+class JointStart:
+    """A measured start of one joint, as unknowns of the problem with free starts."""
+
+    sequence: int
+    """Number of the sequence."""
+    joint: int
+    """Number of the joint among those of this start: those of all starts move together."""
+    elements: tuple[int, int]
+    """Places of position and velocity among the starts, -1 for one that is no measurement."""
+    columns: tuple[int, int]
+    """Columns of the recording that they come from."""
+    weights: tuple[np.ndarray, np.ndarray]
+    """How samples make position and velocity ``(k,)``."""
+
+    def covariance(self, noise: np.ndarray) -> np.ndarray:
+        """Covariance ``(2, 2)`` of position and velocity.
+
+        Args:
+          noise: standard deviation of each column of the recording ``(columns,)``.
+        """
+        position, velocity = self.weights
+        first, second = (noise[column] for column in self.columns)
+        # a speed that was not measured is the slope of the same samples as the position
+        shared = position @ velocity * first**2 if self.columns[0] == self.columns[1] else 0.0
+        out = np.array([[position @ position * first**2, shared],
+                        [shared, velocity @ velocity * second**2]])  # fmt: skip
+        unmeasured = np.array(self.elements) < 0
+        out[unmeasured, :] = out[:, unmeasured] = 0.0
+        return out
+
+
+@dataclass(frozen=True)
+class MeasuredStarts:
+    """All measured starts of a problem, and the same problem with them as unknowns."""
+
+    free: GrayBoxProblem
+    """The problem with the starts as further unknowns, after its own."""
+    size: int
+    """Number of unknowns of the problem itself."""
+    starts: tuple[JointStart, ...]
+    channel_columns: tuple[tuple[int, ...], ...]
+    """Column of the recording of each channel, a sequence."""
+    recorded: tuple[TimeSeries, ...]
+    """Measured signals of each sequence."""
+    remarks: tuple[str, ...] = ()
+    """What is not taken into account."""
+
+    def spread(
+        self, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray | None:
+        """Covariance ``(p, p)`` of the pulls of the starts, in search coordinates.
+
+        Args:
+          x: the optimum ``(p,)``.
+          residual: at the optimum ``(m,)``.
+          jacobian: of the residual ``(m, p)`` in search coordinates.
+          weights: what each residual weighs in the cost ``(m,)``.
+
+        Returns:
+          The covariance; None where a simulation fails when its start is moved.
+        """
+        moves = self._moves(residual)
+        whole = np.concatenate([x, self.free.space.start[self.size :]])
+        X = np.repeat(whole[None, :], 2 * len(moves), axis=0)
+        X[: len(moves), self.size :] += moves
+        X[len(moves) :, self.size :] -= moves
+        failures: Failures = {}
+        pulls: dict[int, np.ndarray] = {}
+        for rows, values in self.free.residual_blocks(X, failures):
+            acting = self.free.acting_on(rows)
+            if rows.start >= self.free.data_rows or acting is None:
+                continue
+            own = np.flatnonzero(acting[self.size :])
+            if not own.size:  # a start that is known or fitted
+                continue
+            change = 0.5 * (values[: len(moves)] - values[len(moves) :])
+            pull = (change * weights[rows]) @ np.asarray(jacobian[rows])
+            pulls[int(own[0])] = pulls.get(int(own[0]), 0.0) + pull
+        if failures:
+            return None
+        p = self.size
+        return np.sum([pull.T @ pull for pull in pulls.values()] or [np.zeros((p, p))], axis=0)
+
+    def _moves(self, residual: np.ndarray) -> np.ndarray:
+        """Independent errors of the starts, of one standard deviation ``(k, starts)``."""
+        noise = self._noise(residual)
+        joints = 1 + max(start.joint for start in self.starts)
+        moves = np.zeros((2 * joints, self.free.space.size - self.size))
+        for start in self.starts:
+            values, vectors = np.linalg.eigh(start.covariance(noise[start.sequence]))
+            for k, move in enumerate((vectors * np.sqrt(np.maximum(values, 0.0))).T):
+                for element, size in zip(start.elements, move, strict=True):
+                    if element >= 0:
+                        moves[2 * start.joint + k, element] = size
+        return moves
+
+    def _noise(self, residual: np.ndarray) -> list[np.ndarray]:
+        """Standard deviation of the noise of each column of each recording.
+
+        Taken from how much the residuals change from sample to sample, which errors of the model
+        hardly do.
+        """
+        out, first = [], 0
+        for number, sequence in enumerate(self.free.sequences):
+            last = first + sequence.measured.size
+            errors = residual[first:last].reshape(sequence.measured.shape) / sequence.weights
+            first = last
+            series = self.recorded[number]
+            sizes = np.array([noise_level(column) for column in series.data.T])
+            inside = np.ones(len(errors), bool)
+            inside[np.cumsum([len(w.times) for w in sequence.windows])[:-1]] = False
+            if inside[1:].sum() > 2:
+                change = np.diff(errors, axis=0)[inside[1:]]
+                columns = list(self.channel_columns[number])
+                sizes[columns] = np.sqrt(np.mean(change**2, axis=0) / 2.0)
+            out.append(sizes)
+        return out
+
+
+def measured_starts(
+    prepared: Prepared, sequences: Sequence[ModelSequences], held_out: bool
+) -> MeasuredStarts | None:
+    """Find the starts that are measured rather than known or fitted; None where there is none.
+
+    Args:
+      prepared: the experiment.
+      sequences: its training or its held-out sequences.
+      held_out: which of both they are: those that are held out are fitted alone, with the unknowns
+        of :meth:`Prepared.held_out_parameters`.
+    """
+    parameters = prepared.held_out_parameters() if held_out else prepared.parameters.copy()
+    size = parameters.space().size
+    taken = {t for p in parameters.values() for t in p.targets if t.startswith("state/")}
+    found: list[JointStart] = []
+    columns, recorded, element, remarks = [], [], 0, []
+    for group in sequences:
+        model = group.gt_model
+        for name, trajectory in zip(group.sequence_name, group.measured_rollout, strict=True):
+            measured = trajectory.sensordata
+            _, channels, _ = channels_of(model, measured, prepared.settings)
+            chosen = _measured(prepared, name, measured, float(model.opt.timestep), held_out)
+            fresh = ParameterDict()
+            smoothing = prepared.settings.state_smoothing
+            add_initial_states(
+                fresh, model, measured, trajectory.initial_state, [c[:2] for c in chosen], smoothing
+            )
+            if chosen:
+                remarks += _remarks(model, measured, name)
+            own = iter(fresh.values())
+            for _, time, source in chosen:
+                samples = _sample_weights(source, time, smoothing)
+                for joint, (place, speed) in enumerate(_joints(model, measured)):
+                    elements = []
+                    for param in (next(own), next(own)):
+                        target = param.targets[0]
+                        if taken & {target, target.partition("@")[0]}:
+                            elements.append(-1)
+                            continue
+                        parameters.add(param)
+                        elements.append(element)
+                        element += 1
+                    derived = speed is None
+                    found.append(
+                        JointStart(
+                            len(recorded),
+                            joint,
+                            (elements[0], elements[1]),
+                            (place, place if derived else speed),
+                            (samples[0], samples[1] if derived else samples[0]),
+                        )
+                    )
+            columns.append(tuple(channels))
+            recorded.append(measured)
+    if not element:
+        return None
+    free = prepared.problem(parameters, list(sequences))
+    return MeasuredStarts(
+        free, size, tuple(found), tuple(columns), tuple(recorded), tuple(dict.fromkeys(remarks))
+    )
+
+
+def _measured(
+    prepared: Prepared, name: str, measured: TimeSeries, timestep: float, held_out: bool
+) -> list[tuple[str, float, TimeSeries]]:
+    """Label and time [s] of each measured start of a sequence, and what it was read from."""
+    whole = {r.name: r for r in prepared.recordings}
+    later = name not in whole
+    recording = whole[name.removesuffix(_HELD_OUT) if later else name]
+    initial = recording.part.initial
+    # what is said of the beginning does not hold where the beginning is left out
+    measured_first = initial == "measured" or recording.begins_late
+    first = later or measured_first or (initial == "estimated" and held_out)
+    windows = held_out or prepared.experiment.window_states == "measured"
+    starts = window_starts(measured, timestep, prepared.settings.window, name)
+    chosen = [(label, time, recording.measured) for label, time in starts[:1] if first]
+    # windows know the samples of their own part only
+    return chosen + [(label, time, measured) for label, time in starts[1:] if windows]
+
+
+def _joints(model: mujoco.MjModel, measured: TimeSeries) -> list[tuple[int, int | None]]:
+    """Columns of position and velocity of each joint with a measured position, as unknowns are."""
+    columns = state_columns(model, measured)
+    return [
+        (columns.positions[address], columns.velocities.get(dof))
+        for dof, address in columns.position_of_velocity.items()
+        if address in columns.positions
+    ]
+
+
+def _remarks(model: mujoco.MjModel, measured: TimeSeries, name: str) -> list[str]:
+    """What starts take from the recording besides positions and velocities of scalar joints."""
+    columns = state_columns(model, measured)
+    others = set(columns.positions) - set(columns.position_of_velocity.values())
+    if not others:
+        return []
+    return [
+        f"{name}: the pose of a free or ball joint starts from the recording; the noise of that "
+        "start is not in the intervals"
+    ]
+
+
+def _sample_weights(
+    source: TimeSeries, time: float, half_width: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """How the samples about an instant make the value and the slope of the local fit there."""
+    first, last = np.searchsorted(source.times, [time - half_width, time + half_width])
+    near = slice(max(int(first) - 8, 0), int(last) + 8)
+    times = source.times[near]
+    return local_fit(times, np.eye(len(times)), time, half_width)

@@ -1,0 +1,1 @@
+"""Recordings of an experiment in the names and units of the model."""
