@@ -1,7 +1,9 @@
-"""The problem that a configuration describes."""
+"""The problem of a configuration."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,17 +33,17 @@ from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 MYOASSIST_DEVICES = {"dephy": "ankle", "humotech": "ankle", "tutorial": "ankle", "hmedi": "hip"}
-"""Devices of MyoAssist -> the like of them."""
+"""Device of MyoAssist -> device of ours that acts on the same joint."""
 
 OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fresh_perturbations")
-"""What a configuration says of perturbed repeats, and nothing where there are none."""
+"""Keys of perturbed repeats that mean nothing without them."""
 
 
 def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
-    """The problem that a configuration describes.
+    """The problem of a configuration.
 
     Args:
-      configuration: the configuration; its paths count from the current folder.
+      configuration: configuration; its paths count from the current folder.
       threads: threads that simulate; 0 for all cores.
 
     Raises:
@@ -95,7 +97,7 @@ def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> Param
 
 
 def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:
-    """First standard deviations of the free entries."""
+    """First standard deviations of the free entries ``(p,)``."""
     own, exo = configuration.sigma_gain, configuration.exo_sigma_gain
     gains = {"exoskeleton": own if exo is None else exo}
     free = (entry for entry in parameters.entries if entry.free)
@@ -139,7 +141,7 @@ def _model(configuration: GaitConfiguration) -> str:
 
 
 def _device(configuration: GaitConfiguration) -> str | None:
-    """Name of the device to attach, none where the model is to stay as it is."""
+    """Name of the device to attach; none where the model stays as it is."""
     name, model_file = configuration.model, configuration.model_file
     known = ["baseline", "default", *shipped_devices(), *MYOASSIST_DEVICES]
     if name not in known:
@@ -150,7 +152,7 @@ def _device(configuration: GaitConfiguration) -> str | None:
     if name in shipped_devices():
         return name
     if model_file is not None and (model_file not in OWN_MODELS or model_file.endswith("_exo")):
-        # a file carries what it carries
+        # a model file has its own device, or none
         return None
     if name in ("baseline", "default"):
         return "ankle" if configuration.exo and name == "default" else None
@@ -222,14 +224,14 @@ def _objective(
         strides=configuration.num_strides,
         symmetry_threshold=configuration.tgt_sym_th,
         grf_threshold=configuration.tgt_grf_th,
-        # a configuration that says nothing says ref_diff: the reference's trunk where it has one
+        # ref_diff is the default: the reference's trunk where it has one
         trunk=None if configuration.trunk_err_type == "ref_diff" else configuration.trunk_err_type,
         reference=_reference(reference, configuration.reference_emg),
     )
 
 
 def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitReference | None:
-    """The gait that is tracked, with the activations of their own file where there is one."""
+    """The tracked gait, with the activations of their own file where there is one."""
     gait = None if reference is None else read_norm(*reference).reference
     if emg is None:
         return gait
@@ -237,6 +239,24 @@ def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitRefere
     if gait is None:
         return GaitReference(Path(emg).stem, None, {}, activations, source=emg)
     return replace(gait, emg=activations)
+
+
+def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None:
+    """Check that a trunk that options want to compare with is there.
+
+    A configuration cannot tell: ``ref_diff`` is its default.
+
+    Args:
+      changes: values of the configuration that were given, by key.
+      problem: its problem.
+
+    Raises:
+      GaitError: no reference has a trunk.
+    """
+    if changes.get("trunk_err_type") == "ref_diff":
+        for scenario in problem.scenarios:
+            if isinstance(scenario.objective, WalkObjective):
+                replace(scenario.objective, trunk="ref_diff")  # raises
 
 
 def _check_activations(objective: WalkObjective, walker: Walker) -> None:

@@ -1,10 +1,8 @@
 """The configuration of a gait optimisation: everything that a run depends on, as plain data."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -16,9 +14,6 @@ from pydantic import (
 )
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.models._own_models import OWN_MODELS
-
-CONFIGURATIONS = Path(__file__).with_name("configurations")
 
 COSTS = (
     "eff",
@@ -35,6 +30,9 @@ COSTS = (
 )
 """Kinds of costs, the flags of the command line without their dash."""
 
+
+PATHS = ("model_file", "reference", "reference_emg", "param_path")
+"""Keys that hold paths."""
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
 """Keys that hold a value, or several."""
@@ -315,64 +313,3 @@ def _in_yaml(message: str) -> str:
     for name, other in (("Tuple", "List"), ("tuple", "list"), ("dictionary", "mapping")):
         message = message.replace(name, other)
     return message
-
-
-def configuration_names() -> list[str]:
-    """Names of the shipped configurations."""
-    return sorted(path.stem for path in CONFIGURATIONS.glob("*.yaml"))
-
-
-def load_configuration(name: str | Path) -> GaitConfiguration:
-    """A configuration by its name, or of a YAML file; paths in a file count from its folder.
-
-    Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
-    above it where they exist there only. The ``experiment.yaml`` of a run counts as the
-    configuration that the run was resolved to.
-
-    Raises:
-      GaitError: there is no such configuration or file, or it does not fit.
-    """
-    path = Path(name)
-    if path.suffix in (".bat", ".sh"):
-        from trueup.gait.search.myoassist_import import import_configuration, located
-
-        return located(import_configuration(path), path)
-    if path.suffix not in (".yaml", ".yml"):
-        names = configuration_names()
-        if str(name) not in names:
-            raise GaitError(
-                f"there is no configuration {str(name)!r}; there are {listing(names, 60)}, and "
-                f"YAML files by their path.{did_you_mean(str(name), names)}"
-            )
-        path = CONFIGURATIONS / f"{name}.yaml"
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise GaitError(
-            f"cannot read {path}: {error.strerror or error}; shipped configurations: "
-            f"{listing(configuration_names(), 60)}"
-        ) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no YAML file: {error}") from error
-    resolved = isinstance(content, dict) and content.get("kind") == "gait"
-    if resolved:
-        content = content.get("configuration")
-    configuration = make_configuration(content, str(path), resolved=resolved)
-    return with_absolute_paths(configuration, path.parent)
-
-
-def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
-    """The configuration with its paths, which count from a folder, made absolute."""
-    changes = {}
-    for key in PATHS:
-        value = getattr(configuration, key)
-        if value is None:
-            continue
-        paths = [value] if isinstance(value, str) else value
-        absolute = tuple(p if p in OWN_MODELS else str((folder / p).resolve()) for p in paths)
-        changes[key] = absolute[0] if isinstance(value, str) else absolute
-    return configuration.model_copy(update=changes) if changes else configuration
-
-
-PATHS: Sequence[str] = ("model_file", "reference", "reference_emg", "param_path")
-"""Keys that hold paths."""

@@ -1,72 +1,27 @@
-"""What a gait optimisation begins with, and what it takes over from an earlier result."""
+"""Start of a search: what it takes over from an earlier result, and what is said about it."""
 
 import dataclasses
 import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from trueup.errors import GaitError, ParameterError, RunDirectoryError
-from trueup.gait import (
-    CycleStart,
-    FourParameterProfile,
-    GaitConfiguration,
-    GaitProblem,
-    ParameterVector,
-    cycle_start,
-    make_problem,
+from trueup.errors import GaitError, ParameterError
+from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.search._make_problem import make_problem
+from trueup.gait.search._named_entries import moved_entries, named_values, notes_on_names
+from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.earlier_runs import (
+    best_vector_file,
+    former_configuration,
+    held_by,
+    values_from,
 )
-from trueup.gait.search._named_entries import (
-    is_of_curve,
-    moved_entries,
-    named_values,
-    notes_on_names,
-    of_both_legs,
-)
-from trueup.gait.search.configuration import make_configuration
-from trueup.gait.search.fresh_perturbations import told_over
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.walk._cycle_start import CycleStart, cycle_start
 from trueup.parameters import Space
-from trueup.studies import RunDirectory, WarmStart, warm_start
-from trueup.studies.run_directory import check_format_version
-from trueup.studies.yaml_file import read_mapping
-
-KIND = "gait"
-FORMAT_VERSION = 1
-
-
-def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
-    """The resolved configuration of a run.
-
-    Raises:
-      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
-    """
-    content = read_mapping(directory.experiment)
-    if content.get("kind") != KIND:
-        raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
-    check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    return make_configuration(
-        content.get("configuration"), str(directory.experiment), resolved=True
-    )
-
-
-def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
-    """The problem that walks are shown with: what no search scored by tells of fresh searches."""
-    problem = make_problem(configuration, threads)
-    if configuration.fresh_perturbations and problem.perturbations is not None:
-        problem.perturbations = told_over(problem.perturbations)
-    return problem
-
-
-def experiment_content(configuration: str) -> dict[str, Any] | None:
-    """Content of the ``experiment.yaml`` of a run to repeat; None for any other configuration."""
-    path = Path(configuration)
-    if path.suffix not in (".yaml", ".yml"):
-        return None
-    content = read_mapping(path)
-    return content if content.get("kind") == KIND else None
 
 
 def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
@@ -122,28 +77,6 @@ def check_start(problem: GaitProblem, space: Space) -> None:
             )
 
 
-def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
-    """The space with the start values that a run keeps; None for a run that keeps none.
-
-    Args:
-      content: of its ``experiment.yaml``.
-      space: the unknowns of the run.
-
-    Raises:
-      RunDirectoryError: what is kept are not the values of these unknowns.
-    """
-    start = content.get("start")
-    if start is None:
-        return None
-    known = isinstance(start, dict) and set(start) == set(space.names)
-    if not known or not all(isinstance(value, int | float) for value in start.values()):
-        raise RunDirectoryError(
-            "the block 'start' of experiment.yaml does not hold a number for each of the "
-            f"{len(space.names)} unknowns: the file is damaged, or of another version of trueup"
-        )
-    return dataclasses.replace(space, start=np.array([float(start[n]) for n in space.names]))
-
-
 def _start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
     given = named_values("start_values", configuration, problem.parameters)
     space, notes = _start_from_path(configuration, problem, given)
@@ -164,7 +97,7 @@ def _start_from_path(
     own = problem.scenarios[0].simulation.parameters
     # what is not moved comes from there as well
     every = space if configuration.moved is None else _with_free_entries(problem, own.free)
-    warm = _values_from(source, every, problem.parameters)
+    warm = values_from(source, every, problem.parameters)
     sentences = []
     if configuration.start_in_cycle:
         start = _cycle(configuration)
@@ -207,7 +140,7 @@ def _with_free_entries(problem: GaitProblem, free: np.ndarray) -> Space:
 
 def _cycle(configuration: GaitConfiguration) -> CycleStart:
     """The moment of the earlier walk that walks start from; it walks as in its run, or bare."""
-    former = _former(Path(configuration.param_path or ""))
+    former = former_configuration(Path(configuration.param_path or ""))
     device = ("exo", "model", "use_4param_spline", "n_points", "max_torque", "fixed_exo")
     values = GaitConfiguration(model="baseline") if former is None else former
     walked = configuration.model_copy(
@@ -233,53 +166,6 @@ def _cycle_of(configuration: str) -> CycleStart:
     return cycle_start(problem.scenarios[0].simulation, vector)
 
 
-def _values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
-    """Start values from an earlier result; what a run held counts as what it found."""
-    of_both = of_both_legs(parameters)
-    warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
-    held = _held_by(source)
-    held = {**{name: held[both] for name, both in of_both.items() if both in held}, **held}
-    known = [name for name in warm.missing if name in held]
-    x = warm.x.copy()
-    for name in known:
-        x[space.names.index(name)] = held[name]
-    missing = tuple(name for name in warm.missing if name not in held)
-    # entries that this search holds, or that no reflex uses, are no surprise in a whole vector
-    unused = tuple(name for name in warm.unused if name not in parameters.names)
-    matched = (*warm.matched, *known)
-    return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
-
-
-def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[list[str]]:
-    """Names of the plain vectors that a search may start from."""
-    names = list(parameters.names)
-    bare = [entry.name for entry in parameters.entries if entry.group != "exoskeleton"]
-    # a walk with a device may start one without
-    with_exo = [*bare, *(entry.name for entry in FourParameterProfile().entries)]
-    layouts = [names, with_exo, bare]
-    shared = [list(dict.fromkeys(of_both.get(n, n) for n in one)) for one in layouts]
-    return layouts + shared
-
-
-def _former(source: Path) -> GaitConfiguration | None:
-    """The configuration of an earlier run of a gait optimisation; None for what is none."""
-    if not (source / "run.json").is_file():
-        return None
-    directory = RunDirectory.open(source)
-    if not directory.experiment.is_file() or read_mapping(directory.experiment).get("kind") != KIND:
-        return None
-    return configuration_of_run(directory)
-
-
-def _held_by(source: Path) -> dict[str, float]:
-    """Entries that the run of a gait optimisation held, which are not among what it found."""
-    former = _former(source)
-    held = {} if former is None else former.held or {}
-    # a curve without an exoskeleton is what nothing walked with
-    off = former is not None and not former.exo
-    return {name: value for name, value in held.items() if not (off and is_of_curve(name))}
-
-
 def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     """The configuration with a fixed exoskeleton held at what the vector to start from says."""
     if not (configuration.exo and configuration.fixed_exo and configuration.param_path):
@@ -289,10 +175,10 @@ def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     exo = tuple(entry for entry in parameters.entries if entry.group == "exoskeleton")
     space = ParameterVector(tuple(dataclasses.replace(entry, free=True) for entry in exo)).space
     try:
-        warm = _values_from(source, space, parameters)
+        warm = values_from(source, space, parameters)
         values = {name: float(warm.x[space.names.index(name)]) for name in warm.matched}
     except ParameterError:  # no curve in it; what else is wrong is said as the start is read
-        values = {name: at for name, at in _held_by(source).items() if name in space.names}
+        values = {name: at for name, at in held_by(source).items() if name in space.names}
     return configuration.with_changes({"held": {**values, **(configuration.held or {})}})
 
 
@@ -300,7 +186,7 @@ def _with_former_speeds(configuration: GaitConfiguration) -> GaitConfiguration:
     """The configuration with the speeds of joints that the run to start from began with."""
     if configuration.param_path is None or configuration.joint_speeds is not None:
         return configuration
-    former = _former(Path(configuration.param_path))
+    former = former_configuration(Path(configuration.param_path))
     if former is None or former.joint_speeds is None or former.pose_key != configuration.pose_key:
         return configuration
     return configuration.with_changes({"joint_speeds": former.joint_speeds})
@@ -336,13 +222,3 @@ def _started_at(given: Mapping[str, float], problem: GaitProblem, space: Space) 
                 why = "nothing reads it here: leave it out"
             raise GaitError(f"start_values: the entry {name!r} is to start at {value:g}, and {why}")
     return x
-
-
-def best_vector_file(path: Path) -> Path:
-    """The file that a folder's best vector is in, or the path itself."""
-    if path.is_dir() and not (path / "run.json").is_file():
-        for ending in ("_Best.txt", "_BestLast.txt"):
-            found = sorted(path.glob(f"*{ending}"))
-            if found:
-                return found[0]
-    return path

@@ -1,0 +1,95 @@
+"""Configurations in files: shipped ones, YAML files, and those of MyoAssist."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import yaml
+
+from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
+from trueup.gait.search.myoassist_import import import_configuration, located, missing_paths
+
+CONFIGURATIONS = Path(__file__).with_name("configurations")
+
+
+def configuration_names() -> list[str]:
+    """Names of the shipped configurations."""
+    return sorted(path.stem for path in CONFIGURATIONS.glob("*.yaml"))
+
+
+def load_configuration(name: str | Path) -> GaitConfiguration:
+    """A configuration by its name, or of a YAML file; paths in a file count from its folder.
+
+    Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
+    above it where they exist there only. The ``experiment.yaml`` of a run counts as the
+    configuration that the run was resolved to.
+
+    Raises:
+      GaitError: there is no such configuration or file, or it does not fit.
+    """
+    path = Path(name)
+    if path.suffix in (".bat", ".sh"):
+        return located(import_configuration(path), path)
+    if path.suffix not in (".yaml", ".yml"):
+        names = configuration_names()
+        if str(name) not in names:
+            raise GaitError(
+                f"there is no configuration {str(name)!r}; there are {listing(names, 60)}, and "
+                f"YAML files by their path.{did_you_mean(str(name), names)}"
+            )
+        path = CONFIGURATIONS / f"{name}.yaml"
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(
+            f"cannot read {path}: {error.strerror or error}; shipped configurations: "
+            f"{listing(configuration_names(), 60)}"
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no YAML file: {error}") from error
+    resolved = isinstance(content, dict) and content.get("kind") == "gait"
+    if resolved:
+        content = content.get("configuration")
+    configuration = make_configuration(content, str(path), resolved=resolved)
+    return with_absolute_paths(configuration, path.parent)
+
+
+def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitConfiguration:
+    """The configuration with its paths, which count from a folder, made absolute."""
+    changes = {}
+    for key in PATHS:
+        value = getattr(configuration, key)
+        if value is None:
+            continue
+        paths = [value] if isinstance(value, str) else value
+        absolute = tuple(p if p in OWN_MODELS else str((folder / p).resolve()) for p in paths)
+        changes[key] = absolute[0] if isinstance(value, str) else absolute
+    return configuration.model_copy(update=changes) if changes else configuration
+
+
+def configuration_text(configuration: GaitConfiguration) -> str:
+    """A configuration as YAML, without the values that it has by default."""
+    default = GaitConfiguration().plain()
+    whole = configuration.plain()
+    content = {key: value for key, value in whole.items() if value != default[key]}
+    if "n_points" in content:  # alone it would choose the kind of curve too
+        content["use_4param_spline"] = whole["use_4param_spline"]
+    return yaml.safe_dump(content, sort_keys=False, width=100)
+
+
+def check_paths(name: str | Path, given: Collection[str]) -> None:
+    """Check that the files that a ``.bat`` or ``.sh`` file of MyoAssist names are there.
+
+    Args:
+      name: configuration; other kinds of files are not looked into.
+      given: keys whose paths are replaced.
+
+    Raises:
+      GaitError: a path is not there.
+    """
+    if Path(name).suffix not in (".bat", ".sh"):
+        return
+    for key, tried in missing_paths(name).items():
+        if key not in given:
+            raise GaitError(f"{key}: {tried}: name another one with --{key.replace('_', '-')}")

@@ -1,0 +1,127 @@
+"""Earlier results: runs of gait optimisations, and files with vectors."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError
+from trueup.gait.controller.exoskeleton import FourParameterProfile
+from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.search._named_entries import is_of_curve, of_both_legs
+from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.parameters import Space
+from trueup.studies import RunDirectory, WarmStart, warm_start
+from trueup.studies.run_directory import check_format_version
+from trueup.studies.yaml_file import read_mapping
+
+KIND = "gait"
+"""Kind of the runs, as ``experiment.yaml`` names it."""
+
+FORMAT_VERSION = 1
+"""Version of ``experiment.yaml``."""
+
+
+def configuration_of_run(directory: RunDirectory) -> GaitConfiguration:
+    """The resolved configuration of a run.
+
+    Raises:
+      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
+    """
+    content = read_mapping(directory.experiment)
+    if content.get("kind") != KIND:
+        raise RunDirectoryError(f"{directory.path} is not the run of a gait optimisation")
+    check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
+    return make_configuration(
+        content.get("configuration"), str(directory.experiment), resolved=True
+    )
+
+
+def experiment_content(configuration: str) -> dict[str, Any] | None:
+    """Content of the ``experiment.yaml`` of a run to repeat; None for any other configuration."""
+    path = Path(configuration)
+    if path.suffix not in (".yaml", ".yml"):
+        return None
+    content = read_mapping(path)
+    return content if content.get("kind") == KIND else None
+
+
+def kept_start(content: Mapping[str, Any], space: Space) -> Space | None:
+    """The space with the start values that a run keeps; None for a run that keeps none.
+
+    Args:
+      content: of its ``experiment.yaml``.
+      space: the unknowns of the run.
+
+    Raises:
+      RunDirectoryError: what is kept are not the values of these unknowns.
+    """
+    start = content.get("start")
+    if start is None:
+        return None
+    known = isinstance(start, dict) and set(start) == set(space.names)
+    if not known or not all(isinstance(value, int | float) for value in start.values()):
+        raise RunDirectoryError(
+            "the block 'start' of experiment.yaml does not hold a number for each of the "
+            f"{len(space.names)} unknowns: the file is damaged, or of another version of trueup"
+        )
+    return dataclasses.replace(space, start=np.array([float(start[n]) for n in space.names]))
+
+
+def values_from(source: Path, space: Space, parameters: ParameterVector) -> WarmStart:
+    """Start values from an earlier result; what a run held counts as what it found."""
+    of_both = of_both_legs(parameters)
+    warm = warm_start(source, space, _layouts(parameters, of_both), of_both)
+    held = held_by(source)
+    held = {**{name: held[both] for name, both in of_both.items() if both in held}, **held}
+    known = [name for name in warm.missing if name in held]
+    x = warm.x.copy()
+    for name in known:
+        x[space.names.index(name)] = held[name]
+    missing = tuple(name for name in warm.missing if name not in held)
+    # entries that this search holds, or that no reflex uses, are no surprise in a whole vector
+    unused = tuple(name for name in warm.unused if name not in parameters.names)
+    matched = (*warm.matched, *known)
+    return dataclasses.replace(warm, x=x, matched=matched, missing=missing, unused=unused)
+
+
+def _layouts(parameters: ParameterVector, of_both: Mapping[str, str]) -> list[list[str]]:
+    """Names of the plain vectors that a search may start from."""
+    names = list(parameters.names)
+    bare = [entry.name for entry in parameters.entries if entry.group != "exoskeleton"]
+    # a walk with a device may start one without
+    with_exo = [*bare, *(entry.name for entry in FourParameterProfile().entries)]
+    layouts = [names, with_exo, bare]
+    shared = [list(dict.fromkeys(of_both.get(n, n) for n in one)) for one in layouts]
+    return layouts + shared
+
+
+def former_configuration(source: Path) -> GaitConfiguration | None:
+    """The configuration of an earlier run of a gait optimisation; None for what is none."""
+    if not (source / "run.json").is_file():
+        return None
+    directory = RunDirectory.open(source)
+    if not directory.experiment.is_file() or read_mapping(directory.experiment).get("kind") != KIND:
+        return None
+    return configuration_of_run(directory)
+
+
+def held_by(source: Path) -> dict[str, float]:
+    """Entries that the run of a gait optimisation held, which are not among what it found."""
+    former = former_configuration(source)
+    held = {} if former is None else former.held or {}
+    # a curve without an exoskeleton is what nothing walked with
+    off = former is not None and not former.exo
+    return {name: value for name, value in held.items() if not (off and is_of_curve(name))}
+
+
+def best_vector_file(path: Path) -> Path:
+    """The file that a folder's best vector is in, or the path itself."""
+    if path.is_dir() and not (path / "run.json").is_file():
+        for ending in ("_Best.txt", "_BestLast.txt"):
+            found = sorted(path.glob(f"*{ending}"))
+            if found:
+                return found[0]
+    return path

@@ -1,0 +1,211 @@
+"""Walks of given vectors: of a run, or of a file with a configuration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import GaitError, listing
+from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.search._make_problem import check_chosen_trunk, make_problem
+from trueup.gait.search._named_entries import of_both_legs
+from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.configuration_files import check_paths, load_configuration
+from trueup.gait.search.earlier_runs import configuration_of_run
+from trueup.gait.search.fresh_perturbations import told_over
+from trueup.gait.search.problem import GaitProblem
+from trueup.studies import RunDirectory, warm_start
+
+OF_SEARCHES = (
+    "param_path",
+    "start_in_cycle",
+    "moved",
+    "start_values",
+    "search",
+    "popsize",
+    "maxiter",
+    "sigma_gain",
+    "exo_sigma_gain",
+    "cma_options",
+    "fresh_perturbations",
+    "early_stop",
+)
+"""Keys of a configuration that only a search depends on."""
+
+_REPEATS = {
+    "perturbed_repeats",
+    "unperturbed_repeat",
+    "perturbed_cost",
+    "perturbation_seed",
+    "perturbation_sizes",
+}
+"""Keys that say which perturbed repeats a vector is walked over."""
+
+PLAIN = (".txt", ".csv", ".npy")
+"""Endings of files that hold the numbers of a vector without their names."""
+
+_WITH_CURVE = (81, 101)
+"""Sizes of vectors in the plane and in space that hold the torque curve of an exoskeleton."""
+
+_REFERENCES = [
+    Path(folder) / "ref_kinematics_radians.csv"
+    for folder in (
+        "ref_data",
+        "ctrl_optim/optim/ref_data",
+        "optim/ref_data",
+        "gait_norms/myoassist",
+    )
+]
+_LEVELS = 6
+"""Folders above the model or the vector in which MyoAssist's reference is looked for."""
+
+
+@dataclass(frozen=True)
+class GivenWalk:
+    """A walk that is not searched for.
+
+    Attributes:
+      target: run directory, or file with a vector.
+      configuration: how it walks.
+      problem: the same as a problem.
+      vector: whole vector ``(size,)``.
+    """
+
+    target: Path
+    configuration: GaitConfiguration
+    problem: GaitProblem
+    vector: np.ndarray
+
+
+def given_walk(
+    target: str | Path,
+    configuration: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+    threads: int = 0,
+) -> GivenWalk:
+    """The best walk of a run, or the walk of a vector.
+
+    A run walks as it was searched. A vector walks by its configuration; without one it walks
+    without neural delays, with an exoskeleton of 100 N m if it has the entries of one, and tracks
+    MyoAssist's reference kinematics if they lie near the model or the vector.
+
+    Args:
+      target: run directory, or file with a vector.
+      configuration: configuration that a file belongs to, by name or file.
+      changes: other values of the configuration, by key.
+      threads: threads that simulate; 0 for all cores.
+
+    Raises:
+      GaitError: there is no such run or file, the configuration does not fit, a changed key is one
+        of a search, or the vector has other entries than the walk.
+    """
+    target, changes = Path(target), dict(changes or {})
+    if aimless := [name for name in OF_SEARCHES if changes.get(name)]:
+        options = listing(f"--{name.replace('_', '-')}" for name in aimless)
+        raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
+    found = _configuration(target, configuration, changes)
+    # what a run was searched by must not stand in the way of walking it otherwise
+    fresh = found.fresh_perturbations and not _REPEATS & set(changes)
+    found = found.with_changes({"fresh_perturbations": fresh, "moved": None, **changes})
+    problem = problem_to_look_at(found, threads)
+    check_chosen_trunk(changes, problem)
+    return GivenWalk(target, found, problem, _vector(target, problem))
+
+
+def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
+    """The problem of a configuration for looking at walks.
+
+    A search over fresh perturbations is looked at over perturbations that none of its candidates
+    has seen.
+    """
+    problem = make_problem(configuration, threads)
+    if configuration.fresh_perturbations and problem.perturbations is not None:
+        problem.perturbations = told_over(problem.perturbations)
+    return problem
+
+
+def _configuration(
+    target: Path, configuration: str | Path | None, changes: Mapping[str, Any]
+) -> GaitConfiguration:
+    if not target.exists():
+        raise GaitError(f"there is no run and no file {target}")
+    if (target / "run.json").is_file():
+        return configuration_of_run(RunDirectory.open(target))
+    if configuration is not None:
+        check_paths(configuration, {*OF_SEARCHES, *changes})
+        return load_configuration(configuration)
+    reference = changes.get("reference")
+    if reference is None:
+        near = _reference_near(target, changes.get("model_file"))
+        reference = None if near is None else (str(near),)
+    content = {
+        "cost": "kine" if reference else "eff",
+        "delayed": False,
+        "ExoOn": _has_curve(target),
+        "max_torque": 100.0,
+        "reference": reference,
+    }
+    return make_configuration(content, "the configuration")
+
+
+def _reference_near(target: Path, model_file: str | None) -> Path | None:
+    """MyoAssist's reference kinematics, where they lie above the model or the vector."""
+    for path in (model_file, target):
+        if path is None:
+            continue
+        for folder in list(Path(path).resolve().parents)[:_LEVELS]:
+            for place in _REFERENCES:
+                if (folder / place).is_file():
+                    return folder / place
+    return None
+
+
+def _has_curve(target: Path) -> bool:
+    """Whether a file without names holds the entries of an exoskeleton."""
+    if target.suffix not in PLAIN or not target.is_file():
+        return False
+    return _numbers(target).size in _WITH_CURVE
+
+
+def _vector(target: Path, problem: GaitProblem) -> np.ndarray:
+    """The whole vector of a run or a file."""
+    parameters: ParameterVector = problem.parameters
+    if target.suffix in PLAIN and target.is_file():
+        return parameters.check_given(_numbers(target), str(target))
+    # every entry as it is given, for the same check as that of a plain vector
+    whole = {"free": True, "lower": -np.inf, "upper": np.inf}
+    every = parameters.with_entries(dict.fromkeys(parameters.names, whole))
+    found = warm_start(target, every.space, [parameters.names], of_both_legs(parameters))
+    free = [entry.name for entry in parameters.entries if entry.free]
+    missing = [name for name in found.missing if name in free]
+    if missing or found.unused:
+        lacks = f"lacks {listing(missing)}" if missing else ""
+        has = f"has {listing(found.unused)}, which it does not take" if found.unused else ""
+        raise GaitError(
+            f"{target} holds another vector than this walk takes: it "
+            f"{' and '.join(filter(None, (lacks, has)))}. --ExoOn, --n-points, --reflex-mode and "
+            "the model say which entries there are"
+        )
+    return parameters.check_given(found.x, str(target))
+
+
+def _numbers(target: Path) -> np.ndarray:
+    """Numbers of a file without names ``(lines, numbers of a line)``; of NumPy's as they are."""
+    try:
+        if target.suffix == ".npy":
+            values = np.load(target, allow_pickle=False)
+            if values.dtype.kind not in "iuf":
+                raise ValueError(f"it holds {values.dtype}, expected real numbers")
+            return values.astype(float)
+        lines = target.read_text(encoding="utf-8").replace(",", " ").splitlines()
+        words = [found for line in lines if (found := line.partition("#")[0].split())]
+        sizes = sorted({len(line) for line in words})
+        if len(sizes) > 1:
+            raise ValueError(f"its lines hold {sizes[0]} to {sizes[-1]} numbers, expected one")
+        return np.array([[float(word) for word in line] for line in words])
+    except (ValueError, EOFError) as error:
+        raise GaitError(f"{target} holds no vector of numbers: {error}") from error
+    except OSError as error:
+        raise GaitError(f"cannot read {target}: {error.strerror or error}") from error
