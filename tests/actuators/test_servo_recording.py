@@ -20,7 +20,7 @@ from trueup.actuators.record import (
     FeetechDriver,
     RecordSettings,
     SimulatedServo,
-    _packets,
+    packets,
     plan_sweep,
     record,
     record_sweep,
@@ -28,7 +28,7 @@ from trueup.actuators.record import (
     sweep_seconds,
 )
 from trueup.actuators.record.control_tables import FEETECH, MX64, STS3215, XL320, XL330, Register
-from trueup.actuators.record.trajectories import MotionLimits
+from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError, RecordingError
 
 pytest.importorskip("dynamixel_sdk")
@@ -143,30 +143,30 @@ def test_answers_that_look_like_a_header_are_stuffed(servo, driver, content):
 def test_instructions_are_taken_whole_from_a_stream(protocol, content, cut):
     """Split anywhere and after noise, an instruction comes out as it went in."""
     if protocol == 2:
-        body = bytes([_packets.WRITE]) + content
+        body = bytes([packets.WRITE]) + content
         body = body.replace(b"\xff\xff\xfd", b"\xff\xff\xfd\xfd")
         packet = b"\xff\xff\xfd\x00\x01" + (len(body) + 2).to_bytes(2, "little") + body
-        packet += _packets.crc16(packet).to_bytes(2, "little")
+        packet += packets.crc16(packet).to_bytes(2, "little")
     else:
-        packet = bytes([1, len(content) + 2, _packets.WRITE]) + content
-        packet = b"\xff\xff" + packet + bytes([_packets.checksum(packet)])
+        packet = bytes([1, len(content) + 2, packets.WRITE]) + content
+        packet = b"\xff\xff" + packet + bytes([packets.checksum(packet)])
     cut = min(cut, len(packet) - 1)
     buffer = bytearray(b"\x00\x13" + packet[:cut])
-    assert _packets.take_instruction(buffer, protocol) is None
+    assert packets.take_instruction(buffer, protocol) is None
     buffer += packet[cut:]
-    taken = _packets.take_instruction(buffer, protocol)
-    assert taken == _packets.Instruction(1, _packets.WRITE, content, True)
+    taken = packets.take_instruction(buffer, protocol)
+    assert taken == packets.Instruction(1, packets.WRITE, content, True)
     assert not buffer
     buffer = bytearray(packet)
     buffer[-1] ^= 1
-    taken = _packets.take_instruction(buffer, protocol)
+    taken = packets.take_instruction(buffer, protocol)
     assert taken is not None
     assert not taken.intact
 
 
 def test_the_checksum_is_that_of_the_manual():
     """The ping of the ROBOTIS e-Manual, Protocol 2.0: its CRC bytes are 19 4E."""
-    assert _packets.crc16(bytes.fromhex("FFFFFD00010300 01".replace(" ", ""))) == 0x4E19
+    assert packets.crc16(bytes.fromhex("FFFFFD00010300 01".replace(" ", ""))) == 0x4E19
 
 
 @pytest.mark.parametrize("fault", ["lose", "corrupt"])

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.bench.objective import Objective
     from trueup.actuators.bench.simulator import SCHEMES, BenchSimulator, Rollouts
-    from trueup.actuators.catalogue._parameter_files import load_models
     from trueup.actuators.catalogue.entries import find_servo, load_catalogue, register, servos
     from trueup.actuators.catalogue.parameter_file import (
         load_model,
+        load_models,
         model_from_dict,
         model_to_dict,
         published_models,
@@ -45,13 +45,8 @@ if TYPE_CHECKING:
         slow_ramp,
         staircase,
     )
-    from trueup.actuators.record.trajectories import (
-        MotionLimits,
-        Trajectory,
-        all_trajectories,
-        check_trajectory,
-        trajectory_named,
-    )
+    from trueup.actuators.record.trajectories import all_trajectories, trajectory_named
+    from trueup.actuators.record.trajectory import MotionLimits, Trajectory, check_trajectory
     from trueup.actuators.report._compare_report import comparison_image, comparison_report
     from trueup.actuators.report._drive_backdrive import (
         DriveBackdrive,
@@ -100,7 +95,7 @@ _EXPORTS = {
     "ModelComparison": "trueup.actuators.search._compare",
     "ModelErrors": "trueup.actuators.search._model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
-    "MotionLimits": "trueup.actuators.record.trajectories",
+    "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
     "Pendulum": "trueup.actuators.bench.loads",
     "ProcessedLog": "trueup.actuators.logs._process",
@@ -117,12 +112,12 @@ _EXPORTS = {
     "ServoModel": "trueup.actuators.catalogue.servo_model",
     "ServoProblem": "trueup.actuators.search.problem",
     "TabulatedBench": "trueup.actuators.bench.loads",
-    "Trajectory": "trueup.actuators.record.trajectories",
+    "Trajectory": "trueup.actuators.record.trajectory",
     "TriedModel": "trueup.actuators.search._choose_model",
     "all_trajectories": "trueup.actuators.record.trajectories",
     "bench_from_mujoco": "trueup.actuators.bench.joint_bench",
     "bench_of": "trueup.actuators.bench.loads",
-    "check_trajectory": "trueup.actuators.record.trajectories",
+    "check_trajectory": "trueup.actuators.record.trajectory",
     "chirp": "trueup.actuators.record.designed_trajectories",
     "choose_model": "trueup.actuators.search._choose_model",
     "compare": "trueup.actuators.search._compare",
@@ -143,7 +138,7 @@ _EXPORTS = {
     "jitter_figure": "trueup.actuators.logs._jitter",
     "load_catalogue": "trueup.actuators.catalogue.entries",
     "load_model": "trueup.actuators.catalogue.parameter_file",
-    "load_models": "trueup.actuators.catalogue._parameter_files",
+    "load_models": "trueup.actuators.catalogue.parameter_file",
     "mjcf_snippet": "trueup.actuators.export._mjcf_export",
     "model_errors": "trueup.actuators.search._model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",

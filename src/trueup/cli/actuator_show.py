@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.actuators import ServoLog, ServoModel, load_catalogue, read_logs
-from trueup.actuators.catalogue._parameter_files import load_models
+from trueup.actuators.catalogue.parameter_file import load_models
 from trueup.actuators.report._drive_backdrive import SPEEDS, drive_backdrive
 from trueup.actuators.report._drive_backdrive_report import (
     drive_backdrive_image,

@@ -1,6 +1,6 @@
-"""Packets of Dynamixel Protocol 1.0 and 2.0 as a servo sees them.
+"""Packets of Dynamixel Protocol 1.0 and 2.0: a servo's side, for the simulated servo.
 
-Written from the descriptions of the protocols in the ROBOTIS e-Manual,
+Source: ROBOTIS e-Manual,
 https://emanual.robotis.com/docs/en/dxl/protocol2/ and https://emanual.robotis.com/docs/en/dxl/protocol1/.
 """
 
@@ -18,13 +18,13 @@ _POLYNOMIAL = 0x8005
 
 @dataclass(frozen=True)
 class Instruction:
-    """What a computer asks of a servo."""
+    """Instruction packet from the host to a servo."""
 
     servo_id: int
     code: int
     parameters: bytes
     intact: bool
-    """Whether the checksum was right."""
+    """Whether the checksum is correct."""
 
 
 def crc16(content: bytes) -> int:
@@ -43,7 +43,7 @@ def checksum(content: bytes) -> int:
 
 
 def take_instruction(buffer: bytearray, protocol: Literal[1, 2]) -> Instruction | None:
-    """Take the first whole instruction out of a buffer; None where there is none yet.
+    """Remove the first complete instruction from a buffer; None if there is none yet.
 
     Bytes before its header are dropped.
     """
@@ -51,7 +51,7 @@ def take_instruction(buffer: bytearray, protocol: Literal[1, 2]) -> Instruction 
 
 
 def status_packet(servo_id: int, error: int, parameters: bytes, protocol: Literal[1, 2]) -> bytes:
-    """The answer of a servo."""
+    """Status packet: the answer of a servo."""
     if protocol == 1:
         content = bytes([servo_id, len(parameters) + 2, error]) + parameters
         return b"\xff\xff" + content + bytes([checksum(content)])
