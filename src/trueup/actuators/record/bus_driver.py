@@ -199,7 +199,8 @@ class DynamixelDriver(BusDriver):
     """Dynamixel servo: ``xl330`` and ``xl320`` (Protocol 2.0), ``mx64`` and ``mx106`` (1.0).
 
     All measurements are read in one packet: a bus of 1 Mbit/s reaches several hundred samples a
-    second. Set the latency timer of a USB adapter to 1 ms: ``echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer``.
+    second. Set the latency timer of a USB adapter to 1 ms:
+    ``echo 1 | sudo tee /sys/bus/usb-serial/devices/ttyUSB0/latency_timer``.
 
     Args:
         port: serial port, such as ``/dev/ttyUSB0``.

@@ -37,8 +37,8 @@ STANDARD = (
     Trajectory(
         "sin_sin",
         6.0,
-        "All parameters, each weakly: a slow swing of a right angle with a faster one on top covers "
-        "many pairs of speed and load. Suits a first recording, or a held-out one.",
+        "All parameters, each weakly: a slow swing of a right angle with a faster one on top "
+        "covers many pairs of speed and load. Suits a first recording, or a held-out one.",
         lambda t: np.sin(t) * _QUARTER + 0.5 * np.sin(5 * t) * np.sin(2 * t),
     ),
     Trajectory(

@@ -10,12 +10,12 @@ import pytest
 
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export._isaac_lab_export import (
-    _simulator,
-    _standard_logs,
+from trueup.actuators.export.isaac_lab import (
     isaac_lab_snippet,
     nearest_actuators,
+    stand_in_simulator,
 )
+from trueup.actuators.export.standard_logs import standard_logs
 from trueup.errors import FitError
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
@@ -27,7 +27,7 @@ CONFIGS = ("DCMotorCfg", "IdealPDActuatorCfg", "DelayedPDActuatorCfg", "Implicit
 
 def few_logs(model, count=2):
     """Standard trajectories on a pendulum that suits the servo."""
-    return _standard_logs(model, None, None)[1 : 1 + count]
+    return standard_logs(model)[1 : 1 + count]
 
 
 def run(snippet):
@@ -149,7 +149,7 @@ def test_the_simulated_stand_in_has_the_torque_of_isaac_labs_dc_motor():
     model = ServoModel.create("mx64", "m1", kt=1.6, R=4.0)
     logs = few_logs(model, 1)
     best = nearest_actuators(model, logs)[0]
-    stand_in = _simulator(best, model, logs).model
+    stand_in = stand_in_simulator(best, model, logs).model
     error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-20, 20, 21))
     line = best.saturation_effort * np.array([1.0, -1.0])[:, None, None]
     slope = best.saturation_effort * speed / best.velocity_limit

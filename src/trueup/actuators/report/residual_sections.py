@@ -1,4 +1,4 @@
-"""Sections of a servo report: how residuals are spread, and the friction that was identified."""
+"""Sections of a servo report: distribution of residuals, and identified friction."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from trueup.errors import RecordingError
 
 _MRAD = 1e3
 _BINS = 40
-_FEWEST = 20  # samples in a bin of speed
+_FEWEST = 20  # smallest number of samples in a bin of speed
 _QUANTILES = (0.5, 0.9)
-_BARS, _LAGS = 60, 7  # bars of the autocorrelation, and samples between two of them
+_BARS, _LAGS = 60, 7  # autocorrelation: number of bars, largest number of samples between two
 
 
 def residual_section(errors: ModelErrors, held: np.ndarray) -> reports.Section:
-    """Residuals over time and against speed, their histogram and autocorrelation."""
+    """Section on residuals: over time, against speed, histogram, autocorrelation."""
     usable = np.isfinite(errors.mae)
     if not usable.any():
         return reports.Section("Residuals", "residuals", content=["No simulation ended."])
@@ -71,7 +71,7 @@ def residual_section(errors: ModelErrors, held: np.ndarray) -> reports.Section:
             [
                 reports.histogram_figure(
                     np.concatenate(residuals) * _MRAD,
-                    label="simulated less measured position",
+                    label="simulated minus measured position",
                     unit="mrad",
                     title="Residuals of all logs",
                 ),
@@ -90,7 +90,7 @@ def residual_section(errors: ModelErrors, held: np.ndarray) -> reports.Section:
 
 
 def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
-    """Friction torque against speed at loads as they occur in the logs."""
+    """Section on friction: torque against speed, at loads that occur in the logs."""
     greatest = max((_gravity_torque(log) for log in errors.logs), default=0.0)
     loads = [0.0, greatest / 3, 2 * greatest / 3, greatest] if greatest > 0 else None
     fastest = float(max(np.percentile(np.abs(log.speed), 99) for log in errors.logs))
@@ -117,20 +117,20 @@ def friction_section(model: ServoModel, errors: ModelErrors) -> reports.Section:
         )
 
     where = ", at any load" if len(names) == 1 else ""
-    title = f"Friction while the motor drives{where}"
+    title = f"Friction torque while the motor drives{where}"
     figures: list[reports.Content] = [figure(curves.friction, title)]
     if model.friction.has_stribeck:
-        figures.append(figure(curves.stribeck, "Of it, near standstill only (Stribeck)"))
+        figures.append(figure(curves.stribeck, "Stribeck part of it, near standstill only"))
     text = (
-        "The torque that friction takes while the motor drives a load at a constant speed. The "
-        f"greatest load is that of gravity in the logs; speeds go up to {curves.speeds[-1]:.2g} "
-        "rad/s, which 99 % of the samples of the fastest log do not exceed."
+        "Friction torque while the motor drives a load at constant speed. The greatest load is "
+        f"that of gravity in the logs; the speeds reach {curves.speeds[-1]:.2g} rad/s, the 99th "
+        "percentile of the fastest log."
     )
     return reports.Section("Friction", "friction", text, [reports.Row(figures)])
 
 
 def _over_time(errors: ModelErrors, numbers: list[int]) -> tuple[Array, Array]:
-    """Middle of stretches of time [s], and the mean absolute error [rad] in them."""
+    """Centres of time bins [s], and the mean absolute error in them [rad]."""
     end = max(errors.logs[i].duration for i in numbers)
     edges = np.linspace(0.0, end, _BINS + 1)
     times = np.concatenate([errors.logs[i].times - errors.logs[i].times[0] for i in numbers])
@@ -143,7 +143,7 @@ def _over_time(errors: ModelErrors, numbers: list[int]) -> tuple[Array, Array]:
 
 
 def _against_speed(errors: ModelErrors, numbers: list[int]) -> tuple[Array, list[Array]]:
-    """Middle of ranges of speed [rad/s], and quantiles of the absolute error [rad] in them."""
+    """Centres of speed bins [rad/s], and quantiles of the absolute error in them [rad]."""
     speed = np.concatenate([errors.logs[i].speed for i in numbers])
     error = np.abs(np.concatenate([errors.residuals[i] for i in numbers]))
     low, high = np.percentile(speed, [0.5, 99.5])
@@ -158,7 +158,7 @@ def _against_speed(errors: ModelErrors, numbers: list[int]) -> tuple[Array, list
 
 
 def _mean_autocorrelation(residuals: list[Array], lags: int) -> Array:
-    """Autocorrelation about zero at lags from 0, averaged over logs."""
+    """Autocorrelation without removal of the mean, at lags from 0, averaged over logs."""
     found = []
     for residual in residuals:
         padded = np.zeros(max(lags + 1, residual.size))
@@ -170,7 +170,7 @@ def _mean_autocorrelation(residuals: list[Array], lags: int) -> Array:
 
 
 def _gravity_torque(log: ServoLog) -> float:
-    """Greatest torque of gravity in a log [N m]; 0 where it describes no pendulum."""
+    """Greatest torque of gravity in a log [N m]; 0 without a pendulum."""
     try:
         return float(bench_of(log).gravity_torque)
     except RecordingError:

@@ -123,7 +123,7 @@ def test_a_step_is_judged_by_its_height_and_only_while_driven():
 
 
 def test_goals_that_are_no_numbers_are_refused():
-    with pytest.raises(RecordingError, match="no numbers"):
+    with pytest.raises(RecordingError, match="not finite"):
         check_trajectory(Trajectory("bad", 1.0, "", lambda t: t * np.nan), MotionLimits())
 
 

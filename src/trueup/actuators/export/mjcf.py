@@ -1,4 +1,4 @@
-"""A servo as MJCF without code: the nearest that MuJoCo's own actuators can say."""
+"""Export of a servo as MJCF without code: the nearest actuators of MuJoCo."""
 
 import math
 import re
@@ -6,14 +6,21 @@ import textwrap
 from collections.abc import Sequence
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export._isaac_lab_export import _standard_logs
-from trueup.actuators.export._mjcf_fit import Nearest, actuators_of, defaults_of, nearest_servo
+from trueup.actuators.export.forms import ExportRequest, ServoExport, missing_terms
+from trueup.actuators.export.nearest_mjcf import (
+    EXPRESSED_TERMS,
+    Nearest,
+    actuators_of,
+    defaults_of,
+    nearest_servo,
+)
+from trueup.actuators.export.standard_logs import DESCRIPTION, standard_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError, listing
 
 MJCF_FORMS = ("position", "dcmotor")
-"""Forms of a servo in MJCF: MuJoCo's ``position`` and ``dcmotor`` actuators."""
+"""Actuators of MuJoCo that a servo can be exported as."""
 
 
 def mjcf_snippet(
@@ -25,52 +32,47 @@ def mjcf_snippet(
     vin: float | None = None,
     timestep: float = 0.001,
 ) -> str:
-    """MJCF of a servo: a default class for joint and actuator, with its error stated.
+    """MJCF of a servo: a default class for joint and actuator, with its error in a comment.
 
     ``dcmotor`` has the motor's back-EMF, voltage and current limits and the firmware's speed limit,
-    and LuGre friction, higher near standstill, where that is nearer. ``position`` is a spring of
-    limited force on a damped joint, for simulators that know no more. Model M1 of a servo whose
-    firmware sets the duty cycle or a torque has an exact counterpart; otherwise the friction and a
-    factor on the gain are those whose motion comes nearest to the full model's. The comment in the
-    file states the mean position difference, simulated by MuJoCo, in the logs.
+    and LuGre friction, higher near standstill, where that lowers the error. ``position`` is a
+    spring of limited force on a damped joint, for simulators without motors. M1 of a servo whose
+    firmware sets the duty cycle or a torque has an exact counterpart; otherwise friction and a
+    factor on the gain are fitted to the motion of the full model. The comment states the mean
+    position difference in the logs, simulated by MuJoCo.
 
     Args:
-      model: the identified servo.
+      model: identified servo.
       form: one of :data:`MJCF_FORMS`.
-      logs: evenly sampled logs of pendulums whose commands to simulate. By default the standard
-        trajectories with a pendulum that needs a quarter of the servo's torque.
-      kp: firmware gain to export; the servo's own by default.
-      vin: bus voltage to export [V]; the servo's own by default.
+      logs: evenly sampled logs of pendulums to simulate; default: the standard trajectories with a
+        pendulum that needs a quarter of the servo's torque.
+      kp: firmware gain to export; default: the servo's.
+      vin: bus voltage to export [V]; default: the servo's.
       timestep: time step of the simulation [s], for the error and the history of a delay.
 
     Returns:
-      The text of an MJCF file with the classes, to be included or copied.
+      Text of an MJCF file with the classes, to be included or copied.
 
     Raises:
-      FitError: there is no such form, the time step is not positive, or the servo's law has no
-        motor, which the form ``dcmotor`` needs.
-      RecordingError: a log is of another servo, is not evenly sampled, or describes no pendulum;
-        there are no logs.
+      FitError: unknown form, a time step that is not positive, or a servo law without a motor for
+        the form ``dcmotor``.
+      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no
+        pendulum; ``logs`` is empty.
     """
-    return export_mjcf(model, form, logs, kp=kp, vin=vin, timestep=timestep)[0]
+    if form not in MJCF_FORMS:
+        raise FitError(f"there is no form {form!r} of MJCF; there are {listing(MJCF_FORMS)}")
+    request = ExportRequest(model, logs=logs, kp=kp, vin=vin, timestep=timestep)
+    return export_mjcf(request, form).text
 
 
-def export_mjcf(
-    model: ServoModel,
-    form: str,
-    logs: Sequence[ServoLog] | None,
-    *,
-    kp: float | None = None,
-    vin: float | None = None,
-    timestep: float = 0.001,
-) -> tuple[str, dict[str, float]]:
-    """The text of :func:`mjcf_snippet`, and its mean position errors [rad].
+def export_mjcf(request: ExportRequest, form: str) -> ServoExport:
+    """MJCF of a servo as in :func:`mjcf_snippet`, with its mean position errors.
 
-    Errors: ``from_model``: of MuJoCo from the full model; ``while_driven``: the same, each log up
-    to where it lets the joint go; with logs, ``from_logs``: of MuJoCo from the recordings, and
-    ``model_from_logs``: of the full model from them.
+    Args:
+      request: servo and conditions.
+      form: one of :data:`MJCF_FORMS`.
     """
-    nearest = _nearest(model, form, logs, kp, vin, timestep)
+    nearest = _nearest(request, form)
     errors = {
         "from_model": nearest.from_model,
         "while_driven": nearest.while_driven,
@@ -79,48 +81,35 @@ def export_mjcf(
     }
     if nearest.while_driven is None:
         errors["while_driven"] = nearest.from_model
-    text = _text(model, nearest, logs, kp, vin, timestep)
-    return text, {name: value for name, value in errors.items() if value is not None}
+    found = {name: value for name, value in errors.items() if value is not None}
+    return ServoExport(_text(request, nearest), found)
 
 
-def _nearest(
-    model: ServoModel,
-    form: str,
-    logs: Sequence[ServoLog] | None,
-    kp: float | None,
-    vin: float | None,
-    timestep: float,
-) -> Nearest:
-    if form not in MJCF_FORMS:
-        raise FitError(f"there is no form {form!r} of MJCF; there are {listing(MJCF_FORMS)}")
-    if not 0 < timestep < math.inf:
-        raise FitError(f"the time step of a simulation is positive [s], got {timestep}")
+def _nearest(request: ExportRequest, form: str) -> Nearest:
+    model, logs = request.model, request.logs
+    if not 0 < request.timestep < math.inf:
+        raise FitError(f"the time step of a simulation is positive [s], got {request.timestep}")
     if form == "dcmotor" and model.servo.law == "torque_pd":
         raise FitError(
             f"the law of {model.servo.name!r} sets a torque and has no motor constants, which a "
-            "dcmotor needs: take the form 'position', which says the law exactly"
+            "dcmotor needs: take the form 'position', which is exact"
         )
     if logs is not None:
         check_logs(logs, model.servo)
     return nearest_servo(
         model,
         form,
-        _standard_logs(model, kp, vin) if logs is None else tuple(logs),
+        standard_logs(model, request.kp, request.vin) if logs is None else tuple(logs),
         recorded=logs is not None,
-        kp=kp,
-        vin=vin,
-        timestep=timestep,
+        kp=request.kp,
+        vin=request.vin,
+        timestep=request.timestep,
     )
 
 
-def _text(
-    model: ServoModel,
-    nearest: Nearest,
-    logs: Sequence[ServoLog] | None,
-    kp: float | None,
-    vin: float | None,
-    timestep: float,
-) -> str:
+def _text(request: ExportRequest, nearest: Nearest) -> str:
+    model, logs, timestep = request.model, request.logs, request.timestep
+    kp, vin = request.kp, request.vin
     servo, own = nearest.servo, model.servo
     name = re.sub(r"[^0-9A-Za-z]+", "_", own.name)
     volts = own.vin if vin is None else vin
@@ -130,11 +119,7 @@ def _text(
         f"kp {own.kp if kp is None else kp:g}{supply}.",
         "Position difference from the full model in MuJoCo, time step "
         f"{1e3 * timestep:g} ms, integrator implicitfast, mean over "
-        + (
-            "the standard trajectories, a pendulum of a quarter of its torque"
-            if logs is None
-            else f"{len(logs)} logs, each with its own gain and voltage"
-        )
+        + (DESCRIPTION if logs is None else f"{len(logs)} logs, each with its own gain and voltage")
         + f": {1e3 * nearest.from_model:.3g} mrad.",
     ]
     if nearest.while_driven is not None:
@@ -150,9 +135,9 @@ def _text(
     said += [f"Not in it: {part}." for part in left_out(model, nearest)]
     motor_off = "its back-EMF still brakes" if servo.form == "position" else "it coasts"
     said += [
-        "The control is the goal [rad]. To let the joint go, disable the group of its actuator "
+        "The control is the goal [rad]. To release the joint, disable the group of its actuator "
         f"(mjOption.disableactuator); {motor_off}.",
-        "In a model: the class on the joint, and its actuators:",
+        "Use in a model: the class on the joint, and its actuators:",
     ]
     if math.isfinite(servo.max_velocity):
         said.insert(-1, "The first activation is the goal as far as it has moved: start it at q.")
@@ -175,17 +160,17 @@ def _text(
 
 
 def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
-    """What of a servo its MJCF does not say."""
+    """Effects of the servo that its MJCF lacks, in words."""
     servo, values = nearest.servo, model.values
     parts = []
     if model.friction.name != "m1":
         stand_in = "LuGre" if servo.has_lugre else "Coulomb"
         parts.append(
             f"its friction, {model.friction.title.lower()}; {stand_in} and viscous friction and a "
-            f"gain times {servo.stretch:.3f} stand for it"
+            f"factor of {servo.stretch:.3f} on the gain replace it"
         )
     if model.servo.law == "bus_current":
-        parts.append("the firmware's control of the bus current: a line stands for a root")
+        parts.append("the firmware's control of the bus current: a line replaces a square root")
     if model.servo.law in ("current", "current_pd") and servo.form == "position":
         parts.append("the fall of its greatest torque with speed")
     if values.get("max_velocity") and servo.form == "position":
@@ -193,12 +178,5 @@ def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
     if values.get("winding_braking") and servo.form == "dcmotor":
         parts.append("the braking of its winding while the torque is off")
     if values.get("command_delay"):
-        parts.append("the delay until the joint is let go")
-    others = (
-        "backlash",
-        "supply_resistance",
-        "measured_voltage",
-        "resistance_temperature",
-        "torque_saturation",
-    )
-    return parts + [name.replace("_", " ") for name in others if values.get(name)]
+        parts.append("the delay until the joint is released")
+    return parts + [name.replace("_", " ") for name in missing_terms(model, EXPRESSED_TERMS)]

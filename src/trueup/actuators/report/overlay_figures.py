@@ -1,23 +1,25 @@
-"""Logs and simulated motions over each other, as figures of a report."""
+"""Figures of logs with simulated motions, and tables of their errors."""
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 
 import numpy as np
 
 from trueup import reports
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.search._model_errors import ModelErrors
+from trueup.errors import RecordingError, did_you_mean, listing
 
 PAGE_BYTES = 4_500_000
-"""What the curves of one page may take; with the code that draws them it stays below 8 MB."""
+"""Size limit of the curves of one page [bytes]; with the plotting code a page stays below 8 MB."""
 
-_BYTES_PER_POINT = 15  # of a time and a value, as text
-_FEWEST, _MOST = 120, 1000  # points a curve
+_BYTES_PER_POINT = 15  # a time and a value as text
+_FEWEST, _MOST = 120, 1000  # limits of the points per curve
 _MILLIRADIANS = 1e3
 
 
 def points_per_curve(logs: int, models: int) -> int:
-    """How many points each curve may have for the page to stay small."""
+    """Number of points per curve that keeps the page within :data:`PAGE_BYTES`."""
     curves = logs * (4 + 5 * models)
     return int(np.clip(PAGE_BYTES // (curves * _BYTES_PER_POINT), _FEWEST, _MOST))
 
@@ -25,13 +27,13 @@ def points_per_curve(logs: int, models: int) -> int:
 def overlay_figure(
     log: ServoLog, motions: Mapping[str, Mapping[str, Array]], points: int = _MOST
 ) -> reports.Figure:
-    """One log with the motions of several models: position and its error, speed, duty, torque.
+    """Figure of one log and simulated motions: position, error, speed, duty cycle, torque.
 
     Args:
-        log: the log.
-        motions: label of a model -> its ``position`` [rad], ``speed`` [rad/s], ``duty`` and
+        log: log.
+        motions: by label of the model, its ``position`` [rad], ``speed`` [rad/s], ``duty`` and
             ``torque`` [N m], each ``(n,)``.
-        points: points that each curve keeps.
+        points: number of points per curve.
     """
     style = "fitted" if len(motions) == 1 else "other"
 
@@ -68,17 +70,17 @@ def overlay_figure(
     if motions:
         panels.append(reports.Panel("motor torque, simulated", "N m", simulated("torque")))
     samples, shown = len(log), min(points, len(log))
-    caption = "The goal is left out while torque is off."
+    caption = "The goal is not drawn while torque is off."
     if shown < samples:
         caption += (
             f" Curves of {samples:,} samples are drawn with {shown:,} points; the smallest and the "
-            "largest sample of every stretch are kept."
+            "largest sample of each interval are kept."
         )
     return reports.time_series_figure(panels, caption=caption, spans=_off_spans(log))
 
 
 def motions_of(errors: Sequence[ModelErrors], number: int) -> dict[str, dict[str, Array]]:
-    """Motions of all models in one log, as :func:`overlay_figure` takes them."""
+    """Motions of all models in one log, in the form of :func:`overlay_figure`."""
     return {
         m.label: {
             "position": m.position[number],
@@ -98,13 +100,13 @@ def error_table(
     title: str = "",
     kind: str = "mae",
 ) -> reports.Table:
-    """Error [mrad] of every model on every log, the best of each log marked, means below.
+    """Table of the error [mrad] of each model on each log; the smallest of a log is marked.
 
     Args:
-        errors: the models.
-        logs: the logs, as in the models.
-        order: numbers of the logs in the order of the rows.
-        held_out: whether a log is held out, one a log.
+        errors: errors of the models.
+        logs: logs, as in ``errors``.
+        order: indices of the logs in the order of the rows.
+        held_out: whether each log is held out.
         title: heading.
         kind: ``"mae"`` or ``"rmse"``.
     """
@@ -134,15 +136,47 @@ def error_table(
 
 
 def worst_first(errors: Sequence[ModelErrors], kind: str = "mae") -> list[int]:
-    """Numbers of the logs, that with the greatest error of the best model first."""
+    """Indices of the logs, in order of decreasing error of the best model."""
     if not errors:
         return []
     best = min(errors, key=lambda m: float(np.mean(m.error(kind))))
     return np.argsort(-best.error(kind), kind="stable").tolist()
 
 
+def select_logs(
+    logs: Sequence[ServoLog],
+    patterns: Sequence[str] = (),
+    worst: int | None = None,
+    errors: Sequence[ModelErrors] = (),
+) -> list[int]:
+    """Indices of the logs whose names match a pattern, optionally only the worst ones.
+
+    Args:
+        logs: logs.
+        patterns: shell patterns such as ``*kp400*``; a name must match one of them; none: all.
+        worst: number of logs to keep, in order of decreasing error of the best model; without
+            models, the first ones.
+        errors: errors of the models.
+
+    Raises:
+        RecordingError: a pattern matches no log.
+    """
+    names = [log.name for log in logs]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise RecordingError(
+                f"no log is named {pattern!r}; there are {listing(names)}."
+                f"{did_you_mean(pattern, names)}"
+            )
+    if worst is not None and worst < 1:
+        raise RecordingError(f"at least one log has to be shown, got {worst}")
+    order = worst_first(errors) or list(range(len(logs)))
+    chosen = [i for i in order if not patterns or any(fnmatchcase(names[i], p) for p in patterns)]
+    return chosen[:worst]
+
+
 def _off_spans(log: ServoLog) -> list[reports.Span]:
-    """Stretches without torque."""
+    """Intervals without torque."""
     off = np.concatenate([[False], ~log.torque_enable, [False]])
     edges = np.flatnonzero(off[1:] != off[:-1])
     ends = np.minimum(edges[1::2], len(log) - 1)

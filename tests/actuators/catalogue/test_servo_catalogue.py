@@ -84,7 +84,7 @@ WRONG = [
     ("1.0e-4", "1e-4", "YAML reads 1e-5 as text"),
     ("vin: 12.0", "vin: twelve", "vin: expected a number, found 'twelve'"),
     ("  vin: 12.0\n", "", "needs a positive vin"),
-    ("friction_base:", "friction_bass:", "bounds of 'friction_bass', which is no friction"),
+    ("friction_base:", "friction_bass:", "bounds of 'friction_bass', not a friction parameter"),
     ("[0.0, 1.0]", "[1.0, 0.0]", "the lower bound is above the upper one"),
     (MINE, "- mine", "expected servos by name, found a list"),
     (MINE, "mine: {law: [", "not a readable YAML file"),

@@ -1,4 +1,4 @@
-"""A comparison of servo models, as one HTML page and as a PNG file."""
+"""Report of a model comparison, as an HTML page and as a PNG file."""
 
 import math
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from trueup import reports
-from trueup.actuators.report._overlay_figures import error_table, worst_first
 from trueup.actuators.report._overlay_report import overlay_report
-from trueup.actuators.report._png import new_figure, numbered_paths, save_png
+from trueup.actuators.report.overlay_figures import error_table, worst_first
+from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 from trueup.actuators.search._choose_model import ModelChoice
 from trueup.actuators.search._compare import GROUPED_BY, ComparedModel, ModelComparison, grouped
 from trueup.actuators.search._information_criteria import LIKELIHOODS
@@ -25,13 +25,13 @@ def comparison_report(
     notes: Sequence[str] = (),
     choice: ModelChoice | None = None,
 ) -> reports.Page:
-    """A page: which model to take and why, errors by part, gain, mass, trajectory and log.
+    """Report of a comparison: recommended model and reason, errors by part, gain, mass and log.
 
     Args:
-        comparison: the comparison.
-        overlays: show the logs with all simulated motions too.
-        notes: warnings of the caller's, shown first.
-        choice: how one of the models got its extended terms.
+        comparison: comparison to report.
+        overlays: add the logs with all simulated motions.
+        notes: further warnings, shown first.
+        choice: selection of the extended terms of one of the models.
     """
     c = comparison
     held = int(c.is_held_out.sum())
@@ -53,7 +53,7 @@ def comparison_report(
 
 
 def comparison_image(comparison: ModelComparison, path: str | os.PathLike[str]) -> Path:
-    """Draw training and held-out error and the criteria of each model into a PNG file.
+    """Draw errors and information criteria of each model into a PNG file.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -76,18 +76,18 @@ def comparison_image(comparison: ModelComparison, path: str | os.PathLike[str]) 
             capsize=3,
             label="held out, one standard error",
         )
-    left.set(ylabel="error [mrad]", title=f"take {comparison.recommended}")
+    left.set(ylabel="error [mrad]", title=f"recommended: {comparison.recommended}")
     left.legend(fontsize=8)
     aic = [m.criteria.aic_difference for m in models]
     bic = [m.criteria.bic_difference for m in models]
     right.bar(places - 0.19, aic, 0.38, label="AIC", color="C2")
     right.bar(places + 0.19, bic, 0.38, label="BIC", color="C3")
-    right.set(ylabel="above the smallest", title="information criteria, training logs")
+    right.set(ylabel="difference to the smallest", title="information criteria, training logs")
     right.legend(fontsize=8)
     for axis in (left, right):
         labels = [f"{m.label}\n{m.parameters}" for m in models]
         axis.set_xticks(places, labels)
-        axis.set_xlabel("model, and its parameters")
+        axis.set_xlabel("model and its number of parameters")
     (file,) = numbered_paths(path, 1)
     save_png(figure, file)
     return file
@@ -98,7 +98,7 @@ def _overview(c: ModelComparison, notes: Sequence[str]) -> reports.Section:
     has_held = bool(c.is_held_out.any())
     figures = [
         reports.KeyFigure(
-            c.recommended, "model to take", note=chosen.model.friction.title, tone="good"
+            c.recommended, "recommended model", note=chosen.model.friction.title, tone="good"
         ),
         reports.KeyFigure(chosen.training * _MRAD, "its training error", "mrad"),
     ]
@@ -121,12 +121,12 @@ def _overview(c: ModelComparison, notes: Sequence[str]) -> reports.Section:
         findings.append(("serious", f"The simulation of {', '.join(diverged)} diverges."))
     trivial = float(c.trivial[nearest][part].mean())
     if (chosen.held_out if has_held else chosen.training) > trivial:
-        findings.append(("serious", "A prediction that knows nothing of the servo is nearer."))
+        findings.append(("serious", f"A trivial prediction, {nearest}, has a smaller error."))
     findings += [("warning", f"{note}.") for note in notes]
     for m in c.models:
         findings += [("warning", f"{m.label}: {note}.") for note in m.model.notes]
     return reports.Section(
-        "Which model to take", content=[reports.KeyFigures(figures), reports.Findings(findings)]
+        "Recommended model", content=[reports.KeyFigures(figures), reports.Findings(findings)]
     )
 
 
@@ -144,8 +144,8 @@ def _errors(c: ModelComparison) -> reports.Section:
             reports.Column("its standard error", "mrad", digits=2),
         ]
     columns += [
-        reports.Column("AIC", digits=4, note="above the smallest"),
-        reports.Column("BIC", digits=4, note="above the smallest"),
+        reports.Column("AIC", digits=4, note="difference to the smallest"),
+        reports.Column("BIC", digits=4, note="difference to the smallest"),
         reports.Column("from"),
     ]
     rows = [_row(m, has_held) for m in c.models]
@@ -154,19 +154,19 @@ def _errors(c: ModelComparison) -> reports.Section:
         rows,
         highlights=[
             reports.Highlight(
-                "model", lambda label: label == c.recommended, "good", "to take", whole_row=True
+                "model", lambda label: label == c.recommended, "good", "recommended", whole_row=True
             )
         ],
         notes="Means over logs of the "
         + ("mean absolute" if c.kind == "mae" else "root mean square")
         + " position error. The standard error is that of the difference to the best model, log by "
-        "log. AIC and BIC: above the smallest, on the training logs.",
+        "log. AIC and BIC: difference to the smallest, on the training logs.",
     )
     return reports.Section("Errors", content=[table, _error_bars(c)])
 
 
 def _error_bars(c: ModelComparison) -> reports.Figure:
-    """Training and held-out error of each model beside each other."""
+    """Bar chart of training and held-out error of each model."""
     labels = [f"{m.label} ({m.parameters})" for m in c.models]
     parts = [("training", "series-1", [m.training * _MRAD for m in c.models])]
     if c.is_held_out.any():
@@ -219,11 +219,11 @@ def _criteria(c: ModelComparison) -> reports.Section:
         f"The {c.samples:,} samples of the training logs are worth {c.effective_samples:.0f} "
         f"independent ones: a residual lasts for about {inflation:.0f} samples. The log-likelihood "
         f"({likelihood} residuals, for which the smallest error is the most likely one) is divided "
-        f"by that inflation of the variance before parameters are charged (quasi-likelihood, "
-        "Burnham and Anderson 2002, section 2.5); samples counted as independent would speak for "
-        "any model that is better by a hair. The effective number is n / (1 + 2 sum of "
-        "autocorrelations), the sum cut as Geyer (1992) does, by the residuals of the model with "
-        "the smallest training error."
+        f"by that inflation of the variance before the penalty for parameters (quasi-likelihood, "
+        "Burnham and Anderson 2002, section 2.5); samples counted as independent would favour any "
+        "model that is slightly better. The effective number is n / (1 + 2 sum of "
+        "autocorrelations), with the sum truncated as in Geyer (1992), from the residuals of the "
+        "model with the smallest training error."
     )
     rows = [
         [
@@ -243,8 +243,8 @@ def _criteria(c: ModelComparison) -> reports.Section:
             "parameters",
             reports.Column("AIC", digits=5),
             reports.Column("BIC", digits=5),
-            reports.Column("AIC above smallest", digits=4),
-            reports.Column("BIC above smallest", digits=4),
+            reports.Column("AIC difference", digits=4),
+            reports.Column("BIC difference", digits=4),
             reports.Column("effective samples, own residuals", digits=3),
         ],
         rows,
@@ -298,7 +298,7 @@ def _values(c: ModelComparison) -> reports.Section:
 
 
 def _extended(choice: ModelChoice) -> reports.Section:
-    """What was tried in the inner split, and what came of it."""
+    """Section on the selection of extended terms: tried models and their errors."""
     values = list(choice.chosen.errors)
     columns = [
         reports.Column("model"),
@@ -313,8 +313,9 @@ def _extended(choice: ModelChoice) -> reports.Section:
     label = choice.chosen.label
     chosen = reports.Highlight("model", lambda m: m == label, "good", "chosen", whole_row=True)
     notes = (
-        f"The training logs of each {choice.by} in turn, predicted by a fit to the others; no log "
-        "that is held out had a part in it. Terms are added one at a time, as long as they pay."
+        f"Cross-validation over the training logs: those of each {choice.by} in turn, predicted "
+        "by a fit to the others. Held-out logs take no part. Terms are added one at a time "
+        "while they lower the error."
     )
     table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
     return reports.Section("Extended terms", content=[table])

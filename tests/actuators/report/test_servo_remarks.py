@@ -2,7 +2,7 @@
 
 import pytest
 
-from trueup.actuators.report._servo_remarks import MEANINGS, meanings_of, remark_of
+from trueup.actuators.report.parameter_section import MEANINGS, meanings_of, remark_of
 
 FINE = {"fitted": True, "at_bound": False, "determined": True, "unreliable": False}
 

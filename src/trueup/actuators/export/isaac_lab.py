@@ -1,10 +1,9 @@
-"""The nearest actuator configuration of Isaac Lab to an identified servo, its error stated.
+"""Export to Isaac Lab: the nearest actuator configuration, with its error.
 
-Isaac Lab's ``DCMotor`` is a PD law within the torque-speed line of a DC motor. A servo that sets
-the duty cycle of its bridge in proportion to the position error is exactly that: back-EMF is the
-derivative gain and the slope of the line. What it has not is friction that depends on load or
-speed, a delay together with the line, and a speed limit of the firmware; how much they matter is
-simulated.
+Isaac Lab's ``DCMotor`` is a PD law limited by the torque-speed line of a DC motor. A servo that
+sets its duty cycle in proportion to the position error is exactly that: back-EMF gives the
+derivative gain and the slope of the line. ``DCMotor`` lacks friction that depends on load or speed,
+a delay, and the firmware's speed limit; a simulation measures their effect.
 
 Isaac Lab, https://github.com/isaac-sim/IsaacLab, 2.3: ``isaaclab.actuators``.
 """
@@ -17,38 +16,35 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueup.actuators.bench.loads import GRAVITY
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.actuators.export.forms import ExportRequest, ServoExport, missing_terms
+from trueup.actuators.export.standard_logs import DESCRIPTION, standard_logs
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.record.trajectories import STANDARD
 from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError
-
-_LOAD_SHARE, _ARM = 0.25, 0.15
-"""Share of its torque that holds the standard pendulum, and length of that [m]."""
 
 
 @dataclass(frozen=True)
 class IsaacLabActuator:
-    """Numbers of an actuator configuration of Isaac Lab."""
+    """Actuator configuration of Isaac Lab."""
 
     config: str
-    """Class of the configuration."""
+    """Name of the configuration class."""
     stiffness: float
     """Proportional gain [N m/rad]."""
     damping: float
     """Derivative gain [N m s/rad]."""
     effort_limit: float
-    """Greatest torque [N m]."""
+    """Maximum torque [N m]."""
     armature: float
     """Inertia of motor and gears [kg m2]."""
     saturation_effort: float = math.inf
-    """Torque at standstill [N m], of the torque-speed line."""
+    """Stall torque of the torque-speed line [N m]."""
     velocity_limit: float = math.inf
-    """Speed without load [rad/s], of the torque-speed line."""
+    """No-load speed of the torque-speed line [rad/s]."""
     delay: float = 0.0
     """Delay of commands [s]."""
     friction: float = 0.0
@@ -69,49 +65,44 @@ def isaac_lab_snippet(
 ) -> str:
     """Python code of the actuator configuration of Isaac Lab that is nearest to a servo.
 
-    Gains, limits and armature follow from the servo's law. Friction that depends on load or speed
-    is replaced by the Coulomb and viscous friction, and a factor on the stiffness, with which the
-    motion in the logs comes nearest to that of the full model; both are simulated on the bench of
-    each log, with its own gain and voltage. The code states the mean difference.
+    Gains, limits and armature follow from the servo's law. Coulomb and viscous friction and a
+    factor on the stiffness replace friction that depends on load or speed; they minimise the
+    position difference from the full model, simulated on the bench of each log with its gain and
+    voltage. A comment states the mean difference.
 
     Args:
-      model: the identified servo.
-      logs: evenly sampled logs whose commands and benches to simulate. By default the standard
+      model: identified servo.
+      logs: evenly sampled logs with the commands and benches to simulate; default: the standard
         trajectories with a pendulum that needs a quarter of the servo's torque.
-      kp: firmware gain of the configuration; the servo's own by default.
-      vin: bus voltage of the configuration [V]; the servo's own by default.
-      timestep: physics time step of the simulation [s], in which Isaac Lab counts delays.
+      kp: firmware gain of the configuration; default: the servo's.
+      vin: bus voltage of the configuration [V]; default: the servo's.
+      timestep: physics time step [s], in which Isaac Lab counts delays.
 
     Returns:
-      The text of a Python module.
+      Text of a Python module.
 
     Raises:
       FitError: the time step is not positive.
-      RecordingError: a log is of another servo, is not evenly sampled, or describes no bench; there
-        are no logs.
+      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no bench;
+        ``logs`` is empty.
     """
-    return export_isaac_lab(model, logs, kp=kp, vin=vin, timestep=timestep)[0]
+    request = ExportRequest(model, logs=logs, kp=kp, vin=vin, timestep=timestep)
+    return export_isaac_lab(request).text
 
 
-def export_isaac_lab(
-    model: ServoModel,
-    logs: Sequence[ServoLog] | None,
-    *,
-    kp: float | None = None,
-    vin: float | None = None,
-    timestep: float = 0.005,
-) -> tuple[str, dict[str, float]]:
-    """The text of :func:`isaac_lab_snippet`, and the mean position error that it states [rad]."""
+def export_isaac_lab(request: ExportRequest) -> ServoExport:
+    """Configuration as in :func:`isaac_lab_snippet`, with its mean position error."""
+    model, logs, timestep = request.model, request.logs, request.timestep
     if not timestep > 0:
         raise FitError(f"the time step of a simulation is positive [s], got {timestep}")
     if logs is not None:
         check_logs(logs, model.servo)
-    described = "the standard trajectories, a pendulum of a quarter of its torque"
+    described = DESCRIPTION
     if logs is not None:
         described = f"{len(logs)} logs, each with its own gain and voltage"
-    choices = nearest_actuators(model, logs, kp=kp, vin=vin, timestep=timestep)
-    text = _text(model, choices, described, timestep, kp, vin)
-    return text, {"from_model": choices[0].error}
+    choices = nearest_actuators(model, logs, kp=request.kp, vin=request.vin, timestep=timestep)
+    text = _text(model, choices, described, timestep, request.kp, request.vin)
+    return ServoExport(text, {"from_model": choices[0].error})
 
 
 def nearest_actuators(
@@ -122,8 +113,8 @@ def nearest_actuators(
     vin: float | None = None,
     timestep: float = 0.005,
 ) -> list[IsaacLabActuator]:
-    """Configurations of each kind with their errors, the nearest first."""
-    logs = _standard_logs(model, kp, vin) if logs is None else tuple(logs)
+    """Nearest configuration of each class with its error, in order of increasing error."""
+    logs = standard_logs(model, kp, vin) if logs is None else tuple(logs)
     truth = BenchSimulator(model, logs).simulate()
     target = [
         replace(log, position=position[0], speed=speed[0])
@@ -135,7 +126,9 @@ def nearest_actuators(
         for log in target:
             groups.setdefault((log.kp, log.vin, log.damping), []).append(log)
         simulators = [
-            _simulator(_configurations(model, gain, volts, damping, timestep)[config], model, group)
+            stand_in_simulator(
+                _configurations(model, gain, volts, damping, timestep)[config], model, group
+            )
             for (gain, volts, damping), group in groups.items()
         ]
         stretch, friction, viscous, error = _nearest_friction(model, simulators, len(target))
@@ -158,7 +151,7 @@ def _configurations(
     damping: float | None,
     timestep: float,
 ) -> dict[str, IsaacLabActuator]:
-    """Each kind of configuration for a servo with these gains and voltage, without friction."""
+    """Configuration of each class for a servo at given gains and voltage, without friction."""
     servo, values = model.servo, model.values
     gain, rate = servo.gains(kp, damping)
     gain *= values.get("error_gain_ratio", values.get("ratio", 1.0))
@@ -177,13 +170,13 @@ def _configurations(
         stiffness, rate = gain * stall, kt * kt / resistance
         stall, free = stall * servo.max_pwm, free * servo.max_pwm
     elif servo.law == "bus_current":
-        # torque grows with the root of the error: the line through a tenth of a radian, to start
+        # torque grows with the square root of the error: start from the line through 0.1 rad
         stiffness = kt * math.sqrt(vin * gain * 0.1 / resistance) / 0.1
         rate = 0.5 * kt * kt / resistance
         limit = math.sqrt(vin * limit / resistance)
     else:
         stiffness, rate = kt * gain, kt * rate
-    # a motor that is turned against its voltage gives more than its stall torque
+    # a motor driven against its voltage gives more than the stall torque
     effort = kt * limit if math.isfinite(limit) else 2.0 * stall
     motor = IsaacLabActuator("DCMotorCfg", stiffness, rate, effort, armature, stall, free)
     plain = IsaacLabActuator(
@@ -193,13 +186,13 @@ def _configurations(
     return {motor.config: motor, plain.config: plain}
 
 
-def _simulator(
+def stand_in_simulator(
     actuator: IsaacLabActuator, model: ServoModel, logs: Sequence[ServoLog]
 ) -> BenchSimulator:
-    """The bench with a servo that follows the configuration; its friction is free."""
+    """Bench simulator of a servo that follows the configuration; its friction is free."""
     numbers = {"armature": actuator.armature, "error_gain_ratio": 1.0}
     if math.isfinite(actuator.saturation_effort):
-        # a current law with a torque constant of one is Isaac Lab's DCMotor
+        # a current law with a torque constant of 1 N m/A equals Isaac Lab's DCMotor
         law, vin = "current_pd", actuator.velocity_limit
         numbers |= {"kt": 1.0, "R": actuator.velocity_limit / actuator.saturation_effort}
     else:
@@ -227,7 +220,7 @@ def _simulator(
 def _nearest_friction(
     model: ServoModel, simulators: Sequence[BenchSimulator], logs: int
 ) -> tuple[float, float, float, float]:
-    """Factor on the stiffness, Coulomb and viscous friction of the least error, and that error."""
+    """Best factor on the stiffness, Coulomb and viscous friction, and their error [rad]."""
     from scipy.optimize import minimize
 
     def error(point: np.ndarray) -> float:
@@ -239,7 +232,7 @@ def _nearest_friction(
         return stretch, friction, viscous, error(own)
     moving = float(model.frictions(0.1, -0.1, 0.0)[0])
     start = np.array([1.0, max(own[1], 0.5 * moving, 1e-6), max(own[2], 1e-4)])
-    # torque that friction takes in proportion to load acts as a lower stiffness: a factor is free
+    # friction in proportion to load acts like a lower stiffness, hence the free factor
     best = min(
         (
             minimize(
@@ -259,31 +252,6 @@ def _nearest_friction(
     )
     stretch, friction, viscous = np.exp(best.x).tolist()
     return stretch, friction, viscous, float(best.fun)
-
-
-def _standard_logs(model: ServoModel, kp: float | None, vin: float | None) -> list[ServoLog]:
-    """The standard trajectories on a pendulum that the servo lifts with a quarter of its torque."""
-    servo = model.servo
-    found = next(iter(_configurations(model, kp, vin, None, 1.0).values()))
-    torque = min(found.effort_limit, found.saturation_effort)
-    times = np.arange(0.0, 6.0, 0.005)
-    zeros = np.zeros(len(times))
-    logs = []
-    for trajectory in STANDARD:
-        goals, enable = trajectory(times)
-        if not enable.any():
-            continue
-        logs.append(
-            ServoLog(
-                name=trajectory.name, source=trajectory.name, sha256="", motor=servo.name,
-                trajectory=trajectory.name, mass=_LOAD_SHARE * torque / (GRAVITY * _ARM),
-                arm_mass=0.0, length=_ARM, kp=servo.kp if kp is None else kp, vin=vin, damping=None,
-                dt=0.005, times=times, position=zeros + goals[0], speed=zeros, goal_position=goals,
-                torque_enable=enable, load=None, input_volts=zeros + (vin or servo.vin),
-                temperature=zeros + 25.0,
-            )
-        )  # fmt: skip
-    return logs
 
 
 def _text(
@@ -308,7 +276,7 @@ def _text(
     for part in _left_out(model, best):
         lines += textwrap.wrap(f"# Not in it: {part}.", 98, subsequent_indent="# ")
     lines += [
-        "# Command positions only: a velocity target other than 0 is no part of the servo.",
+        "# Command positions only: the servo has no velocity target other than 0.",
         "# friction, dynamic_friction and viscous_friction are torques from Isaac Sim 5.0 on.",
         f"from isaaclab.actuators import {best.config}",
         "",
@@ -341,25 +309,18 @@ def _text(
 
 
 def _left_out(model: ServoModel, best: IsaacLabActuator) -> list[str]:
-    """What of the servo the configuration does not say."""
+    """Effects of the servo that the configuration lacks, in words."""
     parts = []
     if model.friction.name != "m1":
         parts.append(
             f"its friction, {model.friction.title}; Coulomb and viscous friction and a "
-            "changed stiffness stand for it"
+            "changed stiffness replace it"
         )
     if model.servo.law == "bus_current":
-        parts.append("the firmware's control of the bus current: a line stands for a root")
+        parts.append("the firmware's control of the bus current: a line replaces a square root")
     if "max_velocity" in model.values:
         parts.append(f"the firmware's speed limit, {model.values['max_velocity']:.4g} rad/s")
     if model.values.get("command_delay") and not best.delay:
         parts.append(f"the delay of commands, {1e3 * model.values['command_delay']:.3g} ms")
-    others = (
-        "backlash",
-        "winding_braking",
-        "supply_resistance",
-        "resistance_temperature",
-        "torque_saturation",
-    )
-    parts += [name.replace("_", " ") for name in others if model.values.get(name)]
-    return parts
+    expressed = ("command_delay", "max_velocity", "current_limit")
+    return parts + [name.replace("_", " ") for name in missing_terms(model, expressed)]

@@ -7,6 +7,7 @@ import pytest
 import servo_model_logs as made
 
 from trueup.actuators import (
+    Evaluation,
     FitSettings,
     ServoModel,
     fit,
@@ -17,7 +18,6 @@ from trueup.actuators import (
 )
 from trueup.actuators.logs.log_files import log_object, parse_log
 from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
-from trueup.actuators.search._evaluate import Evaluation
 
 SERVO = ServoModel.create(
     "xl330", "m1", kt=0.4, R=3.2, armature=0.0016, friction_base=0.02, friction_viscous=0.006

@@ -1,4 +1,4 @@
-"""Logs and simulated motions over each other, as PNG files."""
+"""PNG files of logs with simulated motions."""
 
 import os
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.report._overlay_figures import motions_of
-from trueup.actuators.report._png import new_figure, numbered_paths, save_png
+from trueup.actuators.report.overlay_figures import motions_of
+from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 from trueup.actuators.search._model_errors import ModelErrors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOGS_PER_IMAGE = 4
-"""Logs beside each other in one file."""
+"""Number of logs per file."""
 
 _ROWS = ("position [rad]", "error [rad]", "speed [rad/s]", "duty", "torque [N m]")
 _HEIGHTS = (3.0, 1.4, 1.6, 1.4, 1.4)
@@ -26,15 +26,15 @@ _MARGINS = (0.85, 0.15, 0.55, 0.95)  # left, right, bottom, top [inches]
 def overlay_images(
     logs: Sequence[ServoLog], errors: Sequence[ModelErrors], path: str | os.PathLike[str]
 ) -> list[Path]:
-    """Draw logs, with the motions of models where there are any, four in a file.
+    """Draw logs with the motions of models into PNG files, four logs per file.
 
     Args:
-        logs: the logs, in the order in which they are drawn.
-        errors: the models, on these logs in this order; may be empty.
-        path: the PNG file; of several the second is ``<name>-2.png``.
+        logs: logs, in the order of drawing.
+        errors: motions and errors of the models on these logs; may be empty.
+        path: PNG file; a second one is named ``<name>-2.png``.
 
     Returns:
-        The files.
+        The paths of the files.
 
     Raises:
         MissingExtraError: matplotlib is not installed.

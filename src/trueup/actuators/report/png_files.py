@@ -1,4 +1,4 @@
-"""PNG files by matplotlib, drawn without a screen."""
+"""PNG files drawn by matplotlib without a window system."""
 
 import contextlib
 import os
@@ -10,15 +10,15 @@ from trueup.errors import MissingExtraError, ReportError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_RESOLUTION = 120  # dots an inch
+_RESOLUTION = 120  # dots per inch
 
 
 def new_figure(size: tuple[float, float], *, tight: bool = True) -> "Figure":
-    """An empty figure of a size [inches] that needs no window system.
+    """Make an empty figure that needs no window system.
 
     Args:
         size: width and height [inches].
-        tight: find the margins by the texts, which takes seconds for many axes.
+        tight: fit the margins to the texts, which takes seconds for many axes.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -34,7 +34,7 @@ def new_figure(size: tuple[float, float], *, tight: bool = True) -> "Figure":
 
 
 def save_png(figure: "Figure", path: Path) -> None:
-    """Write a figure; folders on the way are created, and the file is never half written.
+    """Write a figure atomically; creates missing folders.
 
     Raises:
         ReportError: the file cannot be written.
@@ -54,7 +54,7 @@ def save_png(figure: "Figure", path: Path) -> None:
 
 
 def numbered_paths(path: str | os.PathLike[str], count: int) -> list[Path]:
-    """The path of one file, or of several: ``plot.png``, ``plot-2.png``, ..."""
+    """Paths of one or more files: ``plot.png``, ``plot-2.png``, ..."""
     path = Path(path)
     if path.suffix.lower() != ".png":
         path = path.with_name(path.name + ".png")

@@ -1,4 +1,4 @@
-"""The servo of MJCF that moves most like a full model, and how far from it MuJoCo then is."""
+"""Fit of an MJCF servo to the motion of the full model, and its error in MuJoCo."""
 
 import itertools
 import math
@@ -11,8 +11,12 @@ import numpy as np
 from trueup.actuators.bench.loads import bench_of
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export._mjcf_servo import MjcfServo, bench_log, motor_of, with_motor_of
+from trueup.actuators.export.forms import missing_terms
+from trueup.actuators.export.mjcf_servo import MjcfServo, bench_log, motor_of, with_motor_of
 from trueup.actuators.logs.servo_log import ServoLog
+
+EXPRESSED_TERMS = ("command_delay", "max_velocity", "current_limit", "winding_braking")
+"""Extended terms that actuators of MuJoCo express, or whose absence a form states itself."""
 
 _PENDULUM = """
 <mujoco>
@@ -27,23 +31,23 @@ _PENDULUM = """
   <actuator>{actuators}</actuator>
 </mujoco>
 """
-"""The servo is that of a class ``servo``; its motor is in the group 1, to be disabled."""
+"""Pendulum with the classes ``servo`` and ``servo_friction``; group 1 holds the motor."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """A servo of MJCF and its errors, means over all samples of all logs."""
+    """Nearest MJCF servo and its mean position errors over all logs."""
 
     servo: MjcfServo
-    """For the firmware gain and the voltage that were asked for."""
+    """Servo at the requested firmware gain and voltage."""
     from_model: float
-    """Distance of its motion in MuJoCo from that of the full model on the bench [rad]."""
+    """Difference between MuJoCo and the full model on the bench [rad]."""
     while_driven: float | None
-    """The same, each log up to where it lets the joint go; None where none does."""
+    """The same up to the first release of the joint in each log; None if no log has one."""
     from_logs: float | None
-    """Distance from the measured motion [rad]; None without recorded logs."""
+    """Difference between MuJoCo and the recordings [rad]; None without recordings."""
     model_from_logs: float | None
-    """Distance of the full model from the measured motion [rad]."""
+    """Difference between the full model and the recordings [rad]."""
 
 
 def nearest_servo(
@@ -56,19 +60,18 @@ def nearest_servo(
     vin: float | None,
     timestep: float,
 ) -> Nearest:
-    """The servo of a form that moves most like the full model in the logs.
+    """Find the servo of a form whose motion in the logs is nearest to the full model's.
 
-    What has an exact counterpart is taken over. Otherwise the friction and a factor on the gain are
-    those with which the bench comes nearest to the full model's motion, and LuGre friction is taken
-    where it brings MuJoCo nearer to that.
+    A model with an exact counterpart is converted. Otherwise friction and a factor on the gain are
+    fitted on the bench, and LuGre friction is used where it lowers the error in MuJoCo.
 
     Args:
-      model: the full model.
+      model: full model.
       form: ``position`` or ``dcmotor``.
       logs: evenly sampled logs.
-      recorded: whether they were measured.
-      kp, vin: firmware gain and bus voltage [V] to export, the servo's own by default.
-      timestep: greatest time step of MuJoCo [s].
+      recorded: whether the logs hold measurements.
+      kp, vin: firmware gain and bus voltage [V] to export; default: the servo's.
+      timestep: largest time step of MuJoCo [s].
     """
     truth = BenchSimulator(model, logs).simulate().position
     target = [replace(log, position=position[0]) for log, position in zip(logs, truth, strict=True)]
@@ -118,9 +121,9 @@ def mujoco_positions(
     offset: float,
     timestep: float,
 ) -> list[np.ndarray]:
-    """Positions in each log of a servo of MJCF, simulated by MuJoCo with each log's own gains.
+    """Positions [rad] of an MJCF servo in each log, simulated by MuJoCo at the log's gain.
 
-    While a log has the torque off, the motor is a disabled actuator; damping and friction stay.
+    While the torque is off, the motor is a disabled actuator; damping and friction remain.
     """
     return [
         _mujoco_positions(with_motor_of(servo, model, log), log, offset, timestep) for log in logs
@@ -128,7 +131,7 @@ def mujoco_positions(
 
 
 def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
-    """The default classes: ``<name>``, and ``<name>_friction`` for LuGre friction."""
+    """Default classes ``<name>`` and, for LuGre friction, ``<name>_friction``."""
     lines = [
         f'    <default class="{name}">',
         f"      <joint {_attributes(servo.joint())}/>",
@@ -145,7 +148,7 @@ def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
 
 
 def actuators_of(servo: MjcfServo, name: str, joint: str) -> list[str]:
-    """The actuators of one joint, ``general`` because a ``dcmotor`` does not read its class."""
+    """Actuators of one joint; ``general``, because a ``dcmotor`` element ignores its class."""
     element = "position" if servo.form == "position" else "general"
     found = [f'<{element} name="{joint}" joint="{joint}" class="{name}" group="1"/>']
     if servo.has_lugre:
@@ -158,24 +161,16 @@ def _attributes(found: dict[str, str]) -> str:
 
 
 def _is_exact(model: ServoModel, form: str) -> bool:
-    """Whether MJCF says the law and the friction as they are."""
-    law = model.servo.law
-    if model.friction.name != "m1" or law == "bus_current":
+    """Whether MJCF can express the law and the friction exactly."""
+    if model.friction.name != "m1" or model.servo.law == "bus_current":
         return False
     if model.values.get("max_velocity") is not None and form == "position":
         return False
-    others = (
-        "supply_resistance",
-        "measured_voltage",
-        "resistance_temperature",
-        "torque_saturation",
-        "backlash",
-    )
-    return not any(model.values.get(term) for term in others)
+    return not missing_terms(model, EXPRESSED_TERMS)
 
 
 def _fitted(start: MjcfServo, model: ServoModel, target: Sequence[ServoLog]) -> MjcfServo:
-    """The servo with the friction and stretch of the least distance from the target."""
+    """Fit friction and stretch to the motion in the target logs."""
     from scipy.optimize import minimize
 
     free = ["stretch", "friction", "viscous"]
@@ -220,7 +215,7 @@ def _fitted(start: MjcfServo, model: ServoModel, target: Sequence[ServoLog]) -> 
 
 
 def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Mean distance [rad], each log alike."""
+    """Mean absolute difference [rad], with equal weight for each log."""
     return float(np.mean([np.abs(a - b).mean() for a, b in zip(found, expected, strict=True)]))
 
 
@@ -234,7 +229,7 @@ def _mujoco_positions(
     assert log.dt is not None
     substeps = max(1, math.ceil(log.dt / timestep - 1e-9))
     bench = bench_of(log)
-    # gravity is 1 m/s2: a point mass that has half of the inertia makes the torque
+    # gravity is 1 m/s2: a point mass with half of the inertia gives the gravity torque
     torque = max(bench.gravity_torque, 1e-9)
     length = 0.5 * bench.inertia / torque
     text = _PENDULUM.format(

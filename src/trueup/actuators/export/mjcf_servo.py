@@ -1,13 +1,12 @@
-"""A servo in the words of MJCF: its numbers, as a default class, and the bench that moves alike.
+"""Servo in terms of MJCF: attributes of joint and actuators, and the equivalent bench model.
 
-A ``position`` actuator is a spring of limited force; what brakes a motor, back-EMF and viscous
-friction, is damping of the joint. A ``dcmotor`` with a position input asks for the torque
-``kp (goal - q) - kd v`` and gives what its voltage limit lets it: a firmware that sets the duty
-cycle in proportion to the error is exactly that, with ``kd`` the back-EMF damping. Both take
-Coulomb friction from the joint; a second, passive ``dcmotor`` has LuGre friction, which is higher
-near standstill by a factor ``exp(-(v / v_s)^2)``.
+A ``position`` actuator is a spring of limited force; back-EMF and viscous friction become damping
+of the joint. A ``dcmotor`` with a position input applies the torque ``kp (goal - q) - kd v`` within
+its voltage limit: this equals a firmware that sets the duty cycle in proportion to the error, with
+``kd`` the back-EMF damping. Both take Coulomb friction from the joint; a second, passive
+``dcmotor`` adds LuGre friction, whose excess near standstill decays as ``exp(-(v / v_s)^2)``.
 
-MuJoCo's friction is a soft constraint: it is made as hard as MuJoCo allows.
+MuJoCo's joint friction is a soft constraint; its parameters make it as hard as MuJoCo allows.
 """
 
 import math
@@ -19,21 +18,21 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.actuators.logs.servo_log import ServoLog
 
 PRESLIDING = 5e-5
-"""Angle that LuGre's bristles give way before the joint slips [rad]."""
+"""Presliding deflection of LuGre friction [rad]."""
 
-_TYPICAL_ERROR = 0.1  # rad, where a line stands for the root of a law of the bus current
+_TYPICAL_ERROR = 0.1  # error [rad] at which a line replaces the square root of ``bus_current``
 
 
 @dataclass(frozen=True)
 class Motor:
-    """What a servo's law makes of an error, for one firmware gain and bus voltage."""
+    """Motor law of a servo at one firmware gain and bus voltage."""
 
     law: str
-    """``voltage``, ``current``, ``current_pd`` or ``torque_pd``: the law on the bench."""
+    """Servo law: ``voltage``, ``current``, ``current_pd`` or ``torque_pd``."""
     gain: float
-    """Duty cycle, current [A] or torque [N m] a radian."""
+    """Duty cycle, current [A] or torque [N m] per radian of error."""
     rate: float
-    """Current [A s/rad] or torque [N m s/rad] a speed, laws with a derivative gain."""
+    """Derivative gain: current [A s/rad] or torque [N m s/rad]."""
     vin: float
     """Bus voltage [V]."""
     kt: float = 1.0
@@ -41,15 +40,15 @@ class Motor:
     resistance: float = 1.0
     """Winding resistance [ohm]."""
     max_pwm: float = 1.0
-    """Greatest duty cycle."""
+    """Maximum duty cycle."""
     limit: float = math.inf
-    """Greatest current [A], or torque [N m] of the law ``torque_pd``."""
+    """Maximum current [A], or torque [N m] for ``torque_pd``."""
 
 
 def motor_of(
     model: ServoModel, form: str, kp: float | None, vin: float | None, damping: float | None
 ) -> Motor:
-    """The motor that a form of MJCF can have, for a firmware gain, bus voltage and rate gain."""
+    """Motor of a servo in a form of MJCF, at a firmware gain, bus voltage and derivative gain."""
     servo, values = model.servo, model.values
     gain, rate = servo.gains(kp, damping)
     gain *= values.get("error_gain_ratio", values.get("ratio", 1.0))
@@ -59,7 +58,7 @@ def motor_of(
     kt, resistance = values["kt"], values["R"]
     limit = min(values.get("current_limit", math.inf), servo.max_amps)
     if servo.law == "bus_current":
-        # torque grows with the root of the error: the line through a typical one, to start
+        # torque grows with the square root of the error: start from the line through a typical one
         slope = math.sqrt(resistance * gain * _TYPICAL_ERROR / vin) / _TYPICAL_ERROR
         most = min(1.0, math.sqrt(resistance * limit / vin))
         return Motor("voltage", slope, 0.0, vin, kt, resistance, most)
@@ -73,7 +72,7 @@ def motor_of(
 
 @dataclass(frozen=True)
 class MjcfServo:
-    """A servo as MJCF says it."""
+    """Servo in terms of MJCF."""
 
     form: str
     """``position`` or ``dcmotor``."""
@@ -82,28 +81,28 @@ class MjcfServo:
     armature: float
     """Armature [kg m2]."""
     stretch: float
-    """Factor on the gain of the error."""
+    """Factor on the proportional gain."""
     friction: float
     """Coulomb friction [N m]."""
     viscous: float
     """Viscous friction [N m s/rad]."""
     stribeck: float = 0.0
-    """What friction has more near standstill [N m]; LuGre friction where it is not 0."""
+    """Excess friction near standstill [N m]; LuGre friction if not 0."""
     stribeck_speed: float = 1.0
-    """Speed of its Gaussian [rad/s]."""
+    """Stribeck velocity, the width of its Gaussian [rad/s]."""
     delay: float = 0.0
-    """Delay of commands [s]."""
+    """Command delay [s]."""
     max_velocity: float = math.inf
-    """Speed at which the goal is followed [rad/s]; the form ``dcmotor`` only."""
+    """Slew rate of the goal [rad/s]; form ``dcmotor`` only."""
 
     @property
     def has_lugre(self) -> bool:
-        """Whether a second, passive actuator has the friction."""
+        """Whether a second, passive actuator provides the friction."""
         return self.stribeck > 0.0
 
     @property
     def kp(self) -> float:
-        """Torque a radian of error [N m/rad]."""
+        """Torque per radian of error [N m/rad]."""
         motor, gain = self.motor, self.stretch * self.motor.gain
         if motor.law == "torque_pd":
             return gain
@@ -113,7 +112,7 @@ class MjcfServo:
 
     @property
     def back_emf(self) -> float:
-        """Damping of a motor whose voltage is set [N m s/rad]."""
+        """Back-EMF damping of a voltage-driven motor [N m s/rad]."""
         motor = self.motor
         return motor.kt**2 / motor.resistance if motor.law == "voltage" else 0.0
 
@@ -123,13 +122,13 @@ class MjcfServo:
         found = {"armature": _number(self.armature), "damping": _number(damping)}
         if not self.has_lugre:
             found["frictionloss"] = _number(self.friction)
-            # a shorter time than two steps is taken as two steps: as hard as it gets
+            # MuJoCo raises shorter time constants to two time steps, the hardest constraint
             found["solreffriction"] = "1e-5 1"
             found["solimpfriction"] = "0.9999 0.9999 0.001 0.5 2"
         return found
 
     def actuator(self, timestep: float) -> dict[str, str]:
-        """Attributes of the actuator, but for its joint."""
+        """Attributes of the actuator, without its joint."""
         motor = self.motor
         if self.form == "position":
             found = {"kp": _number(self.kp)}
@@ -159,7 +158,7 @@ class MjcfServo:
         return found
 
     def friction_actuator(self) -> dict[str, str]:
-        """Attributes of the passive actuator with LuGre friction: a motor without current."""
+        """Attributes of the passive LuGre actuator: a motor without current."""
         peak = self.friction + self.stribeck
         lugre = (peak / PRESLIDING, 0.0, self.friction, peak, self.stribeck_speed)
         return {
@@ -170,7 +169,7 @@ class MjcfServo:
         }
 
     def on_bench(self, name: str) -> ServoModel:
-        """The servo model whose bench moves like this; its friction and stretch are free."""
+        """Servo model whose bench motion equals this servo's; friction and stretch are free."""
         motor = self.motor
         numbers = {"armature": self.armature, "error_gain_ratio": self.stretch}
         if motor.law != "torque_pd":
@@ -202,12 +201,12 @@ class MjcfServo:
 
 
 def with_motor_of(servo: MjcfServo, model: ServoModel, log: ServoLog) -> MjcfServo:
-    """The same with the firmware gain and the voltage of a log."""
+    """Copy of a servo with the firmware gain and voltage of a log."""
     return replace(servo, motor=motor_of(model, servo.form, log.kp, log.vin, log.damping))
 
 
 def bench_log(servo: MjcfServo, log: ServoLog) -> ServoLog:
-    """The log as the bench of :meth:`MjcfServo.on_bench` reads it."""
+    """Copy of a log for the bench of :meth:`MjcfServo.on_bench`."""
     motor = servo.motor
     rate = motor.rate
     if motor.law == "current_pd":

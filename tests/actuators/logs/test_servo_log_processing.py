@@ -240,5 +240,5 @@ def test_jitter_is_measured_per_log_and_in_all():
     assert measured.logs[1].longest == pytest.approx(0.03)
     assert measured.total.intervals == measured.counts.sum() == 58
     assert "58 intervals of 2 logs" in str(jitter_figure(measured).__dict__)
-    with pytest.raises(RecordingError, match="no log"):
+    with pytest.raises(RecordingError, match="at least one log"):
         jitter([])

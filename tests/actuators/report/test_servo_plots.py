@@ -17,8 +17,7 @@ from trueup.actuators import (
     overlay_report,
     servo_report,
 )
-from trueup.actuators.report._overlay_figures import points_per_curve, worst_first
-from trueup.actuators.report._overlay_report import select_logs
+from trueup.actuators.report.overlay_figures import points_per_curve, select_logs, worst_first
 from trueup.errors import MissingExtraError, ParameterError, RecordingError, ReportError
 
 TERMS = {
@@ -117,7 +116,7 @@ def test_logs_are_chosen_by_pattern_and_by_error():
 
 
 def test_png_files_hold_a_few_logs_each(monkeypatch, tmp_path):
-    monkeypatch.setattr("trueup.actuators.report._overlay_image.LOGS_PER_IMAGE", 1)
+    monkeypatch.setattr("trueup.actuators.report.overlay_image.LOGS_PER_IMAGE", 1)
     logs = logs_of(M1)[:2]
     errors = model_errors({"m1": M1}, logs)
     files = overlay_images(logs, errors, tmp_path / "new" / "plot.png")

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from servo_law_models import pendulum_log, small_servo
 
-from trueup.actuators import ServoModel, find_servo, mjcf_snippet
-from trueup.actuators.export._mjcf_export import export_mjcf
-from trueup.actuators.export._mjcf_fit import mujoco_positions
-from trueup.actuators.export._mjcf_servo import MjcfServo, motor_of
+from trueup.actuators import BenchSimulator, ServoModel, export_servo, find_servo, mjcf_snippet
+from trueup.actuators.export.mjcf_servo import MjcfServo, motor_of
+from trueup.actuators.export.nearest_mjcf import mujoco_positions
 from trueup.errors import FitError, RecordingError
 
 
 def errors(model: ServoModel, form: str, log) -> dict[str, float]:
-    return export_mjcf(model, form, [log])[1]
+    found = export_servo(model, f"mjcf-{form}", logs=[log]).errors
+    assert found is not None
+    return dict(found)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +58,6 @@ def test_lugre_friction_says_a_gaussian_stribeck_curve():
         stribeck=0.04,
         stribeck_speed=1.0,
     )
-    from trueup.actuators import BenchSimulator
-
     expected = BenchSimulator(model, [log]).simulate().position[0][0]
     driven = log.torque_enable
     distances = {
@@ -74,7 +73,9 @@ def test_lugre_friction_says_a_gaussian_stribeck_curve():
 
 def test_fit_brings_other_friction_nearer_than_its_own_numbers():
     model, log = small_servo("m5"), pendulum_log("xl330", 200.0)
-    text, found = export_mjcf(model, "dcmotor", [log])
+    exported = export_servo(model, "mjcf-dcmotor", logs=[log])
+    text, found = exported.text, exported.errors
+    assert found is not None
     own = MjcfServo(
         "dcmotor",
         motor_of(model, "dcmotor", None, None, None),
@@ -83,8 +84,6 @@ def test_fit_brings_other_friction_nearer_than_its_own_numbers():
         friction=model.values["friction_base"],
         viscous=model.values["friction_viscous"],
     )
-    from trueup.actuators import BenchSimulator
-
     expected = BenchSimulator(model, [log]).simulate().position[0][0]
     plain = np.abs(mujoco_positions(own, model, [log], 0.0, 1e-3)[0] - expected).mean()
     assert found["from_model"] < 0.7 * plain
