@@ -466,7 +466,7 @@ def test_the_limits_in_the_servo_hold(servo, tmp_path):
 
 
 def test_values_that_do_not_fit_are_refused(driver):
-    with pytest.raises(HardwareError, match=r"a integer, got 0\.5"):
+    with pytest.raises(HardwareError, match=r"an integer, got 0\.5"):
         driver.write_gain(0.5)
     with pytest.raises(HardwareError, match="does not fit"):
         driver.write_gain(70000)
