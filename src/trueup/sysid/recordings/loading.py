@@ -1,7 +1,7 @@
 """Recordings of an experiment file as time series in the model's names and SI units."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,11 @@ from trueup.signals import (
     savitzky_golay,
     select,
 )
-from trueup.sysid.experiment.settings import FilterPart, RecordingPart
-from trueup.sysid.recordings.column_mappings import check_components, check_units, column_mappings
+from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
+from trueup.simulation.lead_in import LeadIn
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.experiment.settings import ColumnPart, FilterPart, RecordingPart
+from trueup.sysid.recordings.channel_units import check_unit
 from trueup.sysid.recordings.common_interval import (
     Samples,
     common_interval,
@@ -30,99 +33,117 @@ from trueup.sysid.recordings.common_interval import (
     on_slowest_clock,
 )
 from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.sequence_start import initial_state
 
 _CLOCK_CHECKS = ("samples", "time order", "duplicate times")
 
 
+Mappings = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Signal -> label of each component, empty for the only one -> what :func:`select` takes."""
+
+
 @dataclass(frozen=True)
-class LoadedRecording:
-    """A recording ready for a fit."""
+class CheckedRecording:
+    """Facts about a recording that was read; its signals are in a :class:`SystemTrajectory`."""
 
     name: str
     part: RecordingPart
     path: Path
-    control: TimeSeries
-    """One column for each actuator; zero where none was recorded."""
-    measured: TimeSeries
     quality: QualityReport
-    earlier: TimeSeries | None = None
-    """Controls before the measured time, up to its beginning; None where none were recorded."""
-    begins_late: bool = False
+    begins_late: bool
     """Whether its beginning is left out because a stream was missing there."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...]
     """What was assumed, in sentences."""
+
+    @property
+    def start_is_known(self) -> bool:
+        """Whether the experiment gives the initial state, rather than the measured signals."""
+        return self.part.initial not in ("measured", "estimated") and not self.begins_late
 
 
 def load_recording(
+    recording: Recording,
     part: RecordingPart,
-    folder: Path,
+    path: Path,
     model: mujoco.MjModel,
     filters: Mapping[str, FilterPart],
     method: InterpolationMethod = "zoh",
-) -> LoadedRecording:
-    """Read a recording, convert it, and check its quality, for which nothing is refused yet.
+) -> tuple[CheckedRecording, SystemTrajectory]:
+    """Convert a recording to the model's names and SI units, and check its quality.
+
+    A finding of the quality checks refuses nothing yet.
 
     Args:
-      part: what the experiment file says of the recording.
-      folder: folder that its file name refers to.
+      recording: the recording as it was read.
+      part: the recording in the experiment file.
+      path: its file.
       model: the model whose signals it holds.
       filters: filters by pattern of signal names.
       method: what a control is between its samples: ``zoh`` for held, or ``linear``.
 
+    Returns:
+      Facts about the recording, and the recording: controls of all actuators (zero where none was
+      recorded), measured signals, the state at the first sample.
+
     Raises:
-      RecordingError: the file cannot be read, a column is missing, or the streams hardly overlap.
+      RecordingError: the streams hardly overlap, or a clock cannot be used.
+      ColumnError: a column is missing.
       UnitError: an unknown unit, or one of another quantity than the signal's.
       SignalError: a signal or actuator that the model does not have.
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
     """
-    path = folder / part.file
     name = part.name or path.stem
-    if not path.exists():
-        near = sorted(p.name for p in path.parent.iterdir())[:8] if path.parent.is_dir() else []
-        also = f"; in that folder: {listing(near)}" if near else ""
-        raise RecordingError(f"the recording {part.file} does not exist{also}")
-    options: dict[str, Any] = {"time": part.time, "rate": part.rate, "time_unit": part.time_unit}
-    if part.header is not None:
-        options["header"] = part.header
-    recording = read(path, **options)
-    mappings = {signal: column_mappings(given) for signal, given in part.signals.items()}
+    mappings = {signal: _column_mappings(given) for signal, given in part.signals.items()}
     wanted = {
         **{f"{s}{label}": one for s, each in mappings.items() for label, one in each.items()},
-        **{f"{a}_ctrl": column_mappings(given)[""] for a, given in part.controls.items()},
+        **{f"{a}_ctrl": _column_mappings(given)[""] for a, given in part.controls.items()},
     }
     chosen = select(recording, wanted)
-    check_components(name, model, recording, mappings)
+    _check_components(name, model, recording, mappings)
     _check_clocks(name, chosen)
     _check_actuators(part, model, name)
-    measured = [f"{signal}{label}" for signal, each in mappings.items() for label in each]
-    columns = {key: chosen.column(key) for key in measured}
+    columns = {
+        f"{signal}{label}": chosen.column(f"{signal}{label}")
+        for signal, each in mappings.items()
+        for label in each
+    }
     controls = {actuator: chosen.column(f"{actuator}_ctrl") for actuator in part.controls}
     interval = common_interval(name, columns, controls, part.trim)
     times, values, notes = on_slowest_clock(name, columns, interval, part.trim)
-    measured_series = TimeSeries.from_names(times, values, model, list(part.signals))
+    measured = TimeSeries.from_names(times, values, model, list(part.signals))
     if interval.begins_late and part.initial not in ("measured", "estimated"):
         notes.append(
             f"{name}: the initial state of the file belongs to the beginning that is left out; the "
             f"measured state at {times[0]:.6g} s is taken instead."
         )
-    check_units(name, model, recording, mappings, measured_series)
-    ends = float(measured_series.times[0]), float(measured_series.times[-1])
-    full = _all_controls(model, controls, *ends, method)
-    first = max([float(t[0]) for t, _ in controls.values()], default=ends[0])
-    earlier = _all_controls(model, controls, first, ends[0], method) if first < ends[0] else None
-    measured_series = _filtered(measured_series, filters)
-    quality = _quality(part, name, model, measured_series, full, list(part.controls))
-    return LoadedRecording(
-        name,
-        part,
-        path,
-        full,
-        measured_series,
-        quality,
-        earlier,
-        interval.begins_late,
-        (*interval.notes, *notes, *_without_control(part, model, name)),
-    )
+    _check_units(name, model, recording, mappings, measured)
+    start, end = float(times[0]), float(times[-1])
+    control = _all_controls(model, controls, start, end, method)
+    first = max([float(t[0]) for t, _ in controls.values()], default=start)
+    earlier = _all_controls(model, controls, first, start, method) if first < start else None
+    measured = _filtered(measured, filters)
+    quality = _quality(part, name, model, measured, control, list(part.controls))
+    notes = (*interval.notes, *notes, *_without_control(part, model, name))
+    facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
+    state = initial_state(part.initial, name, model, measured, interval.begins_late)
+    # a state that is given, or the default one, is complete: it needs no time before it
+    before = earlier is not None and not facts.start_is_known
+    lead_in = LeadIn(earlier, state) if before else None
+    return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
+
+
+def read_recording(path: Path, part: RecordingPart) -> Recording:
+    """Read the file of a recording with the clock that the experiment gives it.
+
+    Raises:
+      RecordingError: the file does not exist or cannot be read.
+      ColumnError: the time column does not exist.
+    """
+    if not path.exists():
+        near = sorted(p.name for p in path.parent.iterdir())[:8] if path.parent.is_dir() else []
+        also = f"; in that folder: {listing(near)}" if near else ""
+        raise RecordingError(f"the recording {part.file} does not exist{also}")
+    return read(path, time=part.time, rate=part.rate, time_unit=part.time_unit, header=part.header)
 
 
 def _check_clocks(name: str, recording: Recording) -> None:
@@ -259,3 +280,46 @@ def _position_unit(model: mujoco.MjModel, address: int) -> str:
     hinge = int(mujoco.mjtJoint.mjJNT_HINGE)
     slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
     return {hinge: "rad", slide: "m"}.get(int(model.jnt_type[joint]), "")
+
+
+def _column_mappings(given: ColumnPart | str | list[str]) -> dict[str, dict[str, Any]]:
+    """Mapping of each component of a signal, by its label."""
+    common = given.model_dump(exclude_none=True) if isinstance(given, ColumnPart) else {}
+    columns = common.pop("column", given)
+    if isinstance(columns, str):
+        return {"": {"column": columns, **common}}
+    return {f"[{k}]": {"column": column, **common} for k, column in enumerate(columns)}
+
+
+def _check_components(
+    name: str, model: mujoco.MjModel, recording: Recording, mappings: Mappings
+) -> None:
+    """Raise ExperimentError where a signal has not one column for each of its components."""
+    for signal, each in mappings.items():
+        ((full, (_, components)),) = resolve_signals(model, [signal], OBSERVATION_TYPES).items()
+        if len(each) != len(components):
+            columns = [one["column"] for one in each.values()]
+            width = len(components)
+            example = ", ".join(f"column_{k + 1}" for k in range(width))
+            takes = f"{width} columns, one for each component" if width > 1 else "one column"
+            raise ExperimentError(
+                f"recording {name!r}: the signal {full!r} takes {takes}; given are {len(columns)} "
+                f"({listing(columns)}). Write {signal}: {f'[{example}]' if width > 1 else 'column'}"
+                f"; the recording has the columns {listing(recording.columns)}"
+            )
+
+
+def _check_units(
+    name: str,
+    model: mujoco.MjModel,
+    recording: Recording,
+    mappings: Mappings,
+    measured: TimeSeries,
+) -> None:
+    """Raise UnitError for a unit of another quantity than that of its signal."""
+    for each, signal in zip(mappings.values(), measured.signal_mapping or {}, strict=True):
+        for one in each.values():
+            stream, column = recording.find(one["column"])
+            unit = one.get("unit", stream.units.get(column))
+            if unit:
+                check_unit(model, name, signal, column, unit)
