@@ -4,12 +4,12 @@ For each servo of the catalogue and each of M1 to M6, 50 sets of logs of one inv
 same motion with different noise, are fitted; the figure is how often the 95 % interval of each
 parameter covers its true value. A rule on truth and planned recordings selects the identifiable
 parameters before any fit (``servo_coverage.py``); the others are named. ``servo_truths.py``
-defines truth, bench and noise. The limit is 90 % of the repeats for each identifiable parameter; an interval
-with exactly 95 % coverage stays below 45 of 50 in 4 % of the cases.
+defines truth, bench and noise. The limit is 90 % of the repeats for each identifiable parameter;
+an interval with exactly 95 % coverage stays below 45 of 50 in 4 % of the cases.
 
 A fixed rule separates chance from defects: for every parameter below 45 of its first 50 repeats,
-its servo and model are repeated 200 times with new noise, and both counts are printed. The parameter
-passes with at least 180 of the 200 new repeats; the first 50 do not count again. Exit code 1 if one
+its servo and model are repeated 200 times with new noise, and both counts are printed. The
+parameter passes with at least 180 of the 200 new repeats; the first 50 do not count again. Exit code 1 if one
 fails. ``--first`` postpones the new repeats; ``--settle FILE`` makes those that the JSON file of
 such a run calls for.
 
