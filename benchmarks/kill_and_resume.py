@@ -2,8 +2,9 @@
 
 Run:  python benchmarks/kill_and_resume.py [--runs 50] [--seed 0]
 
-Each run takes the next of several searches and is killed by SIGKILL one to three times;
-after each kill every file is read. At the end its history must equal that of the uninterrupted run, bit for bit.
+Each run takes the next of several searches and is killed by SIGKILL one to three times; after each
+kill every file is read. At the end its history must equal that of the uninterrupted run, bit for
+bit.
 """
 
 import argparse

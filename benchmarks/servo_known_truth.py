@@ -9,9 +9,9 @@ an interval with exactly 95 % coverage stays below 45 of 50 in 4 % of the cases.
 
 A fixed rule separates chance from defects: for every parameter below 45 of its first 50 repeats,
 its servo and model are repeated 200 times with new noise, and both counts are printed. The
-parameter passes with at least 180 of the 200 new repeats; the first 50 do not count again. Exit code 1 if one
-fails. ``--first`` postpones the new repeats; ``--settle FILE`` makes those that the JSON file of
-such a run calls for.
+parameter passes with at least 180 of the 200 new repeats; the first 50 do not count again. Exit
+code 1 if one fails. ``--first`` postpones the new repeats; ``--settle FILE`` makes those that the
+JSON file of such a run calls for.
 
     python benchmarks/servo_known_truth.py --first     # all, 20 to 25 minutes on two cores
     python benchmarks/servo_known_truth.py --settle servo_known_truth.json
