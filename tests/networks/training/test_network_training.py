@@ -398,7 +398,7 @@ def test_a_precision_that_the_processor_lacks_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(TorchNetwork, "unlimited", lacking)
     with pytest.raises(FitError, match="bf16-mixed here: could not create a primitive"):
         train(settings=short(1, precision="bf16-mixed"))
-    with pytest.raises(RuntimeError, match="^could not create"):
+    with pytest.raises(RuntimeError, match="could not create a primitive"):
         train(settings=short(1))
 
 
