@@ -34,10 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+from trueup.cli.gait_start import configuration_of_run
 
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
 from trueup.cli import main as trueup
-from trueup.cli.gait_start import configuration_of_run
 from trueup.errors import GaitError
 from trueup.gait import (
     GaitConfiguration,

@@ -159,7 +159,7 @@ class VideoOfGait(WalkOfTarget):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.gait_video import run_gait_video
+        from trueup.cli.gait_show import run_gait_video
 
         return run_gait_video(self, output)
 

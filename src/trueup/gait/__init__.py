@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.gait._optimize import optimize
     from trueup.gait.controller.exoskeleton import (
         FourParameterProfile,
         Knots,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from trueup.gait.costs.norms import GaitNorm, read_norm, read_schwartz
     from trueup.gait.costs.reference import GaitReference, read_reference
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
+    from trueup.gait.job import GaitResult
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models._planar22 import planar22, planar22_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
@@ -38,12 +40,16 @@ if TYPE_CHECKING:
     from trueup.gait.models.walker import Walker
     from trueup.gait.report._dose_response import DoseResponse, dose_response
     from trueup.gait.report._survival import Survival, survival
+    from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
     from trueup.gait.report.video import write_walk_video
     from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
+    from trueup.gait.report.walk_verdict import judge_walk
     from trueup.gait.search._make_problem import make_problem
-    from trueup.gait.search.configuration import GaitConfiguration, load_configuration
+    from trueup.gait.search.configuration import GaitConfiguration
+    from trueup.gait.search.configuration_files import load_configuration
     from trueup.gait.search.early_stop import EarlyStoppingCmaEs
     from trueup.gait.search.fresh_perturbations import FreshPerturbationsCmaEs
+    from trueup.gait.search.given_walks import GivenWalk, given_walk
     from trueup.gait.search.myoassist_import import import_configuration
     from trueup.gait.search.problem import GaitProblem, Scenario
     from trueup.gait.walk._cycle_start import CycleStart, cycle_start
@@ -69,6 +75,13 @@ _EXPORTS = {
     "FreshPerturbationsCmaEs": "trueup.gait.search.fresh_perturbations",
     "GaitConfiguration": "trueup.gait.search.configuration",
     "GaitNorm": "trueup.gait.costs.norms",
+    "GaitResult": "trueup.gait.job",
+    "GivenWalk": "trueup.gait.search.given_walks",
+    "WalkEvaluation": "trueup.gait.report.evaluation",
+    "evaluate_walk": "trueup.gait.report.evaluation",
+    "given_walk": "trueup.gait.search.given_walks",
+    "judge_walk": "trueup.gait.report.walk_verdict",
+    "optimize": "trueup.gait._optimize",
     "GaitProblem": "trueup.gait.search.problem",
     "GaitReference": "trueup.gait.costs.reference",
     "Knots": "trueup.gait.controller.exoskeleton",
@@ -97,7 +110,7 @@ _EXPORTS = {
     "dose_response": "trueup.gait.report._dose_response",
     "import_configuration": "trueup.gait.search.myoassist_import",
     "load_anatomy": "trueup.gait.models.anatomy",
-    "load_configuration": "trueup.gait.search.configuration",
+    "load_configuration": "trueup.gait.search.configuration_files",
     "load_devices": "trueup.gait.models.attachments",
     "load_controller": "trueup.gait.controller.reflex_controller",
     "look_at": "trueup.gait.report.walk_report",
@@ -137,6 +150,8 @@ __all__ = [
     "GaitNorm",
     "GaitProblem",
     "GaitReference",
+    "GaitResult",
+    "GivenWalk",
     "Knots",
     "MyoAssistCost",
     "ParameterVector",
@@ -150,6 +165,7 @@ __all__ = [
     "Stride",
     "Survival",
     "WalkCosts",
+    "WalkEvaluation",
     "WalkLook",
     "WalkObjective",
     "WalkRecords",
@@ -161,7 +177,10 @@ __all__ = [
     "cycle_start",
     "default_controller",
     "dose_response",
+    "evaluate_walk",
+    "given_walk",
     "import_configuration",
+    "judge_walk",
     "load_anatomy",
     "load_configuration",
     "load_controller",
@@ -173,6 +192,7 @@ __all__ = [
     "myolegs26",
     "myolegs_anatomy",
     "observe_walks",
+    "optimize",
     "planar22",
     "planar22_anatomy",
     "read_myoassist_emg",

@@ -106,10 +106,13 @@ def line_json(
     log_y: bool = False,
     markers: bool = False,
     axis: str = "y",
+    width: float | None = None,
 ) -> Json:
     """Return a trace as plotly.js takes it: decimated, rounded, coloured by its role."""
     times, values = decimate(trace.times, trace.values)
-    line: Json = {"color": f"@{look.token}", "width": _WIDTHS.get(trace.style, 1.5)}
+    if width is None:
+        width = _WIDTHS.get(trace.style, 1.5)
+    line: Json = {"color": f"@{look.token}", "width": width}
     if look.dash:
         line["dash"] = look.dash
     if trace.step:

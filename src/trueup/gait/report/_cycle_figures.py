@@ -9,12 +9,13 @@ from trueup.gait.models.anatomy import LEGS
 from trueup.gait.walk.gait_cycle import Curve
 from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
 from trueup.reports.numbers import rounded_to_span
+from trueup.reports.traces import Look, Trace, line_json
 
 COLOURS = ("series-1", "series-2")
 """Colours of the right and the left leg."""
 
 WIDTHS = (4.0, 1.6)
-"""Widths of their lines: the left leg's does not hide that of an equal right leg [pixels]."""
+"""Widths of their lines [pixels]: a thin left one does not hide an equal right one."""
 
 NORM, START = "measured", "trivial"
 
@@ -24,14 +25,14 @@ class CyclePanel:
     """One quantity over the gait cycle.
 
     Attributes:
-      title: what it is.
-      unit: its unit.
-      legs: curve of the right and of the left leg, None where there is no complete stride.
+      title: name of the quantity.
+      unit: unit.
+      legs: curve of the right and of the left leg; None without a complete stride.
       norm: mean and deviation of a norm.
       start: curve of the walk to compare with.
       dashed: further curves of the legs, drawn dashed.
-      dashed_name: what they are called.
-      span: values from which to which are shown; as many as there are where absent.
+      dashed_name: their name.
+      span: range of the vertical axis; that of the curves where absent.
     """
 
     title: str
@@ -58,8 +59,8 @@ def cycle_figure(
     """Panels over the gait cycle of each leg.
 
     Args:
-      panels: the quantities.
-      stance: part of the cycle in which the right and the left foot are on the ground, 0 to 1; the
+      panels: quantities.
+      stance: part of the cycle in which the right and the left foot are on the ground [0, 1]; the
         longer one is shaded, the end of each is marked in the leg's colour.
       title: heading.
       caption: small print.
@@ -89,14 +90,15 @@ def cycle_figure(
 def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: int) -> Plot:
     data: list[Json] = []
     if panel.norm is not None:
-        data += _curve(panel.norm, NORM, "norm", "norm", opacity=0.4)
+        data += _curve(panel.norm, Look(NORM), "norm", opacity=0.4)
     for k, leg in enumerate(LEGS):
         if (curve := panel.legs[k]) is not None:
-            data += _curve(curve, COLOURS[k], leg, leg, opacity=0.22, width=WIDTHS[k])
+            data += _curve(curve, Look(COLOURS[k]), leg, opacity=0.22, width=WIDTHS[k])
         if (dashed := panel.dashed[k]) is not None:
-            data += _curve(Curve(dashed.mean), COLOURS[k], leg, panel.dashed_name, dash="dash")
+            look = Look(COLOURS[k], "dash")
+            data += _curve(Curve(dashed.mean), look, leg, name=panel.dashed_name)
     if panel.start is not None:
-        data += _curve(Curve(panel.start.mean), START, "start", "start", dash="dot")
+        data += _curve(Curve(panel.start.mean), Look(START, "dot"), "start")
     layout: Json = {
         "xaxis": {
             "title": axis_title("gait cycle", "%"),
@@ -115,48 +117,34 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
 
 def _curve(
     curve: Curve,
-    colour: str,
+    look: Look,
     group: str,
-    name: str,
+    *,
+    name: str = "",
     opacity: float = 0.2,
-    dash: str = "",
     width: float = 1.2,
 ) -> list[Json]:
-    mean = np.asarray(curve.mean, dtype=float)
-    x = rounded_to_span(np.linspace(0.0, 100.0, len(mean)))
-    data: list[Json] = []
-    if curve.sd is not None:
-        low, high = mean - curve.sd, mean + curve.sd
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [*x, *reversed(x)],
-                "y": rounded_to_span(np.concatenate([high, low[::-1]])),
-                "fill": "toself",
-                "fillcolor": f"@{colour}",
-                "opacity": opacity,
-                "line": {"width": 0},
-                "legendgroup": group,
-                "hoverinfo": "skip",
-                "name": name,
-            }
-        )
-    line: Json = {"color": f"@{colour}", "width": width}
-    if dash:
-        line["dash"] = dash
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x,
-            "y": rounded_to_span(mean),
-            "line": line,
-            "legendgroup": group,
-            "name": name,
-        }
-    )
-    return data
+    """Band of one deviation, where it is known, below the mean."""
+    mean, name = np.asarray(curve.mean, dtype=float), name or group
+    x = np.linspace(0.0, 100.0, len(mean))
+    line = line_json(Trace(name, x, mean), look, width=width) | {"legendgroup": group}
+    if curve.sd is None:
+        return [line]
+    outline = np.concatenate([mean + curve.sd, (mean - curve.sd)[::-1]])
+    band: Json = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": rounded_to_span(np.concatenate([x, x[::-1]])),
+        "y": rounded_to_span(outline),
+        "fill": "toself",
+        "fillcolor": f"@{look.token}",
+        "opacity": opacity,
+        "line": {"width": 0},
+        "legendgroup": group,
+        "hoverinfo": "skip",
+        "name": name,
+    }
+    return [band, line]
 
 
 def _stance_shapes(stance: tuple[float | None, float | None]) -> list[Json]:

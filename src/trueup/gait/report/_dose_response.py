@@ -1,4 +1,4 @@
-"""Dose-response of an exoskeleton: what the same walker costs as its largest torque changes."""
+"""Dose-response of an exoskeleton: cost of the same walk over its largest torque."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,10 +29,8 @@ class DoseResponse:
 
 @dataclass(frozen=True)
 class _DosedProfile:
-    """A profile whose torques are scaled, candidate by candidate.
-
-    ``parts`` are those of the first candidates of a batch.
-    """
+    """A profile with torques scaled by ``parts``, one for each of the first candidates of a
+    batch."""
 
     profile: Profile
     parts: tuple[float, ...]
@@ -50,14 +48,14 @@ class _DosedProfile:
 def dose_response(
     scenario: Scenario, vector: np.ndarray, max_torques: Sequence[float]
 ) -> DoseResponse:
-    """Walk with a vector and several largest torques, all of them in one batch.
+    """Walk with a vector and several largest torques, all in one batch.
 
-    Nothing else of the walker changes: its gains are those that were found with one torque.
+    The gains stay those that were found with one torque: the walker does not adapt to the device.
 
     Args:
-      scenario: how it walks, and what it is judged by.
+      scenario: simulation and objective.
       vector: whole vector ``(size,)``.
-      max_torques: largest torques [N m]; 0 is a device that is worn and does nothing.
+      max_torques: largest torques [N m]; 0 is a device that is worn and off.
 
     Raises:
       GaitError: there is no exoskeleton, or a torque is below 0 or not finite.

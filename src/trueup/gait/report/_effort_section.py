@@ -1,4 +1,4 @@
-"""Where the effort of a walk goes: the part of each muscle, beside that of another walk."""
+"""Effort of a walk by muscle, beside that of another walk."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from trueup.gait.walk.walk_series import WalkSeries
 
 
 def effort_of_muscles(series: WalkSeries, effort: float, strides: int) -> np.ndarray:
-    """The part that each muscle has in the effort of a walk ``(muscles,)`` [s/(kg m)].
+    """Part of each muscle in the effort of a walk ``(muscles,)`` [s/(kg m)].
 
     Args:
-      series: the walk.
+      series: walk.
       effort: effort of all muscles [s/(kg m)].
-      strides: strides of each leg that it is told of.
+      strides: number of strides of each leg that count, the last ones.
     """
     right, left = (series.strides(leg, strides) for leg in range(2))
     # as the effort is measured: over strides of the left leg, or over a walk of none
@@ -33,15 +33,15 @@ def effort_content(
     start: tuple[WalkSeries, float] | None = None,
     start_name: str = "",
 ) -> list[reports.Content]:
-    """A figure and a table of the effort of each muscle, both legs together, largest first.
+    """Figure and table of the effort of each muscle, both legs together, largest first.
 
     Args:
-      series: the walk.
+      series: walk.
       effort: its effort [s/(kg m)].
-      strides: strides of each leg that it is told of.
+      strides: number of strides of each leg that count, the last ones.
       anatomy: names of the walker's parts.
-      start: a walk to compare with, and its effort.
-      start_name: what that one is called.
+      start: walk to compare with, and its effort.
+      start_name: name of that walk.
     """
     own = effort_of_muscles(series, effort, strides)
     others, all_there = None, 0.0

@@ -9,7 +9,7 @@ from trueup.gait.walk.walk_series import WalkSeries
 from trueup.reports.content import Html
 
 SPACING = 0.62
-"""Distance of figures on the strip [m]."""
+"""Distance between figures [m]."""
 
 _SCALE = 100.0  # units of the drawing a metre
 _ABOVE, _BELOW = 0.22, 0.14  # room above the head, and below the ground for what is written [m]
@@ -18,7 +18,7 @@ _COLOURS = {"right": "series-1", "left": "series-2"}
 
 
 def cycle_strip(series: WalkSeries, stride: Stride, figures: int = 11) -> Html:
-    """Figures over one gait cycle, evenly in time, the percent of the cycle below each."""
+    """Figures over a gait cycle, evenly in time, with the percent of the cycle below each."""
     places = np.linspace(stride.start, stride.end, figures).round().astype(int)
     names = [f"{100.0 * part:.0f} %" for part in np.linspace(0.0, 1.0, figures)]
     leg = ("right", "left")[stride.leg]
@@ -26,7 +26,7 @@ def cycle_strip(series: WalkSeries, stride: Stride, figures: int = 11) -> Html:
 
 
 def time_strip(series: WalkSeries, start: float, end: float, figures: int = 11) -> Html:
-    """Figures from one time to another [s], the time below each."""
+    """Figures from one time to another [s], with the time below each."""
     times = np.linspace(start, end, figures)
     places = np.abs(series.time[:, None] - times).argmin(axis=0)
     names = [f"{series.time[k]:.2f} s" for k in places]
@@ -40,10 +40,10 @@ def strip(series: WalkSeries, frames: Sequence[int], names: Sequence[str], said:
     The figures are moved apart along the ground; the shape and the height of each are as simulated.
 
     Args:
-      series: the walk.
+      series: walk.
       frames: numbers of the frames.
-      names: what is written below each.
-      said: what the drawing shows, for readers of screens.
+      names: text below each figure.
+      said: description of the drawing, for screen readers.
     """
     grade = np.tan(np.deg2rad(series.slope))
     x_hip = series.places[frames, :, 0, 0].mean(axis=1)

@@ -1,4 +1,4 @@
-"""How far and how long a walk goes under perturbations that it was not scored on."""
+"""Repeats of a walk under perturbations that no search scores by."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from trueup.gait.walk.walk_records import End
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 REPEATS = 20
-"""How often a walk is repeated where nothing is said."""
+"""Number of repeats, unless given."""
 
 ENDS = {
     End.running: "",
@@ -24,7 +24,7 @@ ENDS = {
     End.diverged: "diverged",
     End.could_not_start: "could not start",
 }
-"""How a repeat ended, in words; none for one that stayed up."""
+"""Why a repeat ended, in words; none for one that stayed up."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class Survival:
     """Repeats of one walk under perturbations.
 
     Attributes:
-      walked: how far each repeat went ``(n,)`` [m].
-      lasted: how long it stayed up ``(n,)`` [s].
+      walked: distance of each repeat ``(n,)`` [m].
+      lasted: time that it stayed up ``(n,)`` [s].
       fell: whether it fell, diverged or could not start ``(n,)`` bool.
-      duration: how long it was to last [s].
-      ended: how each repeat ended ``(n,)``; a key of :data:`ENDS`.
-      draws: what happened in each repeat, as drawn.
+      duration: time that was to be walked [s].
+      ended: why each repeat ended ``(n,)``; a key of :data:`ENDS`.
+      draws: perturbations of each repeat, as drawn.
       moved: change of the pose at the start ``(n, entries)`` [rad, m/s]; no joint is moved beyond
         its range.
       entries: names and units of the pose ``(entries,)``.
-      sizes: how large the perturbations are.
-      frontal: pushes go anywhere, else forwards or backwards.
+      sizes: sizes of the perturbations.
+      frontal: pushes go in any direction; otherwise forwards or backwards.
     """
 
     walked: np.ndarray
@@ -58,7 +58,7 @@ class Survival:
 
     @property
     def survived(self) -> int:
-        """How many stayed up for the whole time."""
+        """Number of repeats that stayed up for the whole time."""
         return int(np.sum(~self.fell))
 
     @property
@@ -74,7 +74,7 @@ class Survival:
         return self.moved[:, speeds].sum(axis=1)
 
     def plain(self) -> dict[str, Any]:
-        """The same as plain data, with means."""
+        """Plain data of the repeats, with means."""
         return {
             "perturbations": len(self.fell),
             "survived": self.survived,
@@ -100,16 +100,14 @@ def survival(
     seed: int = 0,
     sizes: PerturbationSizes | None = None,
 ) -> Survival:
-    """Walk repeatedly under perturbations; they are never those that a search scores by.
-
-    All repeats are simulated in one batch.
+    """Walk repeatedly under perturbations that no search scores by, all repeats in one batch.
 
     Args:
-      simulation: simulates the walks.
-      vector: whole parameter vector ``(size,)``.
-      n: how many repeats.
-      seed: seed of the perturbations, of a stream of random numbers of their own.
-      sizes: how large they are.
+      simulation: simulation of the walks.
+      vector: whole vector ``(size,)``.
+      n: number of repeats.
+      seed: seed of the perturbations, in a stream of random numbers of their own.
+      sizes: sizes of the perturbations.
 
     Raises:
       GaitError: the vector has another length, or holds values that are not finite; no repeats.

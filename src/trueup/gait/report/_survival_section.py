@@ -1,4 +1,4 @@
-"""The section of a report that shows how a walk goes under perturbations it was not scored on."""
+"""Section of a report on the repeats of a walk under unseen perturbations."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
 from trueup.reports.numbers import rounded_to_span
 
 STAYS, FALLS = "series-1", "series-2"
-"""Colours of repeats that stay up and of those that do not."""
+"""Colours of repeats that stay up and of the others."""
 
 _ROW, _TALLEST = 15, 640  # height of a repeat, and of all of them [pixels]
 
 
 def survival_section(found: Survival, prefix: str = "") -> reports.Section:
-    """How far and how long each repeat went, and what happened to it.
+    """Section with the time and the distance of each repeat, and its perturbations.
 
     Args:
-      found: the repeats.
-      prefix: what the title begins with.
+      found: repeats.
+      prefix: beginning of the title.
     """
     content = [
         survival_figure(found),
@@ -29,7 +29,7 @@ def survival_section(found: Survival, prefix: str = "") -> reports.Section:
 
 
 def said(found: Survival) -> str:
-    """How many repeats stay up and how far they go, in a sentence."""
+    """Sentence on how many repeats stay up and how far they go."""
     return (
         f"{found.survived} of {len(found.fell)} repeats under perturbations stay up for the whole "
         f"{found.duration:g} s. On average a repeat goes {found.walked.mean():.2f} m in "
@@ -38,14 +38,8 @@ def said(found: Survival) -> str:
     )
 
 
-def survival_finding(found: Survival, prefix: str = "") -> reports.Finding:
-    """The same as a finding: good where at least every other repeat stays up."""
-    steady = 2 * found.survived >= len(found.fell)
-    return reports.Finding("good" if steady else "warning", f"{prefix}{said(found)}")
-
-
 def _perturbed(found: Survival) -> str:
-    """What is perturbed, and how much."""
+    """Sentence on the perturbations and their sizes."""
     sizes = found.sizes
     parts = []
     if sizes.angle:
@@ -58,8 +52,8 @@ def _perturbed(found: Survival) -> str:
         parts.append(f"a push against the trunk of 0.1 s (up to ± {sizes.push:g} N)")
     if sizes.noise:
         parts.append(
-            f"noise on all that is sensed (SD {sizes.noise:g} rad, m, body weights or parts of the "
-            "strength)"
+            f"noise of the measured signals (SD {sizes.noise:g} rad, m, body weights or parts of "
+            "the strength)"
         )
     if not parts:
         return "Nothing is perturbed: all sizes are 0."
@@ -67,7 +61,7 @@ def _perturbed(found: Survival) -> str:
 
 
 def survival_figure(found: Survival) -> Figure:
-    """How long and how far each repeat went, the longest first, with the moments of the pushes."""
+    """Figure of the time and the distance of each repeat, longest first, with the pushes."""
     order = np.argsort(-(found.lasted + 1e-6 * found.walked), kind="stable")
     pushed = _pushed(found)
     height = int(min(70 + _ROW * len(order), _TALLEST))
@@ -118,7 +112,7 @@ def _pushed(found: Survival) -> np.ndarray:
 
 
 def _bars(found: Survival, order: np.ndarray, values: np.ndarray, unit: str) -> list[Json]:
-    """Lying bars of the repeats that stay up, and of those that do not."""
+    """Horizontal bars of the repeats that stay up, and of the others."""
     bars: list[Json] = []
     for group, fell, colour in (("up", False, STAYS), ("down", True, FALLS)):
         places = [k for k, row in enumerate(order) if bool(found.fell[row]) == fell]

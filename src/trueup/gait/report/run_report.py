@@ -1,63 +1,25 @@
-"""Reports of walks: of a vector that is evaluated, and of a run with its search."""
+"""Reports of runs of gait optimisations: the best walk, then its search."""
 
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from trueup.cli.gait_commands import EvaluateGait
-from trueup.cli.gait_show import how_it_walks, trunk_notes
 from trueup.errors import TrueupError
-from trueup.gait import (
-    GaitConfiguration,
-    GaitNorm,
-    GaitProblem,
-    PerturbationSizes,
-    Survival,
-    WalkLook,
-    look_at,
-    read_norm,
-    survival,
-    walk_report,
-    write_walk_video,
-)
-from trueup.gait.report._survival import REPEATS
-from trueup.gait.report.walk_report import progress_section
-from trueup.gait.search.run_files import read_terms
-from trueup.reports import Finding, Findings, Page, StudyRecord, read_study, study_report
+from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.report._survival import REPEATS, Survival, survival
+from trueup.gait.report.walk_report import look_at, progress_section, walk_report
+from trueup.gait.report.walk_words import how_it_walks, trunk_notes
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.run_files import TERMS_LOG, read_terms
+from trueup.gait.walk.perturbations import PerturbationSizes
+from trueup.reports import Finding, Findings, Page, read_study, study_report
 from trueup.reports.study_report import study_sections
 from trueup.studies import RunDirectory, atomic
 
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Parts of the largest torque that the report of a run shows the walk with."""
-
-
-def page_of_vector(
-    command: EvaluateGait,
-    configuration: GaitConfiguration,
-    problem: GaitProblem,
-    X: np.ndarray,
-    survivals: Sequence[Survival] = (),
-) -> tuple[Page, WalkLook]:
-    """The report of a vector beside the nominal one, and the walk."""
-    nominal = problem.parameters.start
-    look = look_at(problem, X, None if np.array_equal(nominal, X) else nominal)
-    norm = _norms(configuration)
-    if command.norm is not None:
-        norm = read_norm(command.norm, command.norm_speed)
-    page = walk_report(
-        look,
-        f"Walk of {command.target.name}",
-        how_it_walks(problem),
-        norm=norm,
-        start_name="nominal vector",
-        max_torques=command.dose or (),
-        survivals=survivals,
-        provenance={"target": str(command.target), "configuration": configuration.plain()},
-        video=_film(look) if command.film else None,
-    )
-    return page, look
 
 
 def page_of_run(
@@ -66,16 +28,18 @@ def page_of_run(
     problem: GaitProblem,
     start: np.ndarray | None = None,
     survivals: Sequence[Survival] | None = None,
+    verdict: Mapping[str, Any] | None = None,
 ) -> Page:
-    """The report of a run, which may be in progress: its best walk, then its search.
+    """Report of a run, which may be in progress.
 
     Args:
-      directory: the run.
+      directory: run.
       configuration: its configuration.
       problem: its problem.
-      start: free entries of the vector that it started from, where they are known.
-      survivals: how its best walk goes under perturbations in each scenario, where that is known;
-        else it is found out, if candidates are judged by perturbed repeats.
+      start: free entries of the start vector ``(p,)``, where they are known.
+      survivals: perturbed repeats of the best walk in each scenario, where they were walked;
+        otherwise they are walked, if candidates are judged by perturbed repeats.
+      verdict: verdict on the best walk as plain data; that of ``solution.json`` where absent.
 
     Raises:
       GaitError: the best walk cannot be simulated.
@@ -91,23 +55,37 @@ def page_of_run(
     look = look_at(problem, *problem.parameters.complete(np.array(free)))
     if survivals is None:
         survivals = survivals_of(problem, look.vector) if problem.perturbations else ()
+    if verdict is None:
+        verdict = _solution(directory).get("verdict")
     largest = configuration.max_torque
     doses = [part * largest for part in DOSES] if configuration.exo and largest > 0.0 else []
     page = walk_report(
         look,
         record.name,
         f"{record.status}: {record.message}" if record.status else "not finished",
-        norm=_norms(configuration),
+        norm=norms_of(configuration),
         max_torques=doses,
         survivals=survivals,
         provenance=record.provenance,
+        verdict=verdict,
     )
     words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
-    told = _told_cost(directory) if configuration.fresh_perturbations else _least_cost(record)
-    changed = _changed(told, float(look.costs[0]))
+    if configuration.fresh_perturbations:
+        # each candidate was scored over other perturbations; None before the end of the search
+        former = _solution(directory).get("cost")
+    else:
+        former = float(record.history.costs[record.valid(), 0].min())
+    changed = _changed(former, float(look.costs[0]))
     page.add(Findings([*(Finding("info", one) for one in words), *changed]))
-    progress = _progress(directory, record)
+    path = directory.inside(TERMS_LOG)
+    progress = progress_section(record, read_terms(path) if path.is_file() else {})
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
+
+
+def page_without_walk(directory: RunDirectory, error: TrueupError) -> Page:
+    """Report of a run whose best walk cannot be simulated."""
+    page = study_report(read_study(directory))
+    return page.add(Findings([Finding("serious", f"The walk is not shown: {error}")]))
 
 
 def survivals_of(
@@ -116,61 +94,35 @@ def survivals_of(
     n: int = REPEATS,
     sizes: PerturbationSizes | None = None,
 ) -> list[Survival]:
-    """How a walk goes in each scenario under perturbations that no search scores by.
+    """Repeats of a walk in each scenario under perturbations that no search scores by.
 
     Args:
-      problem: the problem.
+      problem: problem.
       vector: whole vector ``(size,)``.
-      n: how many repeats.
-      sizes: how large they are; those that candidates are judged by where absent.
+      n: number of repeats.
+      sizes: sizes of the perturbations; where absent those that candidates are judged by.
     """
     if sizes is None and problem.perturbations is not None:
         sizes = problem.perturbations.sizes
     return [survival(one.simulation, vector, n, sizes=sizes) for one in problem.scenarios]
 
 
-def page_without_walk(directory: RunDirectory, error: TrueupError) -> Page:
-    """The report of a run whose best walk cannot be simulated."""
-    page = study_report(read_study(directory))
-    return page.add(Findings([Finding("serious", f"The walk is not shown: {error}")]))
-
-
-def _least_cost(record: StudyRecord) -> float:
-    return float(record.history.costs[record.valid(), 0].min())
-
-
-def _told_cost(directory: RunDirectory) -> float | None:
-    """What a search over fresh perturbations came to; None before its end.
-
-    The costs of its candidates are each over other perturbations.
-    """
-    if not directory.solution.is_file():
-        return None
-    return float(atomic.read_json(directory.solution)["cost"])
-
-
-def _changed(then: float | None, now: float) -> list[Finding]:
-    """Whether the best walk costs what it cost in the search."""
-    if then is None or abs(now - then) <= 1e-6 * max(abs(then), 1.0):
-        return []
-    words = f"The best walk cost {then:.6g} in the search and costs {now:.6g} here"
-    return [Finding("serious", f"{words}: the model, trueup or MuJoCo has changed since.")]
-
-
-def _progress(directory: RunDirectory, record: StudyRecord):
-    path = directory.path / "terms.jsonl"
-    return progress_section(record, read_terms(path) if path.is_file() else {})
-
-
-def _norms(configuration: GaitConfiguration) -> list[GaitNorm] | None:
-    """What a configuration tracks in each scenario."""
+def norms_of(configuration: GaitConfiguration) -> list[GaitNorm] | None:
+    """The gait that a configuration tracks in each scenario; None where it tracks none."""
     return [read_norm(*reference) for reference in configuration.references] or None
 
 
-def _film(look: WalkLook) -> bytes:
-    """A film of the walk in the first scenario."""
-    series = look.series[0][0]
-    assert series is not None  # look_at has raised
-    with tempfile.TemporaryDirectory(prefix="trueup-film-") as folder:
-        walker = look.problem.scenarios[0].simulation.walker
-        return write_walk_video(Path(folder) / "walk.mp4", walker, series).read_bytes()
+def _solution(directory: RunDirectory) -> dict[str, Any]:
+    """Content of ``solution.json``; empty before the end of the search."""
+    if not directory.solution.is_file():
+        return {}
+    content: Any = atomic.read_json(directory.solution)
+    return content if isinstance(content, dict) else {}
+
+
+def _changed(former: float | None, now: float) -> list[Finding]:
+    """A finding where the best walk has another cost than in the search."""
+    if former is None or abs(now - former) <= 1e-6 * max(abs(former), 1.0):
+        return []
+    words = f"The best walk cost {former:.6g} in the search and costs {now:.6g} here"
+    return [Finding("serious", f"{words}: the model, trueup or MuJoCo has changed since.")]

@@ -1,4 +1,4 @@
-"""The report of a walk as one HTML page: what it costs, how it looks, and against what."""
+"""Report of a walk as one HTML page: verdict, cost, curves beside a norm, strides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,28 @@ from trueup.gait.costs.stages import TERMS, WalkObjective
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._effort_section import effort_content
 from trueup.gait.report._survival import Survival
-from trueup.gait.report._survival_section import survival_finding, survival_section
+from trueup.gait.report._survival_section import survival_section
 from trueup.gait.report._walk_sections import ShownWalk, stride_rows, walk_sections
+from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.search.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.walk.walk_series import WalkSeries, observe_walks
 from trueup.reports.study_record import StudyRecord
 
 _STAGES = ("survived", "pace", "missing", "stage", "stopped")
-"""Terms that say how far a walk got, beside those of what it costs."""
+"""Terms that say how far a walk got, and not what it costs."""
 
 
 @dataclass(frozen=True)
 class WalkLook:
-    """A walk, and the walk at the start of its search, in each scenario of a problem.
+    """A walk and the walk to compare it with, in each scenario of a problem.
 
     Attributes:
-      problem: the problem.
+      problem: problem.
       vector: whole vector of the walk ``(size,)``.
-      costs: its cost, and that of the start where there is one ``(1 or 2,)``.
-      terms: name -> terms of them, as the problem gives them.
-      own: terms of them in each scenario by bare names, ``cost`` among them, without perturbations.
-      series: walks in each scenario, likewise; None for a start that cannot be taken.
+      costs: cost of the walk, and of the one to compare with ``(1 or 2,)``.
+      terms: name -> terms of both, as the problem gives them.
+      own: terms of both in each scenario by bare names, ``cost`` among them, without perturbations.
+      series: both walks in each scenario; None for one that cannot start.
     """
 
     problem: GaitProblem
@@ -44,7 +45,7 @@ class WalkLook:
     series: list[list[WalkSeries | None]]
 
     def terms_in(self, scenario: int, row: int = 0) -> dict[str, float]:
-        """Terms of a walk in a scenario, given by its number."""
+        """Terms of a walk in a scenario."""
         return {name: float(values[row]) for name, values in self.own[scenario].items()}
 
 
@@ -52,9 +53,9 @@ def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None =
     """Walk in every scenario of a problem and keep everything.
 
     Args:
-      problem: the problem.
+      problem: problem.
       vector: whole vector ``(size,)``.
-      start: whole vector to compare with.
+      start: whole vector of the walk to compare with.
 
     Raises:
       GaitError: the walk cannot start.
@@ -77,7 +78,7 @@ def look_at(problem: GaitProblem, vector: np.ndarray, start: np.ndarray | None =
 def _own_terms(
     problem: GaitProblem, scenario: Scenario, terms: Mapping[str, np.ndarray], X: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Terms in a scenario; of unperturbed walks where candidates are judged by perturbed ones."""
+    """Terms in a scenario, of walks without perturbations."""
     if problem.perturbations is not None:
         cost, own = evaluate(scenario, X)
         return {"cost": cost, **own}
@@ -96,26 +97,31 @@ def walk_report(
     survivals: Sequence[Survival] = (),
     provenance: Mapping[str, Any] | None = None,
     video: bytes | None = None,
+    verdict: Mapping[str, Any] | None = None,
 ) -> reports.Page:
-    """The report of a walk.
+    """Report of a walk, its verdict first.
 
     Args:
-      look: the walk, by :func:`look_at`.
+      look: walk, by :func:`look_at`.
       title: heading.
-      subtitle: one line below it.
-      norm: what angles, moments and activations are shown against, or one for each scenario.
-      start_name: what the walk to compare with is called.
+      subtitle: line below the heading.
+      norm: norm of angles, moments and activations, or one for each scenario.
+      start_name: name of the walk to compare with.
       max_torques: largest torques of a dose-response [N m]; none without.
-      survivals: how it goes under perturbations in each scenario, by
-        :func:`~trueup.gait.survival`; none without.
+      survivals: repeats under perturbations in each scenario, by :func:`~trueup.gait.survival`;
+        none without.
       provenance: plain data for the end of the page.
-      video: a film of the walk.
+      video: film of the walk.
+      verdict: verdict as plain data; :func:`~trueup.gait.judge_walk` gives it where absent.
     """
     page = reports.Page(title, subtitle, provenance)
     scenarios = look.problem.scenarios
     norms: Sequence[GaitNorm | None] = (
         [norm] * len(scenarios) if norm is None or isinstance(norm, GaitNorm) else norm
     )
+    if verdict is None:
+        verdict = judge_walk(look.problem, look.vector, norms=norms, survivals=survivals).plain()
+    page.add(reports.verdict_section(verdict))
     for k, scenario in enumerate(scenarios):
         prefix = f"{scenario.name}: " if len(scenarios) > 1 else ""
         series = look.series[k][0]
@@ -124,10 +130,8 @@ def walk_report(
         terms = look.terms_in(k)
         survived = survivals[k] if survivals else None
         page.add(_key_figures(terms, series, prefix, survived))
-        findings = _findings(scenario, terms, series, prefix)
-        if survived is not None:
-            findings.append(survival_finding(survived, prefix))
-        page.add(reports.Findings(findings))
+        if findings := _findings(scenario, terms, series, prefix):
+            page.add(reports.Findings(findings))
         start = look.series[k][1] if len(look.costs) > 1 else None
         shown = ShownWalk(
             series,
@@ -189,10 +193,6 @@ def _findings(
                 f"{terms['walked']:.2f} m.",
             )
         )
-    else:
-        found.append(
-            reports.Finding("good", f"{prefix}The walker walked for all of the {duration:g} s.")
-        )
     counts = [len(series.strides(leg)) for leg in range(2)]
     wanted = scenario.objective.strides
     if not any(counts):
@@ -211,16 +211,6 @@ def _findings(
                 f"{wanted} of each were to be judged.",
             )
         )
-    speeds = [row[4] for row in stride_rows(series, wanted)]
-    target = scenario.objective.speed
-    if speeds and abs(np.mean(speeds) - target) > 0.05:
-        found.append(
-            reports.Finding(
-                "info",
-                f"{prefix}The last strides go at {np.mean(speeds):.3f} m/s; {target:g} were asked "
-                "for.",
-            )
-        )
     return found
 
 
@@ -229,7 +219,7 @@ def cost_rows(
 ) -> list[tuple[str, float, float | None, float | None]]:
     """Term, value, weight and part of the cost, in the order of the terms; the parts add up to it.
 
-    What is not a weighed term is the cost of falling, of lacking strides or pace.
+    The last row is the cost of falling and of lacking strides or pace.
     """
     charges = objective.charges({name: np.array([value]) for name, value in terms.items()})
     parts = {name: float(charge[0]) for name, charge in charges.items()}
@@ -284,7 +274,7 @@ def _cost_section(look: WalkLook, scenario: int, prefix: str, start_name: str) -
 
 
 def _efforts(look: WalkLook, scenario: int, start_name: str) -> list[reports.Content]:
-    """Where the effort goes; nothing of a walk that is too short to have one."""
+    """Effort of each muscle; nothing for a walk that is too short to have one."""
     walked = look.problem.scenarios[scenario]
     found: list[tuple[WalkSeries, float] | None] = []
     for row, series in enumerate(look.series[scenario]):
@@ -303,7 +293,7 @@ def _known(value: float) -> float | None:
 
 
 def _comparison(look: WalkLook, scenario: int, start_name: str) -> reports.Content:
-    """The walk beside the one to compare with."""
+    """Terms of the walk and of the one to compare with."""
     best, start = look.terms_in(scenario), look.terms_in(scenario, 1)
     names = [name for name in best if name not in _STAGES]
     rows: list[list[Any]] = [[name, _known(best[name]), _known(start[name])] for name in names]
@@ -315,7 +305,7 @@ def _comparison(look: WalkLook, scenario: int, start_name: str) -> reports.Conte
 
 
 def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
-    """What the walker costs as the largest torque of its exoskeleton changes."""
+    """Section with the cost of a walk over the largest torque of its exoskeleton."""
     x, fell = doses.max_torque, doses.terms["fell"] > 0.0
     speed = doses.terms.get(
         "speed", doses.terms["walked"] / np.maximum(doses.terms["lasted"], 1e-9)
@@ -375,10 +365,10 @@ def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
 def progress_section(
     record: StudyRecord, terms: Mapping[int, Mapping[str, np.ndarray]]
 ) -> reports.Section | None:
-    """Best cost and walked distance by generation; None where nothing is known yet.
+    """Section with the best cost and the walked distance by generation; None before the first one.
 
     Args:
-      record: the study.
+      record: study.
       terms: generation -> name -> terms of its candidates, as the run's log holds them.
     """
     numbers = np.unique(record.history.generation)

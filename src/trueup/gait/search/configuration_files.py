@@ -1,5 +1,6 @@
 """Configurations in files: shipped ones, YAML files, and those of MyoAssist."""
 
+import os
 from collections.abc import Collection
 from pathlib import Path
 
@@ -8,7 +9,13 @@ import yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
-from trueup.gait.search.myoassist_import import import_configuration, located, missing_paths
+from trueup.gait.search.myoassist_import import (
+    import_configuration,
+    located,
+    missing_paths,
+    paths_in,
+)
+from trueup.studies import atomic
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -93,3 +100,31 @@ def check_paths(name: str | Path, given: Collection[str]) -> None:
     for key, tried in missing_paths(name).items():
         if key not in given:
             raise GaitError(f"{key}: {tried}: name another one with --{key.replace('_', '-')}")
+
+
+def write_imported(
+    path: str | Path, target: str | Path | None = None, *, overwrite: bool = False
+) -> tuple[Path, GaitConfiguration, list[str]]:
+    """Write the configuration of a ``.bat`` or ``.sh`` file of MyoAssist as YAML.
+
+    Args:
+      path: file of MyoAssist.
+      target: YAML file; in the current folder, with the name of ``path``, where absent.
+      overwrite: replace a file that exists.
+
+    Returns:
+      The YAML file, its configuration, and a sentence for each path that is not there.
+
+    Raises:
+      GaitError: the file is missing or starts no training, or the target exists.
+    """
+    target = Path(f"{Path(path).stem}.yaml") if target is None else Path(target)
+    found = located(import_configuration(path), path)
+    if target.exists() and not overwrite:
+        raise GaitError(f"{target} exists: choose another --output, or give --overwrite")
+    folder = target.resolve().parent
+    paths = {key: os.path.relpath(value, folder) for key, value in paths_in(found).items()}
+    configuration = found.model_copy(update=paths)
+    missing = missing_paths(path)
+    atomic.write_text(target, configuration_text(configuration))
+    return target, configuration, [f"Not there yet: {k} {tried}." for k, tried in missing.items()]

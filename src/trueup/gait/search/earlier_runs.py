@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import RunDirectoryError
+from trueup.errors import GaitError, RunDirectoryError
 from trueup.gait.controller.exoskeleton import FourParameterProfile
 from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.search._named_entries import is_of_curve, of_both_legs
@@ -125,3 +125,18 @@ def best_vector_file(path: Path) -> Path:
             if found:
                 return found[0]
     return path
+
+
+def vector_file(path: str | Path) -> Path:
+    """The file with the best vector of a run or a folder, or the path itself.
+
+    Raises:
+      GaitError: the run has written none yet.
+    """
+    path = Path(path)
+    if not (path / "run.json").is_file():
+        return best_vector_file(path)
+    found = sorted(path.glob("*_Best.txt"))
+    if not found:
+        raise GaitError(f"the run {path} has written no *_Best.txt yet: it is not finished")
+    return found[0]

@@ -1,4 +1,4 @@
-"""What a gait optimisation writes beside its history: terms of every evaluation, vectors."""
+"""Files of a gait optimisation beside its history: terms of every evaluation, and vectors."""
 
 import json
 import os
@@ -10,6 +10,9 @@ import numpy as np
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.studies import Generation, atomic
+
+TERMS_LOG = "terms.jsonl"
+"""File of the terms in a run directory."""
 
 LABELS = {
     "eff": "Effort",
@@ -24,18 +27,18 @@ LABELS = {
     "vel_musc": "vel_musc",
     "vel_musc_grf": "vel_musc_grf",
 }
-"""Kind of cost -> what files are labelled by; weights of one's own are ``Weighted``."""
+"""Kind of cost -> label in the names of files; other weights are ``Weighted``."""
 
 
 class TermsLog:
-    """Terms of every evaluation, a generation a line.
+    """Log of the terms of every evaluation, one generation a line.
 
     A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null where a walk
     was too short to tell. A run that was killed may repeat its last lines; the later ones count.
 
     Args:
-      path: file to add to.
-      problem: the problem, which holds the terms of its last batch.
+      path: file to append to.
+      problem: problem, which holds the terms of its last batch.
     """
 
     def __init__(self, path: Path, problem: GaitProblem):
@@ -43,7 +46,7 @@ class TermsLog:
         self.problem = problem
 
     def write(self, generation: Generation) -> None:
-        """Add the terms of a generation."""
+        """Append the terms of a generation."""
         terms = {
             name: [float(v) if np.isfinite(v) else None for v in values]
             for name, values in self.problem.terms.items()
@@ -73,7 +76,7 @@ def read_terms(path: Path) -> dict[int, dict[str, np.ndarray]]:
 
 
 def file_stem(configuration: GaitConfiguration, frontal: bool) -> str:
-    """What the files of a run begin with: cost, plane and speed."""
+    """Beginning of the names of a run's files: cost, plane and speed."""
     speed = f"{configuration.tgt_vel[0]:.2f}".replace(".", "_")
     plane = "3D" if frontal else "2D"
     label = LABELS[configuration.cost] if configuration.weights is None else "Weighted"
@@ -90,11 +93,11 @@ def write_vectors(
     """Write ``*_Best.txt``, ``*_BestLast.txt`` and their ``*_Cost.txt``.
 
     Args:
-      folder: where to.
-      configuration: what the names tell.
-      problem: the problem.
-      best: free entries of the best candidate of the run ``(p,)``.
-      best_last: those of the best of its last generation.
+      folder: folder to write to.
+      configuration: configuration, which the names of the files tell.
+      problem: problem.
+      best: free entries of the best candidate ``(p,)``.
+      best_last: free entries of the best candidate of the last generation ``(p,)``.
     """
     frontal = problem.scenarios[0].simulation.walker.frontal
     stem = file_stem(configuration, frontal)

@@ -1,0 +1,107 @@
+"""Optimises a gait in a run directory."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trueup import runs
+from trueup.errors import GaitError
+from trueup.gait.job import GaitJob, GaitResult
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.configuration_files import check_paths, load_configuration
+from trueup.gait.search.earlier_runs import experiment_content
+from trueup.runs import Outcome
+from trueup.studies import Budget
+
+
+def optimize(
+    configuration: GaitConfiguration | str | os.PathLike[str],
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    limits: Budget | None = None,
+    threads: int = 0,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> GaitResult:
+    """Search the gains, pose and exoskeleton torque of a walk that costs little.
+
+    The run directory holds the resolved configuration, every evaluation with its terms, the vectors
+    ``*_Best.txt`` and ``*_BestLast.txt``, ``solution.json`` with the verdict, and ``report.html``.
+    ``trueup study resume`` continues such a run and ``trueup report`` reports it; a run that was
+    begun by ``trueup gait optimize`` is continued here with ``resume``.
+
+    Args:
+      configuration: configuration; or its name, a YAML file, a ``.bat`` or ``.sh`` file of
+        MyoAssist, or the ``experiment.yaml`` of a run, which is repeated from its start.
+      directory: run directory; ``runs/NAME`` where absent.
+      changes: other values of the configuration, by key.
+      limits: limits of the search; ``maxiter`` of the configuration is one of them.
+      threads: threads that simulate; 0 for all cores. The result is the same with any number.
+      resume: continue the run that the directory holds.
+      overwrite: replace the run that the directory holds.
+      verbose: show progress on the error stream.
+
+    Returns:
+      The result; its verdict says whether the walk is steady and natural.
+
+    Raises:
+      GaitError: the configuration does not fit, or the walk that it starts from cannot start.
+      RunDirectoryError: the directory holds another run.
+      ModelError: the model is missing or does not compile.
+      RunInterrupted: Ctrl-C; the message says how to continue.
+    """
+    outcome = start_run(
+        configuration,
+        directory,
+        changes=changes,
+        limits=limits,
+        threads=threads,
+        resume=resume,
+        overwrite=overwrite,
+        verbose=verbose,
+    )
+    return outcome.result
+
+
+def start_run(
+    configuration: GaitConfiguration | str | os.PathLike[str],
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    limits: Budget | None = None,
+    threads: int = 0,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> Outcome:
+    """The outcome of :func:`optimize`, with the content of ``solution.json``."""
+    changes = dict(changes or {})
+    if isinstance(configuration, GaitConfiguration):
+        source, stem, loaded, repeated = "the configuration", "gait", configuration, None
+    else:
+        source, stem = str(configuration), Path(configuration).stem
+        loaded = load_configuration(source)
+        repeated = experiment_content(source)
+        if not resume:
+            check_paths(source, changes)
+    full = loaded.with_changes(changes)
+    if full.optim_mode == "evaluate":
+        raise GaitError(
+            "the mode evaluate searches nothing: walk the vector with  trueup gait evaluate FILE, "
+            "or gait.evaluate_walk"
+        )
+    target = Path(directory) if directory is not None else Path("runs") / stem
+    job = GaitJob(
+        full,
+        target.name or target.resolve().name,
+        loaded=loaded,
+        changes=changes,
+        source=source,
+        threads=threads,
+        repeated=repeated,
+    )
+    job.limited(limits or Budget())
+    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)

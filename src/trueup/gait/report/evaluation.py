@@ -1,0 +1,120 @@
+"""Evaluation of a walk: its cost, its steadiness, its verdict, and a report."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.fitting import Verdict
+from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.report._survival import Survival
+from trueup.gait.report.run_report import norms_of, survivals_of
+from trueup.gait.report.video import write_walk_video
+from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
+from trueup.gait.report.walk_verdict import judge_walk
+from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
+from trueup.gait.search.given_walks import GivenWalk
+from trueup.gait.walk.perturbations import PerturbationSizes
+from trueup.reports import Page
+
+
+@dataclass(frozen=True)
+class WalkEvaluation:
+    """What a walk came to.
+
+    Attributes:
+      walk: the walk.
+      cost: its cost.
+      terms: its terms, means over perturbed repeats where it is judged by them.
+      verdict: whether it is steady and natural.
+      survivals: perturbed repeats in each scenario; empty where none were asked for.
+      notes: what is not as the vector or the configuration says.
+      page: its report, where it was asked for.
+    """
+
+    walk: GivenWalk
+    cost: float
+    terms: dict[str, float]
+    verdict: Verdict
+    survivals: Sequence[Survival] = ()
+    notes: Sequence[str] = ()
+    page: Page | None = field(default=None, repr=False)
+
+
+def evaluate_walk(
+    walk: GivenWalk,
+    *,
+    perturbations: int = 0,
+    report: bool = False,
+    norm: GaitNorm | str | Path | None = None,
+    norm_speed: str = "Free",
+    max_torques: Sequence[float] = (),
+    film: bool = False,
+) -> WalkEvaluation:
+    """Walk with a vector, judge the walk, and report it.
+
+    Args:
+      walk: the walk, by :func:`trueup.gait.given_walk`.
+      perturbations: number of repeats under perturbations that no search scores by.
+      report: make a report.
+      norm: norm of the verdict and the report, or its file; the tracked gait where absent.
+      norm_speed: speed of the norms of Schwartz et al., such as ``Slow``, ``Free`` or ``Fast``.
+      max_torques: largest torques of a dose-response in the report [N m].
+      film: a film in the report.
+
+    Raises:
+      GaitError: the walk cannot start, or the norm or a torque does not fit.
+      MissingExtraError: a package that a film needs is not installed.
+    """
+    if perturbations < 0:
+        raise GaitError(f"there cannot be {perturbations} perturbed repeats: give 0 or more")
+    configuration, problem, vector = walk.configuration, walk.problem, walk.vector
+    norms = norms_of(configuration)
+    if norm is not None:
+        found = norm if isinstance(norm, GaitNorm) else read_norm(norm, norm_speed)
+        norms = [found] * len(problem.scenarios)
+    look = None
+    if report:
+        nominal = problem.parameters.start
+        look = look_at(problem, vector, None if np.array_equal(nominal, vector) else nominal)
+        cost = float(look.costs[0])
+        terms = {name: float(value[0]) for name, value in look.terms.items()}
+    else:
+        failures: dict[int, str] = {}
+        cost = float(problem.whole_costs(vector[None], failures)[0])
+        if failures:
+            raise GaitError(f"{walk.target}: the walk cannot start: {failures[0]}")
+        terms = {name: float(value[0]) for name, value in problem.terms.items()}
+    survivals: list[Survival] = []
+    if perturbations:
+        sizes = PerturbationSizes(**(configuration.perturbation_sizes or {}))
+        survivals = survivals_of(problem, vector, perturbations, sizes)
+    verdict = judge_walk(problem, vector, norms=norms, survivals=survivals)
+    page = None
+    if look is not None:
+        page = walk_report(
+            look,
+            f"Walk of {walk.target.name}",
+            how_it_walks(problem),
+            norm=norms,
+            start_name="nominal vector",
+            max_torques=max_torques,
+            survivals=survivals,
+            provenance={"target": str(walk.target), "configuration": configuration.plain()},
+            video=_film(look) if film else None,
+            verdict=verdict.plain(),
+        )
+    notes = [*trunk_notes(problem), *curve_notes(problem, vector)]
+    return WalkEvaluation(walk, cost, terms, verdict, survivals, notes, page)
+
+
+def _film(look: WalkLook) -> bytes:
+    """A film of the walk in the first scenario."""
+    series = look.series[0][0]
+    assert series is not None  # look_at has raised
+    with tempfile.TemporaryDirectory(prefix="trueup-film-") as folder:
+        walker = look.problem.scenarios[0].simulation.walker
+        return write_walk_video(Path(folder) / "walk.mp4", walker, series).read_bytes()

@@ -1,0 +1,164 @@
+"""The verdict on a walk: is it steady, and is it natural?"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueup.fitting import Criterion, Grade, SearchEnd, Verdict, judge
+from trueup.fitting.verdict import Reason
+from trueup.gait.costs.norms import GaitNorm
+from trueup.gait.costs.reference import GaitReference
+from trueup.gait.costs.stages import WalkObjective
+from trueup.gait.models.anatomy import LEGS
+from trueup.gait.report._survival import Survival
+from trueup.gait.search.problem import GaitProblem, Scenario
+from trueup.gait.walk.gait_cycle import mean_cycle, resampled, strides_of
+from trueup.gait.walk.walk_records import WalkRecords
+
+SPEED_KEPT = 0.05
+"""Largest distance of the mean speed from the target of a steady walk [m/s]."""
+
+STAY_UP, MOST_FALL = 75.0, 50.0
+"""Part of perturbed repeats that stay up [%]: of a steady walk at least, and below which most
+fall."""
+
+NATURAL = {"hip": 9.0, "knee": 10.0, "ankle": 9.0}
+"""Largest RMS distance of a joint's mean cycle from that of the norm, of a natural walk [deg].
+
+One and a half times the standard deviation between people in the norms of Schwartz et al. (J.
+Biomech. 41, 2008), which is 6.1, 6.4 and 5.6 degrees RMS over the cycle.
+"""
+
+
+def judge_walk(
+    problem: GaitProblem,
+    vector: np.ndarray,
+    *,
+    norms: Sequence[GaitNorm | None] | None = None,
+    survivals: Sequence[Survival] = (),
+    search: SearchEnd | None = None,
+) -> Verdict:
+    """Judge the walk of a vector ``(size,)``, which is walked once more in each scenario.
+
+    A steady walk stays up for all of its time, keeps its target speed, and stays up in most repeats
+    under perturbations that no search scored by. A natural walk has the joint angles of the norm.
+    A walk that falls is ``do not use``; so is one of which most perturbed repeats fall. Whatever
+    else it misses is ``look``, as is a walk whose steadiness was not tried.
+
+    Args:
+      problem: scenarios.
+      vector: whole vector.
+      norms: norm or reference of each scenario; without one nothing says how natural it is.
+      survivals: perturbed repeats in each scenario; none where they were not walked.
+      search: end of the search that found the walk.
+    """
+    criteria: list[Criterion] = []
+    reasons: list[Reason] = []
+    stays_up = True
+    for k, scenario in enumerate(problem.scenarios):
+        prefix = f"{scenario.name}: " if len(problem.scenarios) > 1 else ""
+        records = scenario.simulation.run(vector[None])
+        criteria.append(_lasting(scenario, records, prefix))
+        if not criteria[-1].met:
+            stays_up = False
+            continue
+        criteria.append(_speed(scenario, records, prefix))
+        if survivals:
+            criteria.append(_survival(survivals[k], prefix))
+        norm = None if norms is None else norms[k]
+        if norm is not None:
+            criteria += _naturalness(scenario, records, norm.reference, prefix)
+    if stays_up and not survivals:
+        reasons.append(
+            Reason(
+                Grade.LOOK,
+                "How steady it is was not tried: walk it under perturbations (--perturbations 20).",
+            )
+        )
+    return judge(search=search, criteria=criteria, look_at=reasons)
+
+
+def _lasting(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
+    duration = scenario.simulation.settings.duration
+    lasted = float(records.length[0] * records.period)
+    whole = records.ended[0] == 0
+    return Criterion(
+        f"{prefix}time that it stays up",
+        duration if whole else min(lasted, np.nextafter(duration, 0.0)),
+        duration,
+        at_most=False,
+        unit="s",
+        advice="It falls: search on from it (--param-path), or with another --seed.",
+        section="cost",
+    )
+
+
+def _speed(scenario: Scenario, records: WalkRecords, prefix: str) -> Criterion:
+    simulation, target = scenario.simulation, scenario.objective.speed
+    measured = WalkObjective(weights={}, speed=target, strides=scenario.objective.strides)
+    threshold = simulation.controller.load_threshold
+    duration, anatomy = simulation.settings.duration, simulation.walker.anatomy
+    terms = measured.costs(records, anatomy, duration, threshold).terms
+    return Criterion(
+        f"{prefix}distance of the mean speed from {target:g} m/s",
+        float(terms["velocity"][0]),
+        SPEED_KEPT,
+        unit="m/s",
+        missed=Grade.LOOK,
+        advice="Give the velocity more weight, or search on.",
+        section="strides",
+    )
+
+
+def _survival(found: Survival, prefix: str) -> Criterion:
+    part = 100.0 * found.survived / len(found.fell)
+    return Criterion(
+        f"{prefix}repeats under unseen perturbations that stay up",
+        part,
+        STAY_UP,
+        at_most=False,
+        unit="%",
+        missed=Grade.DO_NOT_USE if part < MOST_FALL else Grade.LOOK,
+        advice="Score it over more perturbed repeats (--perturbed-repeats 8).",
+        section="under-perturbations",
+    )
+
+
+def _naturalness(
+    scenario: Scenario, records: WalkRecords, reference: GaitReference, prefix: str
+) -> list[Criterion]:
+    found = []
+    for joint, limit in NATURAL.items():
+        if joint in reference.angles:
+            found.append(
+                Criterion(
+                    f"{prefix}{joint} angle, RMS distance from {reference.name}",
+                    _distance(scenario, records, reference, joint),
+                    limit,
+                    unit="deg",
+                    missed=Grade.LOOK,
+                    advice="Track the reference with more weight (-kine, --weights).",
+                    section="kinematics",
+                )
+            )
+    return found
+
+
+def _distance(
+    scenario: Scenario, records: WalkRecords, reference: GaitReference, joint: str
+) -> float:
+    """RMS distance of a joint's mean cycles of both legs from a reference [deg]; NaN without
+    one."""
+    length, gaps = int(records.length[0]), []
+    norm = reference.angles[joint].mean
+    straight = 0.5 * np.pi if joint == "ankle" else np.pi
+    threshold = scenario.simulation.controller.load_threshold
+    for leg in range(len(LEGS)):
+        side = "rl"[leg]
+        load = records.column(f"load_{side}")[0, :length]
+        strides = strides_of(load, leg, records.period, threshold, scenario.objective.strides)
+        curve = mean_cycle(straight - records.column(f"{joint}_{side}")[0, :length], strides)
+        if curve is None:
+            return float("nan")
+        gaps.append(curve.mean[:-1] - resampled(norm, len(curve.mean) - 1))
+    return float(np.rad2deg(np.sqrt(np.mean(np.square(gaps)))))

@@ -1,0 +1,79 @@
+"""Sentences about a walk: who walks and how, how far, and what is not as it was asked for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.gait.costs.stages import WalkObjective
+from trueup.gait.search.problem import GaitProblem
+
+
+def mean_term(terms: Mapping[str, float], name: str) -> float:
+    """A term of a walk; of several scenarios, its mean."""
+    found = [value for key, value in terms.items() if key.rpartition(".")[2] == name]
+    return float(np.mean(found)) if found else float("nan")
+
+
+def how_it_walks(problem: GaitProblem) -> str:
+    """Model, time, delays and ground of each scenario."""
+    words = []
+    for scenario in problem.scenarios:
+        settings, walker = scenario.simulation.settings, scenario.simulation.walker
+        delays = "with neural delays" if settings.delayed else "without neural delays"
+        ground = f"on a slope of {walker.slope:g} degrees" if walker.slope else "on level ground"
+        if walker.stairs is not None:
+            rise, depth = walker.stairs.rise, walker.stairs.run
+            ground = f"on stairs, {abs(rise):g} m {'up' if rise > 0 else 'down'} every {depth:g} m"
+        name = Path(walker.source).name
+        words.append(f"{name}, {settings.duration:g} s {delays} {ground}")
+    return "; ".join(dict.fromkeys(words))
+
+
+def how_far_it_walks(cost: float, terms: Mapping[str, float], walks: int) -> str:
+    """Cost, distance and time of a walk; of several walks their means."""
+    walked, lasted = mean_term(terms, "walked"), mean_term(terms, "lasted")
+    fell = mean_term(terms, "fell")
+    if walks == 1:
+        end = " and fell." if fell else " without falling."
+        return f"Cost {cost:.6g}: walked {walked:.3f} m in {lasted:.2f} s{end}"
+    return (
+        f"Cost {cost:.6g}: {walks} walks, of {walked:.3f} m in {lasted:.2f} s on average; "
+        f"{round(walks * fell)} of them fell."
+    )
+
+
+def trunk_notes(problem: GaitProblem) -> list[str]:
+    """A sentence where the trunk has a weight and the tracked gait has no trunk."""
+    objectives = [s.objective for s in problem.scenarios if isinstance(s.objective, WalkObjective)]
+    if not any(one.weights.get("trunk", 0.0) > 0.0 and _lacks_trunk(one) for one in objectives):
+        return []
+    return ["The trunk is compared with upright: the reference has none."]
+
+
+def _lacks_trunk(objective: WalkObjective) -> bool:
+    """Whether the trunk is compared with upright only because the reference has none."""
+    fell_back = objective.trunk is None and objective.trunk_kind == "zero_diff"
+    return fell_back and objective.reference is not None
+
+
+def curve_notes(problem: GaitProblem, vector: np.ndarray) -> list[str]:
+    """Sentences on the parts of a torque curve that differ from the vector ``(size,)``."""
+    knots = problem.scenarios[0].simulation.knots(vector[None])
+    clipped = {} if knots is None else knots.clipped
+    return [f"The exoskeleton does what it can: {words}." for words in clipped.values()]
+
+
+def survival_lines(repeats: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence for each scenario on how the walk goes under perturbations.
+
+    Args:
+      repeats: scenario -> plain data of a :class:`trueup.gait.Survival`.
+    """
+    return [
+        f"Under {found['perturbations']} perturbations{f' at {name}' if name else ''}: "
+        f"{found['survived']} stay up; on average it goes {found['mean_walked_m']:.2f} m in "
+        f"{found['mean_lasted_s']:.2f} s of {found['duration_s']:g} s"
+        for name, found in repeats.items()
+    ]
