@@ -1,0 +1,117 @@
+"""Where candidates are evaluated and who follows a run; nothing of it changes the history."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from trueup.errors import FitError
+from trueup.parameters import Space
+from trueup.studies import RunDirectory
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Where a run evaluates its candidates, and the trackers that follow it.
+
+    A resumed run takes over what it was started with, unless other values are given.
+    """
+
+    workers: int | None = None
+    """Processes that evaluate candidates (threads, of a servo fit); 0: one a core; None: this
+    process."""
+    scheduler: str | None = None
+    """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
+    storage: str | None = None
+    """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
+    share: bool = False
+    """Whether other processes may evaluate candidates too, through ``storage``."""
+    load_study: str | None = None
+    """Name of the Optuna study in ``storage`` that the run continues."""
+    wandb: bool = False
+    """Send the study to Weights & Biases."""
+    tensorboard: bool = False
+    """Write event files for TensorBoard into the run directory."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for ``experiment.yaml``; an address with a password is left out."""
+        record = dataclasses.asdict(self)
+        if record["storage"] and urlsplit(record["storage"]).password:
+            record["storage"] = None
+        return record
+
+    def with_former(self, record: Mapping[str, Any]) -> "Execution":
+        """This execution, completed by the :meth:`record` of an earlier sitting."""
+        known = {field.name for field in dataclasses.fields(self)}
+        if self.workers is not None or self.scheduler is not None:
+            known -= {"workers", "scheduler"}
+        changes = {k: record.get(k) for k in known if not getattr(self, k) and record.get(k)}
+        return dataclasses.replace(self, **changes)
+
+    def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:
+        """Raise where the settings contradict each other, or something they name is missing.
+
+        Args:
+          name: name of the run, which its study in a storage takes.
+          space: the unknowns.
+          objectives: names of the costs.
+
+        Raises:
+          FitError: two kinds of evaluators, or a study to load from no storage.
+          StorageError: the storage cannot be reached, has a study of that name, or the study to
+            load is of another problem.
+          EvaluationError: the scheduler cannot be reached.
+          MissingExtraError: a package is not installed.
+        """
+        if self.share and (self.workers is not None or self.scheduler is not None):
+            raise FitError(
+                "--share evaluates in this process and in those that join it, --workers and "
+                "--scheduler elsewhere: give one of them"
+            )
+        if self.load_study and not (self.storage or self.share):
+            raise FitError("--load-study names a study of a storage: give the --storage too")
+        if self.storage:
+            from trueup.studies.optuna_storage.ownership import check_new_run
+
+            load = self.load_study
+            check_new_run(self.storage, load or name, space, objectives, load=load is not None)
+        self.trackers(name)
+
+    def check_evaluator(self) -> None:
+        """Raise EvaluationError where the evaluator cannot be reached."""
+        evaluator = self.evaluator()
+        if hasattr(evaluator, "check"):
+            evaluator.check()
+
+    def evaluator(self, directory: RunDirectory | None = None) -> Any:
+        """The evaluator of candidates; that of a shared study needs the run directory."""
+        if self.share and directory is not None:
+            from trueup.studies.optuna_storage import SharedStorage
+
+            load = self.load_study
+            return SharedStorage(directory, self.storage, load, load=load is not None)
+        from trueup.studies.evaluators._make import make_evaluator
+
+        return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
+
+    def trackers(self, name: str) -> list[Any]:
+        """The trackers of a run of this name."""
+        trackers: list[Any] = []
+        load_study = self.load_study
+        if self.storage and not self.share:  # a shared study is in its storage already
+            from trueup.studies.optuna_storage import OptunaMirror
+
+            trackers.append(
+                OptunaMirror(self.storage, load_study or name, load=load_study is not None)
+            )
+        if self.wandb:
+            from trueup.studies.trackers import WandbTracker
+
+            trackers.append(WandbTracker(project=os.environ.get("WANDB_PROJECT"), name=name))
+        if self.tensorboard:
+            from trueup.studies.trackers import TensorBoardTracker
+
+            trackers.append(TensorBoardTracker())
+        return trackers

@@ -1,0 +1,92 @@
+"""How far a run is, read from its folder; the run may be in progress."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueup.errors import RunDirectoryError
+from trueup.studies import RunDirectory, Store, atomic
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a run directory tells about its run."""
+
+    directory: RunDirectory
+    kind: str
+    state: str
+    """``running``, ``stopped`` (it can be resumed), how the search ended, or ``finished``."""
+    cost: float | None
+    """Lowest cost; of a finished network the RMSE of its scores [N m]."""
+    evaluations: int
+    """Candidates; of networks epochs, those of all folds and members."""
+    generations: int
+    failed: int
+    """Candidates that were invalid."""
+    seconds: float
+    """Time of the search, all sittings [s]."""
+    age: float
+    """Time since something was written [s]."""
+    solution: dict[str, Any] | None
+    """Content of ``solution.json``; None before the end."""
+
+
+def study_state(directory: RunDirectory, kind: str) -> RunState:
+    """State of a run from ``study.sqlite`` and ``solution.json``.
+
+    Raises:
+      RunDirectoryError: a file is damaged.
+    """
+    solution = atomic.read_json(directory.solution) if directory.solution.is_file() else None
+    if solution is not None and not isinstance(solution, dict):
+        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+    evaluations = generations = failed = 0
+    seconds, cost = 0.0, None
+    if directory.study.is_file():
+        with Store.open(directory.study) as store:
+            evaluations, failed, seconds = (
+                store.evaluations,
+                store.failed_evaluations(),
+                store.seconds(),
+            )
+            best, last = store.best(), store.last_state()
+        cost = None if best is None else best[2]
+        generations = 0 if last is None else last[0] + 1
+    stats = (solution or {}).get("stats", {})
+    ended = solution is not None and stats.get("evaluations", 0) >= evaluations
+    state = str((solution or {}).get("status")) if ended else "stopped"
+    if solution is not None and ended:
+        cost = solution.get("cost", cost)
+        evaluations = max(evaluations, stats.get("evaluations", 0))
+    return RunState(
+        directory=directory,
+        kind=kind,
+        state="running" if is_running(directory) else state,
+        cost=None if cost is None else float(cost),
+        evaluations=evaluations,
+        generations=generations,
+        failed=failed,
+        seconds=seconds,
+        age=age_of(directory),
+        solution=solution if ended else None,
+    )
+
+
+def is_running(directory: RunDirectory) -> bool:
+    """Whether a living process holds the folder; nothing is written to find out."""
+    if not (directory.path / "run.lock").exists() or not os.access(directory.path, os.W_OK):
+        return False
+    try:
+        with directory.lock():
+            return False
+    except RunDirectoryError:
+        return True
+
+
+def age_of(directory: RunDirectory) -> float:
+    """Time since a file of the run was written [s]."""
+    entries: list[Path] = [entry for entry in directory.path.iterdir() if entry.is_file()]
+    latest = max((entry.stat().st_mtime for entry in entries), default=0.0)
+    return max(0.0, time.time() - latest)
