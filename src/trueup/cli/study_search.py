@@ -1,7 +1,6 @@
 """What the options of a study ask for: search, budget, evaluator, trackers."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ from trueup.fitting import Problem, parse_cma_options
 from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory
+from trueup.studies.trackers.registry import TRACKERS, make_trackers
 
 WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
 """Methods that never converge: a budget that is used up is their end."""
@@ -19,7 +19,7 @@ WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 
-_EXECUTION = ("workers", "scheduler", "storage", "share", "load_study", "wandb", "tensorboard")
+_EXECUTION = ("workers", "scheduler", "storage", "share", "load_study", *TRACKERS)
 
 Options = TypeVar("Options", bound=ExecutionOptions)
 
@@ -102,7 +102,7 @@ def evaluator_of(options: ExecutionOptions, directory: RunDirectory | None = Non
 
 
 def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
-    """Who is told."""
+    """The trackers that the options name."""
     trackers: list[Any] = []
     load_study = options.load_study
     if options.storage and not options.share:  # a shared study is in its storage already
@@ -111,14 +111,7 @@ def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
         trackers.append(
             OptunaMirror(options.storage, load_study or name, load=load_study is not None)
         )
-    if options.wandb:
-        from trueup.studies.trackers import WandbTracker
-
-        trackers.append(WandbTracker(project=os.environ.get("WANDB_PROJECT"), name=name))
-    if options.tensorboard:
-        from trueup.studies.trackers import TensorBoardTracker
-
-        trackers.append(TensorBoardTracker())
+    trackers += make_trackers(kind for kind in TRACKERS if getattr(options, kind))
     return trackers
 
 
