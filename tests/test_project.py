@@ -34,6 +34,7 @@ LAYERS = (
     "fitting",
     "studies",
     "reports",
+    "runs",
     "sysid",
     "actuators",
     "networks",

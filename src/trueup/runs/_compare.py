@@ -7,7 +7,7 @@ from typing import Any
 
 from trueup.errors import RunDirectoryError
 from trueup.runs.kinds import class_of
-from trueup.runs.solution_file import read_solution
+from trueup.runs.solution_file import interval_of, read_solution
 from trueup.studies import RunDirectory
 
 
@@ -66,13 +66,3 @@ def _agreement(records: list[dict[str, Any]]) -> str:
     known = [end for end in ends if end is not None]
     overlap = max(low for low, _ in known) <= min(high for _, high in known)
     return "overlap" if overlap else "differ"
-
-
-def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:
-    """Interval of a parameter's record; None where its search gives none."""
-    if "low" in record:
-        return record["low"], record["high"]
-    if "interval" in record:
-        low, high = record["interval"]
-        return low, high
-    return None

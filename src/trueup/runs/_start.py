@@ -113,17 +113,25 @@ def resume(
     return _go(job, opened, execution, trackers, verbose)
 
 
-def plan(job: Job, directory: Target, *, overwrite: bool = False) -> dict[str, Any]:
+def plan(
+    job: Job,
+    directory: Target,
+    *,
+    overwrite: bool = False,
+    execution: Execution | None = None,
+) -> dict[str, Any]:
     """What a piece of work would do and how long it takes; nothing is written.
 
     Args:
       job: the work.
       directory: run directory that it would be done in.
       overwrite: whether a run that the directory holds would be replaced.
+      execution: where candidates would be evaluated.
 
     Raises:
       TrueupError: whatever is wrong.
     """
+    job.execution = execution or Execution()
     target = _path_of(directory)
     if not overwrite:
         _refuse_to_replace(target)
@@ -203,9 +211,7 @@ def _interrupted(run: Run, solution: Any = None) -> RunInterrupted:
             path,
         )
     message = "stopped" if solution is None else solution.message
-    return RunInterrupted(
-        f"{message}. Continue with  trueup study resume {path}", path, solution
-    )
+    return RunInterrupted(f"{message}. Continue with  trueup study resume {path}", path, solution)
 
 
 @contextlib.contextmanager
@@ -277,6 +283,7 @@ def _check_same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) ->
     changed = sorted({former.get(key) or now[key] for key in set(former) ^ set(now)})
     if changed:
         raise RunDirectoryError(
-            f"{listing(changed, 4)} changed since {directory.path} was started: take the former "
-            "inputs to resume, or start anew with --overwrite or another run directory"
+            f"{listing(changed, 4)} {'has' if len(changed) == 1 else 'have'} changed since "
+            f"{directory.path} was started: take the former inputs to resume, or start anew with "
+            "--overwrite or another run directory"
         )

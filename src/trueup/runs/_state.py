@@ -3,7 +3,7 @@
 import os
 
 from trueup.runs.kinds import class_of
-from trueup.runs.state import RunState, study_state
+from trueup.runs.run_state import RunState, study_state
 from trueup.studies import RunDirectory
 
 

@@ -1,15 +1,15 @@
 """Where candidates are evaluated and who follows a run; nothing of it changes the history."""
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from trueup.errors import FitError
+from trueup.errors import FitError, listing
 from trueup.parameters import Space
 from trueup.studies import RunDirectory
+from trueup.studies.trackers import TRACKERS, make_trackers
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,25 @@ class Execution:
     """Whether other processes may evaluate candidates too, through ``storage``."""
     load_study: str | None = None
     """Name of the Optuna study in ``storage`` that the run continues."""
-    wandb: bool = False
-    """Send the study to Weights & Biases."""
-    tensorboard: bool = False
-    """Write event files for TensorBoard into the run directory."""
+    trackers: tuple[str, ...] = ()
+    """Trackers by name, see :data:`trueup.studies.trackers.TRACKERS`."""
 
     def record(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is left out."""
         record = dataclasses.asdict(self)
         if record["storage"] and urlsplit(record["storage"]).password:
             record["storage"] = None
-        return record
+        chosen = record.pop("trackers")
+        return {**record, **{name: name in chosen for name in TRACKERS}}
 
     def with_former(self, record: Mapping[str, Any]) -> "Execution":
         """This execution, completed by the :meth:`record` of an earlier sitting."""
-        known = {field.name for field in dataclasses.fields(self)}
+        known = {field.name for field in dataclasses.fields(self)} - {"trackers"}
         if self.workers is not None or self.scheduler is not None:
             known -= {"workers", "scheduler"}
         changes = {k: record.get(k) for k in known if not getattr(self, k) and record.get(k)}
-        return dataclasses.replace(self, **changes)
+        trackers = tuple(n for n in TRACKERS if n in self.trackers or record.get(n))
+        return dataclasses.replace(self, **changes, trackers=trackers)
 
     def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:
         """Raise where the settings contradict each other, or something they name is missing.
@@ -77,7 +77,7 @@ class Execution:
 
             load = self.load_study
             check_new_run(self.storage, load or name, space, objectives, load=load is not None)
-        self.trackers(name)
+        self.make_trackers(name)
 
     def check_evaluator(self) -> None:
         """Raise EvaluationError where the evaluator cannot be reached."""
@@ -96,8 +96,15 @@ class Execution:
 
         return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
 
-    def trackers(self, name: str) -> list[Any]:
-        """The trackers of a run of this name."""
+    def make_trackers(self, name: str) -> list[Any]:
+        """The trackers of a run of this name.
+
+        Raises:
+          FitError: there is no tracker of a name.
+          MissingExtraError: a package that one needs is not installed.
+        """
+        if unknown := [each for each in self.trackers if each not in TRACKERS]:
+            raise FitError(f"there is no tracker {listing(unknown)}; there are {listing(TRACKERS)}")
         trackers: list[Any] = []
         load_study = self.load_study
         if self.storage and not self.share:  # a shared study is in its storage already
@@ -106,12 +113,4 @@ class Execution:
             trackers.append(
                 OptunaMirror(self.storage, load_study or name, load=load_study is not None)
             )
-        if self.wandb:
-            from trueup.studies.trackers import WandbTracker
-
-            trackers.append(WandbTracker(project=os.environ.get("WANDB_PROJECT"), name=name))
-        if self.tensorboard:
-            from trueup.studies.trackers import TensorBoardTracker
-
-            trackers.append(TensorBoardTracker())
-        return trackers
+        return trackers + make_trackers(self.trackers)

@@ -18,9 +18,7 @@ def write_experiment(
 ) -> None:
     """Write ``experiment.yaml`` in one step."""
     head = {"kind": kind, "format_version": version, "trueup": __version__}
-    text = yaml.safe_dump(
-        {**head, **content}, sort_keys=False, default_flow_style=None, width=100
-    )
+    text = yaml.safe_dump({**head, **content}, sort_keys=False, default_flow_style=None, width=100)
     atomic.write_text(directory.experiment, text)
 
 

@@ -50,8 +50,8 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
 from trueup.runs.execution import Execution
 from trueup.runs.experiment_file import write_experiment
+from trueup.runs.run_state import RunState, study_state
 from trueup.runs.solution_file import solution_content
-from trueup.runs.state import RunState, study_state
 from trueup.studies import Budget, Generation, RunDirectory, Tracker, run
 from trueup.studies.atomic import write_json
 
@@ -72,12 +72,23 @@ class Outcome:
     """Content of ``solution.json``."""
     complete: bool = True
     """Whether the search has done what it can; exit code 0 or 3 on the command line."""
-    verdict: Any = None
-    """A :class:`trueup.fitting.Verdict`, or None. It gets into the summary as ``verdict``."""
     kind: str = ""
     """Kind of the run; set by :mod:`trueup.runs`."""
     directory: Path = Path()
     """Run directory; set by :mod:`trueup.runs`."""
+
+    @property
+    def verdict(self) -> Any:
+        """The :class:`trueup.fitting.Verdict` of the result, or None.
+
+        A result that was judged has it as ``verdict``; it gets into the summary, too.
+        """
+        return getattr(self.result, "verdict", None)
+
+    @property
+    def report(self) -> Path:
+        """The HTML report."""
+        return self.directory / "report.html"
 
 
 class Job(ABC):
@@ -184,10 +195,10 @@ class Job(ABC):
     def finish(self, run: "Run", solution: Any) -> Outcome:
         """Assess and judge a solution; nothing is written here."""
 
-    def keep(self, run: "Run", solution: Any) -> None:
+    def keep(self, run: "Run", solution: Any) -> None:  # noqa: B027 nothing, for most kinds
         """Write what the solution alone gives; called before :meth:`finish`."""
 
-    def write(self, run: "Run", outcome: Outcome) -> None:
+    def write(self, run: "Run", outcome: Outcome) -> None:  # noqa: B027
         """Write files beside ``solution.json``; called before that is written."""
 
     def page(self, run: "Run", outcome: Outcome) -> "Page | None":
@@ -322,7 +333,7 @@ class Run:
             resume=self.resume,
             budget=job.limits,
             evaluator=execution.evaluator(self.directory) if job.distributed else None,
-            trackers=[*execution.trackers(job.name), *self.trackers],
+            trackers=[*execution.make_trackers(job.name), *self.trackers],
             on_generation=on_generation,
             on_best=on_best,
             describe=describe,

@@ -95,6 +95,16 @@ def read_solution(directory: RunDirectory) -> dict[str, Any]:
     return content
 
 
+def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:
+    """Interval of a parameter's record; None where its search gives none."""
+    if "low" in record:
+        return record["low"], record["high"]
+    if "interval" in record:
+        low, high = record["interval"]
+        return low, high
+    return None
+
+
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
