@@ -25,12 +25,12 @@ from trueup.actuators import (
     ServoLog,
     ServoModel,
     bench_of,
+    export_servo,
     load_model,
     process,
     read_logs,
     servo_law,
 )
-from trueup.actuators.export._mjcf_export import export_mjcf
 
 STEP = 1e-3
 
@@ -125,7 +125,7 @@ def main() -> None:
         }
         if options.mjcf:
             for form in ("dcmotor", "position"):
-                errors = export_mjcf(model, form, logs)[1]
+                errors = export_servo(model, f"mjcf-{form}", logs=logs).errors or {}
                 results[path.stem][f"MJCF {form}, mean differences [mrad]"] = {
                     name: 1e3 * value for name, value in errors.items()
                 }

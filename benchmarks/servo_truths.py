@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, trajectory_named
-from trueup.actuators.record.trajectories import Trajectory, cubic, stairs
+from trueup.actuators.record.trajectory import Trajectory, cubic, stairs
 
 ENCODER_COUNT = 2.0 * np.pi / 4096
 """Angle of one count [rad]; the position noise has this standard deviation."""

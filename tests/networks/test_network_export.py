@@ -135,6 +135,29 @@ def test_a_file_describes_itself(tmp_path, form):
     assert content["state_shape"] == [2, "batch", 12]
 
 
+def test_an_onnx_file_tells_its_tensors_and_nothing_of_this_machine(tmp_path):
+    import onnx
+
+    network = random_network("lstm", base=BASE)
+    export_network(network, "onnx", tmp_path / "network.onnx")
+    model = onnx.load(str(tmp_path / "network.onnx"))
+    shapes = {
+        value.name: [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+        for value in (*model.graph.input, *model.graph.output)
+    }
+    assert shapes == {
+        "x": ["batch", 1, 3],
+        "h": [4, "batch", 12],
+        "torque": ["batch", 1],
+        "h_next": [4, "batch", 12],
+    }
+    assert [(each.domain, each.version) for each in model.opset_import] == [("", 20)]
+    assert (model.ir_version, model.producer_name) == (10, "trueup")
+    content = (tmp_path / "network.onnx").read_bytes()
+    for path in (sys.prefix, torch.__file__, "trueup/networks", "torch_modules"):
+        assert path.encode() not in content
+
+
 @pytest.mark.parametrize("form", ["torchscript", "onnx"])
 def test_parts_are_left_out_on_request(tmp_path, form):
     network = random_network("gru", base=BASE, torque_limit=1.0)

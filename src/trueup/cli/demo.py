@@ -5,6 +5,7 @@ from pathlib import Path
 
 from trueup.cli.output import Output, interval_text
 from trueup.errors import RunDirectoryError
+from trueup.fitting.verdict import Verdict
 from trueup.sysid import identify
 from trueup.sysid.demo import TRUE, write_demo
 from trueup.sysid.experiment.experiment_file import load_experiment
@@ -49,13 +50,14 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     seconds = time.perf_counter() - start
     output.result(
         {
+            "verdict": result.summary["verdict"],
             "parameters": records,
             "seconds": seconds,
             "report": str(result.report),
             "directory": str(result.directory),
         }
     )
-    output.text("")
+    output.text("", *Verdict.from_plain(result.summary["verdict"]).lines(), "")
     output.table(
         ["parameter", "unit", "start", "true", "identified", "95 % interval", "truth is"], rows
     )

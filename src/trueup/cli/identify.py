@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trueup import runs
 from trueup.cli.output import Output, interval_text
 from trueup.cli.run_results import DONE, print_outcome
@@ -49,7 +51,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
             r["unit"],
             interval_text(r["low"], r["high"]),
             f"{r['start']:.6g}",
-            "on a bound" if r["at_bound"] else "" if r["determined"] else "not determined",
+            _remark(r),
         ]
         for r in summary["parameters"]
     ]
@@ -61,6 +63,12 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     for note in summary["notes"]:
         output.text(f"  - {note}")
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
+
+
+def _remark(row: dict[str, Any]) -> str:
+    if row["at_bound"]:
+        return "on a bound"
+    return "" if row["determined"] or np.isnan(row["low"]) else "not determined"
 
 
 def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:

@@ -79,4 +79,6 @@ def interval_text(low: float, high: float) -> str:
     """An interval for a table."""
     if np.isinf(low) and np.isinf(high):
         return "anything"
+    if np.isnan(low):
+        return "none: no optimum"
     return f"{low:.5g} to {high:.5g}"

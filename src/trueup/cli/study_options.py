@@ -60,9 +60,6 @@ class PlaceOptions:
     """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    share: bool = False
-    """Let other processes evaluate candidates too: start trueup study work RUN for each. They meet
-    in --storage; absent: an SQLite file in the run directory."""
     load_study: Annotated[str | None, arg(metavar="NAME")] = None
     """Continue the Optuna study of this name in --storage: its best is the start, its numbering
     goes on."""
@@ -84,7 +81,6 @@ class ExecutionOptions(TrackerOptions, PlaceOptions):
             workers=self.workers,
             scheduler=self.scheduler,
             storage=self.storage,
-            share=self.share,
             load_study=self.load_study,
             trackers=tuple(name for name in TRACKERS if getattr(self, name)),
         )

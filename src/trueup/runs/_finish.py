@@ -37,8 +37,6 @@ def finish(run: Run, solution: Any) -> Outcome:
         else:
             summary = outcome.summary
             outcome.kind, outcome.directory = job.kind, directory.path
-            if outcome.verdict is not None:
-                summary["verdict"] = outcome.verdict.plain()
             attempt("the files", lambda: job.write(run, outcome))
         _write_summary(run, summary, failed)
         if outcome is not None:

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
-from trueup.studies import RunDirectory
 from trueup.studies.trackers import TRACKERS, make_trackers
 
 
@@ -26,8 +25,6 @@ class Execution:
     """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
     storage: str | None = None
     """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
-    share: bool = False
-    """Whether other processes may evaluate candidates too, through ``storage``."""
     load_study: str | None = None
     """Name of the Optuna study in ``storage`` that the run continues."""
     trackers: tuple[str, ...] = ()
@@ -59,18 +56,13 @@ class Execution:
           objectives: names of the costs.
 
         Raises:
-          FitError: two kinds of evaluators, or a study to load from no storage.
+          FitError: a study to load, and no storage.
           StorageError: the storage cannot be reached, has a study of that name, or the study to
             load is of another problem.
           EvaluationError: the scheduler cannot be reached.
           MissingExtraError: a package is not installed.
         """
-        if self.share and (self.workers is not None or self.scheduler is not None):
-            raise FitError(
-                "--share evaluates in this process and in those that join it, --workers and "
-                "--scheduler elsewhere: give one of them"
-            )
-        if self.load_study and not (self.storage or self.share):
+        if self.load_study and not self.storage:
             raise FitError("--load-study names a study of a storage: give the --storage too")
         if self.storage:
             from trueup.studies.optuna_storage.ownership import check_new_run
@@ -85,14 +77,9 @@ class Execution:
         if hasattr(evaluator, "check"):
             evaluator.check()
 
-    def evaluator(self, directory: RunDirectory | None = None) -> Any:
-        """The evaluator of candidates; that of a shared study needs the run directory."""
-        if self.share and directory is not None:
-            from trueup.studies.optuna_storage import SharedStorage
-
-            load = self.load_study
-            return SharedStorage(directory, self.storage, load, load=load is not None)
-        from trueup.studies.evaluators._make import make_evaluator
+    def evaluator(self) -> Any:
+        """The evaluator of candidates."""
+        from trueup.studies.evaluators import make_evaluator
 
         return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
 
@@ -107,7 +94,7 @@ class Execution:
             raise FitError(f"there is no tracker {listing(unknown)}; there are {listing(TRACKERS)}")
         trackers: list[Any] = []
         load_study = self.load_study
-        if self.storage and not self.share:  # a shared study is in its storage already
+        if self.storage:
             from trueup.studies.optuna_storage import OptunaMirror
 
             trackers.append(

@@ -48,6 +48,7 @@ import numpy as np
 
 from trueup.errors import RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
+from trueup.fitting.verdict import Verdict
 from trueup.runs.execution import Execution
 from trueup.runs.experiment_file import write_experiment
 from trueup.runs.run_state import RunState, study_state
@@ -69,7 +70,7 @@ class Outcome:
     result: Any
     """What the function of the capability returns."""
     summary: dict[str, Any]
-    """Content of ``solution.json``."""
+    """Content of ``solution.json``; the verdict stands under ``verdict``, as plain data."""
     complete: bool = True
     """Whether the search has done what it can; exit code 0 or 3 on the command line."""
     kind: str = ""
@@ -78,12 +79,10 @@ class Outcome:
     """Run directory; set by :mod:`trueup.runs`."""
 
     @property
-    def verdict(self) -> Any:
-        """The :class:`trueup.fitting.Verdict` of the result, or None.
-
-        A result that was judged has it as ``verdict``; it gets into the summary, too.
-        """
-        return getattr(self.result, "verdict", None)
+    def verdict(self) -> Verdict | None:
+        """The verdict, which the summary holds as plain data; None for a result without one."""
+        plain = self.summary.get("verdict")
+        return None if plain is None else Verdict.from_plain(plain)
 
     @property
     def report(self) -> Path:
@@ -332,7 +331,7 @@ class Run:
             settings=job.settings(self.hashes) if settings is None else settings,
             resume=self.resume,
             budget=job.limits,
-            evaluator=execution.evaluator(self.directory) if job.distributed else None,
+            evaluator=execution.evaluator() if job.distributed else None,
             trackers=[*execution.make_trackers(job.name), *self.trackers],
             on_generation=on_generation,
             on_best=on_best,

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.errors import FitError, did_you_mean, listing
-from trueup.networks.export import isaac_lab_files, newton_files, onnx_graph, torch_files
-from trueup.networks.export.deployment import Deployment, metadata_text
+from trueup.networks.export import isaac_lab_files, newton_files, torch_files
+from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
 from trueup.networks.export.numpy_file import save_numpy_network
 from trueup.networks.model.network import Network
-from trueup.studies import atomic
 
 SUFFIXES = {
     "torchscript": ".pt",
@@ -65,7 +64,8 @@ def export_network(
 
     Raises:
         FitError: the format is unknown, or the network does not fit it; the message says what does.
-        MissingExtraError: torch or onnx is not installed.
+        MissingExtraError: torch (for all but ``numpy`` and ``newton``), onnx or onnxscript is not
+            installed.
     """
     if export_format not in EXPORT_FORMATS:
         raise FitError(
@@ -96,8 +96,7 @@ def _torch_export(deployment: Deployment, path: Path) -> str:
 
 
 def _onnx(deployment: Deployment, path: Path) -> str:
-    model = onnx_graph.onnx_model(deployment, {"metadata": metadata_text(deployment)})
-    atomic.write_bytes(path, model.SerializeToString())
+    torch_files.write_onnx(deployment, path)
     return (
         f"import numpy as np\nimport onnxruntime\n\n"
         f"session = onnxruntime.InferenceSession({str(path)!r})\n"
