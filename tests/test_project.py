@@ -23,6 +23,8 @@ sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 import executed_examples  # noqa: E402
 import generated_reference  # noqa: E402
 
+from project_imports import circles, import_graph, private_imports  # noqa: E402
+
 # Data flows down this list: a package imports only from those above it.
 LAYERS = (
     "errors",
@@ -279,6 +281,36 @@ def test_packages_import_only_from_those_above_them():
             if imported not in allowed:
                 wrong.append(f"{path.relative_to(SOURCE)}:{line} imports {imported}")
     assert not wrong
+
+
+CIRCLES = 8
+"""Circles of imports at most."""
+
+PRIVATE = 67
+"""Test files at most that import a private module or name of trueup."""
+
+
+def test_modules_import_without_circles():
+    # within functions and for types too: whoever reads one file of a circle reads them all
+    found = circles(import_graph(ROOT / "src"))
+    assert len(found) <= CIRCLES, found
+
+
+def test_a_circle_of_imports_is_found(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "one.py").write_text("from package.two import name\n")
+    (package / "two.py").write_text("def f():\n    from package import three\n")
+    (package / "three.py").write_text("import package.one\n")
+    (package / "four.py").write_text("import package.one\n")
+    assert circles(import_graph(tmp_path)) == [["package.one", "package.three", "package.two"]]
+
+
+def test_tests_go_through_public_names():
+    found = {p.name: private_imports(p) for p in sorted((ROOT / "tests").rglob("*.py"))}
+    private = {name for name, names in found.items() if names}
+    assert len(private) <= PRIVATE, sorted(private)
 
 
 def modules_after(statement: str) -> set[str]:

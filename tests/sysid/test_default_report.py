@@ -13,8 +13,8 @@ from scipy.optimize import least_squares
 from trueup.errors import ReportError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
+from trueup.simulation import create_initial_state
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.trajectory import create_initial_state
 from trueup.sysid.results import overlay_video
 from trueup.sysid.toolbox._default_report import default_report
 from trueup.sysid.toolbox._residual import build_residual_fn

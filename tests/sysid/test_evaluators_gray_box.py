@@ -10,7 +10,7 @@ from trueup.errors import EvaluationError, ModelError
 from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.observation import GainOrBias, MeasurementModel
+from trueup.simulation import GainOrBias, MeasurementModel
 from trueup.studies.evaluators import ProcessPool
 from trueup.sysid.fit.problem import GrayBoxProblem
 

@@ -14,10 +14,9 @@ from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.problem import LARGE_RESIDUAL
 from trueup.parameters import Parameter, ParameterDict, Prior
 from trueup.signals import TimeSeries
-from trueup.simulation import engine
+from trueup.simulation import GainOrBias, MeasurementModel, engine
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import GainOrBias, MeasurementModel
-from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 TRUTH = np.array([0.3, 0.05])

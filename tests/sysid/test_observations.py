@@ -5,7 +5,7 @@ import pytest
 
 from trueup.errors import SignalError
 from trueup.signals import SignalType, TimeSeries, same_signals
-from trueup.sysid.fit.observations import construct_ts_from_defaults, locate_observations
+from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults, locate_observations
 
 TIMES = np.arange(1, 6) * 0.1
 SENSORS = TimeSeries.create(

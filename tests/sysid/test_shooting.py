@@ -12,9 +12,9 @@ from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
+from trueup.simulation import MeasurementModel
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import MeasurementModel
-from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.measured_state import local_fit, measured_state, state_columns
 

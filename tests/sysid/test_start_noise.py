@@ -88,7 +88,7 @@ def test_measured_starts_are_those_that_the_problem_takes(tmp_path, window, coun
     residual, jacobian, _ = final_jacobian(problem, x)
     free = starts.free.residuals(starts.free.space.start[None, :])[0]
     np.testing.assert_array_equal(free, residual)
-    recorded = prepared.recordings[0].measured
+    recorded = prepared.training[0].sensordata[0]
     columns = state_columns(prepared.training[0].gt_model, recorded)
     model = prepared.training[0].gt_model
     state = measured_state(model, recorded, columns, recorded.times[0], 0.02)

@@ -7,26 +7,14 @@ from typing import Annotated, Literal
 from tyro.conf import UseAppendAction, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, TrackerOptions
 
 Scheme = Literal["semi-implicit", "bam"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitServo:
-    """Fit a friction model and the motor's parameters of a servo to logs from a bench.
-
-    Examples:
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
-          --validation-kp 400
-      trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
-
-    The parameter file holds the best so far while the fit runs. The run directory beside it,
-    m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
-    """
+class ServoFitOptions:
+    """Options of a servo fit, except those of trackers."""
 
     actuator: Annotated[str, arg(metavar="SERVO")]
     """Servo; trueup actuator list shows them."""
@@ -80,10 +68,6 @@ class FitServo:
     """Leave logs out that cannot be used, rather than refusing them all."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    wandb: bool = False
-    """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
-    tensorboard: bool = False
-    """Write event files for TensorBoard into the run directory."""
     resume: bool = False
     """Continue the fit in the run directory."""
     overwrite: bool = False
@@ -93,6 +77,23 @@ class FitServo:
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitServo(TrackerOptions, ServoFitOptions):
+    """Fit a friction model and the motor's parameters of a servo to logs from a bench.
+
+    Examples:
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
+          --validation-kp 400
+      trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
+
+    The parameter file holds the best so far while the fit runs. The run directory beside it,
+    m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    """
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

@@ -154,7 +154,7 @@ def _go(
     verbose = not (options.quiet or output.json)
     experiment = {**_experiment(setup, directory), "execution": execution_record(options)}
     origin = provenance.collect(setup.settings["seed"], setup.inputs, experiment)
-    evaluator = evaluator_of(options, directory)
+    evaluator = evaluator_of(options)
     if options.scheduler is not None:
         send_by_value(setup.named)
     trackers = trackers_of(options, setup.name)

@@ -13,6 +13,7 @@ to a :class:`Solution`::
     solution = fitting.minimise(problem, fitting.LeastSquares(problem.space))
 """
 
+from trueup.fitting import baselines
 from trueup.fitting._cma_options import parse_cma_options
 from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._minimise import Search, minimise
@@ -34,6 +35,7 @@ from trueup.fitting.identifiability import (
     WeakDirection,
     analyse,
 )
+from trueup.fitting.judging import Estimates, SearchEnd, judge
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
@@ -77,6 +79,7 @@ from trueup.fitting.uncertainty import (
     estimate_covariance,
     profile_likelihood,
 )
+from trueup.fitting.verdict import Comparison, Criterion, Grade, Reason, Verdict
 
 __all__ = [
     "LARGE_COST",
@@ -91,9 +94,13 @@ __all__ = [
     "CmaEs",
     "CmaEsSettings",
     "CollinearPair",
+    "Comparison",
     "CostSearch",
     "CovarianceEstimate",
+    "Criterion",
+    "Estimates",
     "Failures",
+    "Grade",
     "HeteroscedasticityTest",
     "Identifiability",
     "LeastSquares",
@@ -107,12 +114,14 @@ __all__ = [
     "Problem",
     "ProfileInterval",
     "RandomSearch",
+    "Reason",
     "ResidualGroup",
     "ScatterSearch",
     "ScoreRow",
     "ScoreTable",
     "ScoredSequence",
     "Search",
+    "SearchEnd",
     "SearchMethod",
     "SequenceFit",
     "SobolSearch",
@@ -121,9 +130,11 @@ __all__ = [
     "UnidentifiableDirection",
     "Vectorised",
     "VectorisedCosts",
+    "Verdict",
     "WeakDirection",
     "WhitenessTest",
     "analyse",
+    "baselines",
     "channel_scores",
     "compare_predictors",
     "compromise",
@@ -134,6 +145,7 @@ __all__ = [
     "final_jacobian",
     "heteroscedasticity",
     "hypervolume",
+    "judge",
     "ljung_box",
     "make_search",
     "minimise",

@@ -18,6 +18,7 @@ from trueup.signals.time_series import TimeSeries
 from trueup.simulation._recorded_state import recorded_states
 from trueup.simulation.control_layout import control_columns
 from trueup.simulation.initial_state import state_size
+from trueup.simulation.lead_in import LeadIn
 
 _SENSOR_KINDS = {
     "joint_pos": mujoco.mjtSensor.mjSENS_JOINTPOS,
@@ -37,6 +38,8 @@ class SystemTrajectory:
         initial_state: full-physics state at the first control, shape (state size,).
         state: full-physics states, data of shape (n, state size) with the time as first column, or
             None for a recording of a real system.
+        name: name of the sequence, for messages and figures.
+        lead_in: what was recorded before the first control; None where that is nothing.
     """
 
     model: mujoco.MjModel
@@ -44,6 +47,8 @@ class SystemTrajectory:
     sensordata: TimeSeries
     initial_state: np.ndarray
     state: TimeSeries | None = None
+    name: str = ""
+    lead_in: LeadIn | None = None
 
     def replace(self, **changes: Any) -> SystemTrajectory:
         """Return a copy with some fields replaced."""

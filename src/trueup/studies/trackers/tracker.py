@@ -90,16 +90,21 @@ class Trackers:
 
     def generation(self, generation: Generation) -> None:
         """Tell of a generation."""
-        self._tell("generation", generation)
+        self.tell("generation", generation)
 
     def end(self, solution: Solution) -> None:
         """Tell that the study ended."""
-        self._tell("end", solution)
+        self.tell("end", solution)
 
-    def _tell(self, what: str, argument: Any) -> None:
+    def tell(self, what: str, *arguments: Any) -> None:
+        """Call a method of each tracker, and leave out those that fail.
+
+        A training calls the methods of :class:`ScalarTracker` this way: ``begin``, ``log``,
+        ``add_file``, ``watch`` and ``finish``.
+        """
         for tracker in list(self._working):
             try:
-                getattr(tracker, what)(argument)
+                getattr(tracker, what)(*arguments)
             except Exception as error:
                 self._drop(tracker, error)
 
