@@ -30,8 +30,12 @@ _BEGINNINGS = (
 )
 _NO_LOGIN = ("sqlite", "file")
 _LOGINS = [
-    # A password may hold "/" and "@": the login reaches to the last "@" of the line.
-    (re.compile(r"://[^\s:@/?#'\"]*:[^\n]*@"), f"://{MASK}@"),
+    # A password may hold "/", "@" and blanks: the login reaches to the last "@" of the line, or of
+    # the word where the colon may well be that of a port.
+    (
+        re.compile(r"://[^\s:@/?#'\"]*:(?:(?!\d+(?:[/?#\s'\").,:;]|$))[^\n]*|\S*)@"),
+        f"://{MASK}@",
+    ),
     (re.compile(r"://[^\s:@/?#'\"]+@"), f"://{MASK}@"),
     # A login without its "@": what follows the colon is no port.
     (re.compile(r"://([^\s:@/?#'\"]+:)(?!\d+(?:[/?#\s'\").,:;]|$))[^\s'\"/]+"), rf"://\1{MASK}"),
