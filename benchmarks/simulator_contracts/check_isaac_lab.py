@@ -1,4 +1,4 @@
-"""Isaac Lab's own classes run the exported snippet: torques against those that were simulated.
+"""Torques of the exported snippet in Isaac Lab's classes, compared with the simulated stand-in.
 
 Run in the environment that ``run.py`` makes.
 """

@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from trueup.actuators.export.forms import (
         EXPORT_FORMS,
         ExportForm,
-        ExportRequest,
-        ServoExport,
         export_servo,
         register_export_form,
     )
     from trueup.actuators.export.isaac_lab import isaac_lab_snippet
     from trueup.actuators.export.mjcf import MJCF_FORMS, mjcf_snippet
+    from trueup.actuators.export.servo_export import ExportRequest, ServoExport
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
     from trueup.actuators.logs.log_files import read_log, read_logs, write_log
@@ -87,8 +86,8 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "EXPORT_FORMS": "trueup.actuators.export.forms",
     "ExportForm": "trueup.actuators.export.forms",
-    "ExportRequest": "trueup.actuators.export.forms",
-    "ServoExport": "trueup.actuators.export.forms",
+    "ExportRequest": "trueup.actuators.export.servo_export",
+    "ServoExport": "trueup.actuators.export.servo_export",
     "export_servo": "trueup.actuators.export.forms",
     "register_export_form": "trueup.actuators.export.forms",
     "Bench": "trueup.actuators.bench.loads",

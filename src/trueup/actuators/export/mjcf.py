@@ -6,7 +6,6 @@ import textwrap
 from collections.abc import Sequence
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export.forms import ExportRequest, ServoExport, missing_terms
 from trueup.actuators.export.nearest_mjcf import (
     EXPRESSED_TERMS,
     Nearest,
@@ -14,6 +13,7 @@ from trueup.actuators.export.nearest_mjcf import (
     defaults_of,
     nearest_servo,
 )
+from trueup.actuators.export.servo_export import ExportRequest, ServoExport, missing_terms
 from trueup.actuators.export.standard_logs import DESCRIPTION, standard_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
