@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError
-from trueup.runs.kinds import class_of
+from trueup.runs.experiment_file import read_experiment
 from trueup.runs.solution_file import interval_of, read_solution
 from trueup.studies import RunDirectory
 
@@ -49,14 +49,13 @@ def compare(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
 
 def _summary(path: Path) -> dict[str, Any]:
     directory = RunDirectory.open(path)
-    found = class_of(directory)
-    summary = read_solution(directory)
-    if "parameters" not in summary:
+    kind, _ = read_experiment(directory)
+    if kind == "network":
         raise RunDirectoryError(
-            f"{directory.path} is {found.noun}, which has no parameters to compare: its scores "
-            "stand in report.html"
+            f"{directory.path} is the training of a network, which has no parameters to compare: "
+            "its scores stand in metrics.json and report.html"
         )
-    return summary
+    return read_solution(directory)
 
 
 def _agreement(records: list[dict[str, Any]]) -> str:

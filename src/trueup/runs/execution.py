@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
+from trueup._secrets import mask
 from trueup.errors import FitError, listing
 from trueup.parameters import Space
 from trueup.studies.trackers import TRACKERS, make_trackers
@@ -33,7 +33,7 @@ class Execution:
     def record(self) -> dict[str, Any]:
         """Plain data for ``experiment.yaml``; an address with a password is left out."""
         record = dataclasses.asdict(self)
-        if record["storage"] and urlsplit(record["storage"]).password:
+        if record["storage"] and mask(record["storage"]) != record["storage"]:
             record["storage"] = None
         chosen = record.pop("trackers")
         return {**record, **{name: name in chosen for name in TRACKERS}}
