@@ -24,7 +24,6 @@ OWN = {
         "trueup.cli.network_training:resume_training",
         "trueup.cli.network_training:report_of_training",
     ),
-    "gait": ("trueup.cli.gait_optimize:resume_gait", "trueup.cli.gait_optimize:report_of_gait"),
 }
 """Kinds that continue and report their runs here: functions as ``module:function``."""
 

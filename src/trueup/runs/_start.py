@@ -176,6 +176,7 @@ def _work(
         relative_to=job.folder,
         **({} if job.packages is None else {"packages": job.packages}),
     )
+    origin |= job.further_origin()
     run = Run(job, directory, resume, inputs, origin, trackers, verbose)
     with _removed_on_early_error(run), directory.lock():
         if not resume:

@@ -252,6 +252,10 @@ class Job(ABC):
         """Settings that ``provenance.json`` holds."""
         return self.plain(directory)
 
+    def further_origin(self) -> dict[str, Any]:
+        """Further content of ``provenance.json``."""
+        return {}
+
     packages: ClassVar[Sequence[str] | None] = None
     """Distributions whose versions provenance records; None: those of every run."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trueup.errors import GaitError
 from trueup.gait import Curve, GaitReference, read_reference, read_schwartz
-from trueup.gait.costs.reference import resampled
+from trueup.gait.walk.gait_cycle import resampled
 
 
 def test_files_give_back_what_was_saved(tmp_path):

@@ -17,7 +17,7 @@ from trueup.gait import (
     survival,
 )
 
-UPHILL = Path(__file__).with_name("planar22_sparing_walk.txt")
+UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
 """A walk up a slope of 5 degrees that takes little effort, and hangs on its first steps."""
 
 SETTINGS = WalkSettings(duration=10.0, threads=1)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from trueup.errors import GaitError
 from trueup.gait import import_configuration, load_configuration, make_problem
-from trueup.gait.search.configuration import configuration_names, make_configuration
+from trueup.gait.search.configuration import make_configuration
+from trueup.gait.search.configuration_files import configuration_names
 
 ARGUMENTS = (
     "--musc_model 22",

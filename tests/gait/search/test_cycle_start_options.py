@@ -8,11 +8,12 @@ import pytest
 import yaml
 
 from trueup.cli import main
-from trueup.cli.gait_start import configuration_of_run, start_of
 from trueup.gait import make_problem
+from trueup.gait.search.earlier_runs import configuration_of_run
+from trueup.gait.search.starts import start_of
 from trueup.studies import RunDirectory
 
-UPHILL = Path(__file__).with_name("planar22_sparing_walk.txt")
+UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
 
 
 SHORT = [

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.gait_optimize import SCATTERED, _search
 from trueup.cli.gait_options import GaitOverrides
-from trueup.cli.gait_start import best_vector_file, configuration_of_run
 from trueup.errors import FitError, GaitError
 from trueup.fitting import ScatterSearch
 from trueup.gait import EarlyStoppingCmaEs, GaitConfiguration, load_configuration, make_problem
 from trueup.gait.costs.stages import PRESETS, TERMS
+from trueup.gait.search.earlier_runs import best_vector_file, configuration_of_run
+from trueup.gait.search.searches import SCATTERED, make_search
 from trueup.studies import RunDirectory
 
 SHORT = {"sim_time": 0.1, "cost": "vel", "delayed": False}
@@ -69,13 +69,13 @@ def test_the_exoskeleton_can_have_a_first_deviation_of_its_own():
     np.testing.assert_allclose(problem.space.deviation, np.where(is_exo, 0.1, 0.01))
 
 
-def test_population_options_and_early_stop_reach_the_search():
+def test_population_options_and_early_stop_reach_themake_search():
     space = problem_of().space
-    search = _search(configured(popsize=7, cma_options="maxfevals:20"), space)
+    search = make_search(configured(popsize=7, cma_options="maxfevals:20"), space)
     assert len(search.ask()) == 8  # the start goes along in the first generation
-    assert type(_search(configured(early_stop=True), space)) is EarlyStoppingCmaEs
+    assert type(make_search(configured(early_stop=True), space)) is EarlyStoppingCmaEs
     with pytest.raises(FitError, match="tolfn"):
-        _search(configured(cma_options="tolfn:1"), space)
+        make_search(configured(cma_options="tolfn:1"), space)
 
 
 def test_a_tolerance_of_the_speed_reaches_the_cost():
@@ -87,7 +87,9 @@ def test_a_tolerance_of_the_speed_reaches_the_cost():
 
 def test_a_scatter_draws_around_the_start_with_the_gain_as_its_deviation():
     problem = problem_of(ExoOn=True, sigma_gain=40.0, exo_sigma_gain=10.0)
-    search = _search(configured(search="scatter", maxiter=3, seed=2, popsize=None), problem.space)
+    search = make_search(
+        configured(search="scatter", maxiter=3, seed=2, popsize=None), problem.space
+    )
     assert type(search) is ScatterSearch
     X = search.ask()
     np.testing.assert_array_equal(X[0], problem.space.start)
@@ -111,7 +113,7 @@ def test_what_a_scatter_has_not_is_refused(changes, words):
     space = problem_of().space
     changes = {"maxiter": None, **changes}
     with pytest.raises(GaitError, match=words):
-        _search(configured(search="scatter", **changes), space)
+        make_search(configured(search="scatter", **changes), space)
 
 
 def test_a_scatter_goes_on_where_it_was_interrupted(capsys, tmp_path):
