@@ -68,8 +68,9 @@ def test_evaluate_does_not_tell_the_mean_of_repeats_as_one_walk(capsys, tmp_path
     np.savetxt(vector, np.ones(77))
     words = ["gait", "evaluate", str(vector), "--sim-time", "0.3"]
     assert main(words) == 0
-    line = capsys.readouterr().out.splitlines()[0]
-    assert ": walked " in line and line.endswith("0.30 s without falling.")
+    first, *lines = capsys.readouterr().out.splitlines()
+    (line,) = (line for line in lines if ": walked " in line)
+    assert line.endswith("0.30 s without falling.") and first.startswith("Verdict: ")
     pushes = ["--perturbed-repeats", "4", "--perturbation-sizes", "angle", "40"]
     code, answer = called(capsys, *words, *pushes, "--unperturbed-repeat", "1")
     assert code == 0 and 0.0 < answer["terms"]["fell"] < 1.0  # the first is not perturbed

@@ -116,6 +116,7 @@ class GaitJob(Job):
         self.seed = configuration.seed
         self.limits = Budget(max_generations=configuration.maxiter)
         self.begun_with = fingerprint(self.loaded) if kept is None else kept.get("begun_with")
+        self.moved_to: Path | None = None
         self.survivals: tuple[Survival, ...] = ()
         self.solution: Solution | None = None
 
@@ -140,18 +141,26 @@ class GaitJob(Job):
         configuration = make_configuration(
             content.get("configuration"), str(directory.experiment), resolved=True
         )
-        if folder is not None:
-            configuration = _found_in(configuration, folder)
         name = str(content.get("name") or directory.path.name)
-        return cls(configuration, name, kept=content, directory=directory)
+        job = cls(configuration, name, kept=content, directory=directory)
+        job.moved_to = folder
+        return job
 
     # --- inputs, problem, search -----------------------------------------------------------------
 
     def inputs(self) -> list[Path]:
         """Model and references, whatever the search starts from."""
-        model = self.configuration.model_file
+        configuration = self.local
+        model = configuration.model_file
         models = [] if model is None or model in OWN_MODELS else [model]
-        return [Path(value) for value in (*models, *self.configuration.reference_files)]
+        return [Path(value) for value in (*models, *configuration.reference_files)]
+
+    @property
+    def local(self) -> GaitConfiguration:
+        """The configuration with the paths of this machine, where the inputs have moved."""
+        if self.moved_to is None:
+            return self.configuration
+        return _found_in(self.configuration, self.moved_to)
 
     def make_problem(self) -> GaitProblem:
         """The problem with the start values of the search; resolves the configuration."""
@@ -183,7 +192,7 @@ class GaitJob(Job):
         return problem
 
     def _kept_problem(self, kept: Mapping[str, Any]) -> GaitProblem:
-        problem = make_problem(self.configuration, self.threads)
+        problem = make_problem(self.local, self.threads)
         start = kept_start(kept, problem.space)
         if start is None:
             where = "experiment.yaml" if self.directory is None else self.directory.experiment
@@ -276,7 +285,7 @@ class GaitJob(Job):
         verdict = judge_walk(
             problem,
             vector,
-            norms=norms_of(configuration),
+            norms=norms_of(self.local),
             survivals=self.survivals,
             search=SearchEnd.of(solution, converges=configuration.search != "scatter"),
         )
@@ -370,7 +379,7 @@ class GaitJob(Job):
         start, verdict = self.problem.space.start, outcome.summary["verdict"]
         try:
             return page_of_run(
-                run.directory, self.configuration, self.problem, start, self.survivals, verdict
+                run.directory, self.local, self.problem, start, self.survivals, verdict
             )
         except GaitError as error:
             return page_without_walk(run.directory, error)

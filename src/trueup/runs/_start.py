@@ -211,7 +211,8 @@ def _interrupted(run: Run, solution: Any = None) -> RunInterrupted:
             "--overwrite",
             path,
         )
-    message = "stopped" if solution is None else solution.message
+    # one way to continue, the one that needs no experiment
+    message = "stopped" if solution is None else solution.message.partition("; the run in ")[0]
     return RunInterrupted(f"{message}. Continue with  trueup study resume {path}", path, solution)
 
 

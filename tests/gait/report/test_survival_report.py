@@ -9,7 +9,7 @@ import pytest
 
 from trueup.cli import main
 from trueup.gait import PerturbationSizes, Survival, Walker, WalkSettings, WalkSimulation, survival
-from trueup.gait.report._survival_section import survival_figure, survival_finding, survival_section
+from trueup.gait.report._survival_section import survival_figure, survival_section
 from trueup.reports import Page
 
 LASTED = np.array([10.0, 3.0, 10.0, 0.0, 6.0])
@@ -69,7 +69,7 @@ def test_figure_of_the_repeats(found):
     assert time.layout["shapes"][0]["x0"] == 10.0
 
 
-def test_section_and_finding(found):
+def test_section_of_the_repeats(found):
     section = survival_section(found)
     assert section.summary.startswith("2 of 5 repeats")
     assert "6.96 m in 5.80 s" in section.summary and "± 50 N" in section.summary
@@ -82,8 +82,6 @@ def test_section_and_finding(found):
         "stays up", "fell", "stays up", "could not start", "diverged",
     ]  # fmt: skip
     assert [row[4] for row in table.rows] == [40.0, None, 10.0, None, None]
-    assert survival_finding(found).severity == "warning"
-    assert survival_finding(replace(found, fell=np.arange(5) > 2)).severity == "good"
     nothing = replace(found, sizes=PerturbationSizes(0.0, 0.0, 0.0, 0.0, 0.0))
     assert "Nothing is perturbed" in survival_section(nothing).summary
 

@@ -69,7 +69,7 @@ def test_the_exoskeleton_can_have_a_first_deviation_of_its_own():
     np.testing.assert_allclose(problem.space.deviation, np.where(is_exo, 0.1, 0.01))
 
 
-def test_population_options_and_early_stop_reach_themake_search():
+def test_population_options_and_early_stop_reach_the_search():
     space = problem_of().space
     search = make_search(configured(popsize=7, cma_options="maxfevals:20"), space)
     assert len(search.ask()) == 8  # the start goes along in the first generation

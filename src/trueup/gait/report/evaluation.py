@@ -70,7 +70,7 @@ def evaluate_walk(
       MissingExtraError: a package that a film needs is not installed.
     """
     if perturbations < 0:
-        raise GaitError(f"there cannot be {perturbations} perturbed repeats: give 0 or more")
+        raise GaitError(f"the perturbed repeats are {perturbations}; they cannot be below 0")
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
     norms = norms_of(configuration)
     if norm is not None:
