@@ -45,8 +45,8 @@ class OptimizeGait(GaitOverrides):
     Options replace values of the configuration; what is not given is as it says, also where the
     default below is None. The word none in place of names with values leaves out those that the
     configuration gives. The run directory holds the resolved configuration, every evaluation
-    with its terms, and the vectors *_Best.txt and *_BestLast.txt. Ctrl-C saves and says how to
-    resume.
+    with its terms, the vectors *_Best.txt and *_BestLast.txt, and the verdict: is the walk steady,
+    is it natural? Ctrl-C saves and says how to resume.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
     """
 
@@ -80,7 +80,7 @@ class OptimizeGait(GaitOverrides):
 
 @dataclass(frozen=True, kw_only=True)
 class WalkOfTarget(GaitOverrides):
-    """Which walk is meant: that of a run, or of a vector with a configuration."""
+    """Walk of a run, or of a vector with a configuration."""
 
     target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
     """Run directory, or a file with a vector such as *_Best.txt."""
@@ -121,7 +121,7 @@ class EvaluateGait(WalkOfTarget):
     film: bool = False
     """A film in the report; needs the extra video, and EGL or OSMesa."""
     perturbations: Annotated[int, arg(metavar="INT")] = 0
-    """Walk as often under perturbations that no search scores by, and tell how far and how long."""
+    """Number of repeats under perturbations that no search scores by, for the verdict."""
     json: Json = False
 
     def run(self, output: Output) -> int:

@@ -58,7 +58,7 @@ class GaitOverrides:
     stairs: Annotated[tuple[float, float] | None, arg(metavar="RISE RUN")] = None
     """Stairs on the ground: rise, negative downwards, and run of their steps [m]."""
     trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] | None = None
-    """What the trunk is compared with."""
+    """Target of the trunk: the reference, upright, or no rate of pitch."""
     tgt_sym_th: Annotated[float | None, arg(metavar="M")] = None
     """Difference between the legs that costs nothing [m]."""
     tgt_grf_th: Annotated[float | None, arg(metavar="BW")] = None
@@ -115,7 +115,7 @@ class GaitOverrides:
     start_values: Annotated[Pairs, PAIRS] = None
     """Entries that the search starts with at these values, such as exo_peak 0.06; or none."""
     search: Literal["cma", "scatter"] | None = None
-    """How candidates are drawn: by CMA-ES, or all around the start, to find one to begin with."""
+    """Search method: CMA-ES, or a scatter of all candidates around the start."""
     popsize: Annotated[int | None, arg(metavar="INT")] = None
     """Candidates of a generation."""
     maxiter: Annotated[int | None, arg(metavar="INT")] = None

@@ -1,4 +1,4 @@
-"""How the functions of a walk are compiled."""
+"""Compilation of the functions of a walk."""
 
 import hashlib
 from collections.abc import Callable
@@ -9,22 +9,21 @@ from typing import Any
 import numba
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-"""Without counted references to arrays: counting them at each call costs more than what is done
-with them. So compiled functions cannot make arrays, and a caller from Python has to hold those that
-it passes."""
+"""No counted references to arrays: counting them at each call costs more than the work itself. So
+compiled functions cannot make arrays, and a caller from Python has to hold those that it passes."""
 
 
 def compiled(function: Any) -> Any:
-    """The function under numba, to be called by other compiled functions alone.
+    """Compile a function that only other compiled functions call.
 
-    Without the parts that Python would call it through, which take longer to compile than the rest.
+    It has no wrapper for Python, which would take longer to compile than the rest.
     """
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
     return numba.njit(**options)(function)
 
 
 def compiled_once(function: Any) -> Callable[..., Any]:
-    """The function under numba, compiled when first called and kept on disk for all processes.
+    """Compile a function when it is first called, and keep it on disk for all processes.
 
     Numba's cache looks at the file and the closure of a function: have a digest of all sources
     (:func:`digest`) in the closure, so that a change in any of them compiles anew.
@@ -37,7 +36,7 @@ def compiled_once(function: Any) -> Callable[..., Any]:
 
 
 def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """A function of :func:`compiled_once` for arguments of the types of these and no others.
+    """Entry point of a function of :func:`compiled_once` for arguments of these types alone.
 
     Each call of the function itself begins with finding out the types of its arguments, which for
     tuples of arrays takes ten times as long as passing them. Here the caller answers for them:
@@ -49,6 +48,6 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
 
 
 def digest(file: str, *modules: ModuleType) -> str:
-    """A digest of the sources of a file and of modules that it is compiled with."""
+    """Digest of the sources of a file and of the modules that it is compiled with."""
     files = [Path(__file__), Path(file), *(Path(str(module.__file__)) for module in modules)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

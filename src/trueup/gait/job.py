@@ -398,7 +398,7 @@ class GaitJob(Job):
 
 
 def fingerprint(configuration: GaitConfiguration) -> str:
-    """SHA-256 of a configuration, to tell it from another one."""
+    """SHA-256 of a configuration."""
     text = json.dumps(configuration.plain(), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -23,8 +23,8 @@ class Knots:
     Attributes:
       percent: percent of stance ``(n, k)``, rising.
       torque: torque there ``(n, k)`` [N m].
-      invalid: candidate -> why its curve cannot be made.
-      clipped: candidate -> what of its curve is not as its parameters say, in words.
+      invalid: candidate -> why its curve is impossible.
+      clipped: candidate -> sentence on the part of its curve that differs from its parameters.
     """
 
     percent: np.ndarray
@@ -34,7 +34,7 @@ class Knots:
 
 
 class Profile(Protocol):
-    """A torque profile: the parameters that describe it, and the knots that follow from them."""
+    """Torque profile: its parameters, and the knots that follow from them."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -101,9 +101,9 @@ class FourParameterProfile:
 
 
 def _out_of_stance(rise: np.ndarray, time: np.ndarray, fall: np.ndarray) -> dict[int, str]:
-    """Candidates whose sides reach out of stance, and how, in words; arguments ``(n,)`` [%]."""
+    """Sentences on candidates whose sides reach out of stance; arguments ``(n,)`` [%]."""
     early, late = rise > time + _APART, fall > 100.0 - time + _APART
-    told = {}
+    found = {}
     for i in np.flatnonzero(early | late):
         sides = []
         if early[i]:
@@ -111,8 +111,8 @@ def _out_of_stance(rise: np.ndarray, time: np.ndarray, fall: np.ndarray) -> dict
         if late[i]:
             sides.append(f"it is to fall for {fall[i]:.4g} % and falls to the end")
         peak = f"the torque peaks at {time[i]:.4g} % of stance"
-        told[int(i)] = f"{peak}: {', '.join(sides)}"
-    return told
+        found[int(i)] = f"{peak}: {', '.join(sides)}"
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The parameter vector of a walk: what each entry is, by name, and its physical value."""
+"""Parameter vector of a walk: its entries by name, and their physical values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ GROUPS = ("gain", "pose", "activation", "exoskeleton")
 """Groups of entries, in their order in a vector."""
 
 ROUNDING = 1e-9
-"""How far beyond a bound an entry of a given vector may lie: it was written as text."""
+"""Distance beyond a bound that an entry of a given vector may have after rounding to text."""
 
-MOST_TOLD = 8
-"""Entries outside of their bounds that an error names."""
+MOST_NAMED = 8
+"""Largest number of entries that an error names."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Entry:
     """One entry of a parameter vector: value = scale * p + offset."""
 
     name: str
-    """Its name, unique in the vector."""
+    """Name, unique in the vector."""
     group: str
     """One of :data:`GROUPS`."""
     scale: float = 1.0
-    """What one unit of the entry is worth, in ``unit``."""
+    """Value of one unit of the entry, in ``unit``."""
     offset: float = 0.0
     """Value of the entry 0, in ``unit``."""
     unit: str = "1"
@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def bounds(self) -> str:
-        """Its bounds in words."""
+        """Sentence part with the bounds."""
         if np.isinf(self.upper):
             return "any number" if np.isinf(self.lower) else f"{self.lower:g} or more"
         if np.isinf(self.lower):
@@ -81,11 +81,11 @@ class ParameterVector:
 
     @property
     def free(self) -> np.ndarray:
-        """Which entries a search moves ``(size,)`` bool."""
+        """Whether a search moves each entry ``(size,)`` bool."""
         return np.array([entry.free for entry in self.entries], dtype=bool)
 
     def group(self, group: str) -> slice:
-        """Where the entries of a group lie."""
+        """Places of the entries of a group."""
         found = [i for i, entry in enumerate(self.entries) if entry.group == group]
         return slice(found[0], found[-1] + 1) if found else slice(0, 0)
 
@@ -145,7 +145,8 @@ class ParameterVector:
         return values
 
     def _hint(self, length: int) -> str:
-        """What a vector of a wrong length probably is; a curve of n points has 2 n entries."""
+        """Hint at the probable kind of a vector of wrong length; a curve of n points has 2 n
+        entries."""
         exo = self.group("exoskeleton")
         curve = exo.stop - exo.start
         if curve and length == self.size - curve:
@@ -179,12 +180,12 @@ class ParameterVector:
             if not entry.lower - ROUNDING <= value <= entry.upper + ROUNDING
         ]
         if outside:
-            told = [f"{entry.name!r} is {value:g} ({entry.bounds})" for entry, value in outside]
-            more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+            named = [f"{entry.name!r} is {value:g} ({entry.bounds})" for entry, value in outside]
+            more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
             curve = any(entry.group == "exoskeleton" for entry, _ in outside)
             raise GaitError(
                 f"{source} holds values outside of their bounds: "
-                f"{', '.join(told[:MOST_TOLD])}{more}"
+                f"{', '.join(named[:MOST_NAMED])}{more}"
                 + (". The times or torques of the exoskeleton are out of order" if curve else "")
             )
         return values

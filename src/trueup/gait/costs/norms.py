@@ -1,4 +1,4 @@
-"""Norms that walks are shown against: bands of angles and moments over the gait cycle."""
+"""Norms of walking: bands of angles and moments over the gait cycle."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ MOMENTS = {"hip": "HipMoment", "knee": "KneeMoment", "ankle": "AnkleMoment"}
 
 @dataclass(frozen=True)
 class GaitNorm:
-    """What a walk is shown against.
+    """Norm of a gait.
 
     Attributes:
       reference: joint angles, and perhaps activations.
@@ -29,7 +29,7 @@ class GaitNorm:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name."""
         return self.reference.name
 
 

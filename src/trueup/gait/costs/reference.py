@@ -29,7 +29,7 @@ class GaitReference:
     """A reference gait."""
 
     name: str
-    """What it is called."""
+    """Name."""
     speed: float | None
     """Walking speed [m/s], where it is known."""
     angles: Mapping[str, Curve]
@@ -38,7 +38,7 @@ class GaitReference:
     emg: Mapping[str, Curve] = field(default_factory=dict)
     """Muscle group -> activation, 0 to 1."""
     source: str = ""
-    """Where it comes from."""
+    """Source."""
 
     def leg_angles(self) -> np.ndarray:
         """Hip, knee and ankle ``(3, points)`` as the controller has them: straight is 180 degrees.

@@ -1,4 +1,4 @@
-"""What a walk costs: named terms with weights, and stages that fade into each other.
+"""Cost of a walk: named terms with weights, and stages that fade into each other.
 
 ``total = 1000 (1 - sqrt(s q)) + 20 (1 - s) (1 + exp(-r)) + 50 m + sum of weight * charged``
 
@@ -11,11 +11,11 @@ time the cost of falling vanishes: there is no jump that hides progress.
 
 A term counts as it is up to half of its worst, bends beyond, and never exceeds its worst. A walk
 that fell is charged ``worst - s (worst - term)``: what it did before falling counts by how long it
-lasted. What needs no cycle is told of the whole of a walk that has no stride, so that short walks
-differ; terms that cannot be told are at their worst. Strides are those of
-``gait_cycle``. What is summed or averaged over time counts between touch-downs of
-the left foot, the last ones, so a walk and its mirror image cost not quite the same. Distance is
-that along the ground, on a slope or stairs as well.
+lasted. In a walk without a stride, terms that need no cycle are measured over all of it, so that
+short walks differ; terms that cannot be measured are at their worst. Strides are those of
+:func:`trueup.gait.strides_of`. Sums and means over time count between the last touch-downs of the
+left foot, so a walk and its mirror image cost not quite the same. Distance is that along the
+ground, on a slope or stairs as well.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ WORST = {
     "kinematic": 1.0,
     "emg": 0.5,
 }
-"""Terms, and what each is worth at most.
+"""Terms, and the largest value that counts of each.
 
 =========  ========================================================================================
 effort     time integral of the squared activations of all muscles, over mass and distance
@@ -132,8 +132,8 @@ class WalkCosts:
 
     Attributes:
       total: ``(n,)``.
-      terms: name -> ``(n,)``: every term, weighed or not, and the stages; NaN where a walk was too
-        short to tell.
+      terms: name -> ``(n,)``: every term, with or without a weight, and the stages; NaN where a
+        walk was too short.
     """
 
     total: np.ndarray
@@ -142,7 +142,7 @@ class WalkCosts:
 
 @dataclass(frozen=True)
 class WalkObjective:
-    """What walks are judged by.
+    """Objective of walks.
 
     Args:
       weights: term -> weight, see :data:`PRESETS`.
@@ -232,12 +232,12 @@ class WalkObjective:
     def stage_costs(
         self, lasted: np.ndarray, distance: np.ndarray, duration: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What walks cost for having fallen or fallen behind, which their terms only add to.
+        """Costs of walks for falling or falling behind, to which their terms are added.
 
         Args:
-          lasted: how long they stayed up ``(n,)`` [s].
-          distance: how far they walked ``(n,)`` [m].
-          duration: how long they were to last [s].
+          lasted: times that they stayed up ``(n,)`` [s].
+          distance: distances that they walked ``(n,)`` [m].
+          duration: time that was to be walked [s].
 
         Returns:
           The costs, and the part of four fifths of the target distance that was walked, 0 to 1.
@@ -259,9 +259,9 @@ class WalkObjective:
         """Costs of walks.
 
         Args:
-          records: the walks.
+          records: walks.
           anatomy: names of the muscles.
-          duration: how long they were to last [s].
+          duration: time that was to be walked [s].
           threshold: load above which a foot is on the ground [body weights].
         """
         terms = self._measured(records, anatomy, threshold)
@@ -279,11 +279,11 @@ class WalkObjective:
         return WalkCosts(total, terms)
 
     def charges(self, terms: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What the weighed terms add to the costs of walks, by name ``(n,)``.
+        """Parts of the terms in the costs of walks, by name ``(n,)``.
 
         Args:
-          terms: as :meth:`costs` tells them, each ``(n,)``; the part of the time that the walkers
-            stayed up is one of them, ``survived``.
+          terms: terms of :meth:`costs`, each ``(n,)``, with ``survived``, the part of the time that
+            the walkers stayed up.
         """
         found = {}
         for name, weight in self.weights.items():
@@ -344,7 +344,7 @@ def _whole_frames(duration: float, period: float) -> float:
 
 
 def _charged(value: np.ndarray, worst: float, survived: np.ndarray) -> np.ndarray:
-    """What a term counts for, 0 to ``worst``: as it is up to half of that, the less so beyond."""
+    """Value of a term that counts, 0 to ``worst``: linear up to half of that, and bent beyond."""
     half = 0.5 * worst
     bent = half * (1.0 + np.tanh((value - half) / half))
     bounded = np.where(value <= half, value, bent)

@@ -5,9 +5,9 @@ import numpy as np
 
 
 def couple_joints(model: mujoco.MjModel, qpos: np.ndarray) -> None:
-    """Put joints where those that they follow want them.
+    """Set joints that follow others to their positions.
 
-    Constraints between joints pull them there only as time goes on.
+    Constraints between joints pull them there only over time.
 
     Args:
       model: the model.

@@ -1,4 +1,4 @@
-"""What the actuators of an exoskeleton are worth: torque at their joint for a control."""
+"""Actuators of an exoskeleton: torque at their joint for a control."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,8 @@ _TRANSMISSION, _JOINT = mujoco.mjtTrn, mujoco.mjtJoint
 def torque_of_control(model: mujoco.MjModel, ids: Sequence[int]) -> np.ndarray:
     """Torque for a control of one ``(n,)`` [N m]: gain times gear.
 
-    A torque is told in the direction in which the device can act: these numbers are negative where
-    that takes negative controls. The sign of gain and gear says which way the joint is turned.
+    Torques are positive in the direction in which the device can act: the result is negative where
+    that takes negative controls. The sign of gain and gear is the direction at the joint.
     """
     worth = np.abs(model.actuator_gainprm[ids, 0] * model.actuator_gear[ids, 0])
     return np.where(model.actuator_ctrlrange[ids, 0] < 0.0, -1.0, 1.0) * worth
@@ -62,5 +62,5 @@ def check_actuators(model: mujoco.MjModel, ids: Sequence[int], source: str) -> N
 
 
 def _word(kind: object) -> str:
-    """What MuJoCo's XML calls a kind: mjTRN_TENDON is a tendon."""
+    """Name of a kind in MuJoCo's XML: mjTRN_TENDON is a tendon."""
     return str(getattr(kind, "name", kind)).rpartition("_")[2].lower()

@@ -40,10 +40,10 @@ ROOT = (
 right) and rotation (to the left)."""
 
 LIMITED = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle"}
-"""Joints whose limits are sensed."""
+"""Joints with limit sensors."""
 
 UPRIGHT = 1.0
-"""Height that a pose is put together at before it is set down [m]."""
+"""Height of the pelvis before a pose is set down [m]."""
 
 MIRROR = np.array([1.0, 1.0, -1.0])
 """Takes places of the right side to the left one; axes of rotation are taken by its opposite."""
@@ -125,7 +125,7 @@ def _legs(fragment: str) -> mujoco.MjSpec:
 
 
 def _write_down(spec: mujoco.MjSpec) -> None:
-    """Write down what follows from meshes and from several ways to give an orientation.
+    """Make the numbers explicit that follow from meshes and from several forms of orientation.
 
     A left part can then be made from the numbers of its right one.
     """
@@ -148,7 +148,7 @@ def _write_down(spec: mujoco.MjSpec) -> None:
 
 
 def _strip(spec: mujoco.MjSpec) -> None:
-    """Take away what is only seen, what touches and what is sensed; wrapping surfaces stay."""
+    """Remove visual geoms, contacts and sensors; wrapping surfaces stay."""
     for part in (*spec.pairs, *spec.excludes, *spec.sensors):
         spec.delete(part)
     for geom in list(spec.geoms):

@@ -1,4 +1,4 @@
-"""Models that have a name rather than a file; nothing heavy is imported before one is built."""
+"""Models with a name instead of a file; nothing heavy is imported before one is built."""
 
 from typing import TYPE_CHECKING
 

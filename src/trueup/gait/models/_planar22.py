@@ -28,7 +28,7 @@ from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, load_anatomy
 from trueup.gait.models.attachments import attach_exoskeleton
 
 UPRIGHT = 1.0
-"""Height that a pose is put together at before it is set down [m]."""
+"""Height of the pelvis before a pose is set down [m]."""
 
 PIN_AXIS = (0.0, 0.0, 1.0)
 """Axis of all joints of the legs: to the right, so that a positive angle moves a part forward."""
@@ -127,7 +127,7 @@ def _leg(bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> dict[str
 
 
 def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], side: str) -> None:
-    """What touches the ground, and what senses it and the limits of the joints."""
+    """Add soles, their touch sensors, and sensors of the limits of the joints."""
     letter = SUFFIX[side]
     for name, sphere in numbers["feet"].items():
         add_sole(
@@ -149,7 +149,7 @@ def _foot(spec: mujoco.MjSpec, bodies: dict[str, Any], numbers: dict[str, Any], 
 
 
 def _pair_soles_with_ground(spec: mujoco.MjSpec) -> None:
-    """Name what can touch what: for MuJoCo to look for it takes 4 % of a step."""
+    """Contact pairs of soles and ground: without them MuJoCo's search takes 4 % of a step."""
     (ground,) = (geom for geom in spec.geoms if geom.conaffinity)
     for sole in [geom for geom in spec.geoms if geom.contype]:
         sliding, torsion, rolling = sole.friction

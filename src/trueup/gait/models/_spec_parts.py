@@ -15,8 +15,7 @@ QUARTER_TURN = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 
 
 def set_mass(body: Any, part: Mapping[str, Any], center: ArrayLike) -> None:
-    """Mass and inertia; the second axis of the inertia is the one that joints of the legs turn
-    about.
+    """Set mass and inertia; the second axis of the inertia is that of the joints of the legs.
 
     Args:
       body: the body, of a ``MjSpec``.
@@ -30,7 +29,7 @@ def set_mass(body: Any, part: Mapping[str, Any], center: ArrayLike) -> None:
 
 
 def add_rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
-    """A part that is seen and touches nothing."""
+    """Add a visual capsule without contacts."""
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CAPSULE,
         fromto=np.concatenate([start, end]),
@@ -45,7 +44,7 @@ def add_rod(body: Any, start: ArrayLike, end: ArrayLike, radius: float) -> None:
 def add_sole(
     body: Any, name: str, center: ArrayLike, radius: float, friction: float, site: str
 ) -> None:
-    """A sphere that touches the ground and nothing else, with a site at its lowest point."""
+    """Add a sphere that touches the ground alone, with a site at its lowest point."""
     body.add_geom(
         name=name,
         type=mujoco.mjtGeom.mjGEOM_SPHERE,
@@ -61,7 +60,7 @@ def add_sole(
 
 
 def add_ground(spec: mujoco.MjSpec, friction: float) -> None:
-    """A checkered plane that soles touch, a light and a sky."""
+    """Add a checkered ground plane, a light and a sky."""
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -95,7 +94,7 @@ def add_ground(spec: mujoco.MjSpec, friction: float) -> None:
 
 
 def add_touch(spec: mujoco.MjSpec, body: Any, name: str, center: ArrayLike, half: ArrayLike):
-    """A box in which the pressure of soles is sensed."""
+    """Add a touch sensor, a box around the soles of a part of the foot."""
     site = f"{name}_touch"
     kind = mujoco.mjtGeom.mjGEOM_BOX
     body.add_site(name=site, type=kind, pos=center, size=half, group=4)
@@ -103,5 +102,5 @@ def add_touch(spec: mujoco.MjSpec, body: Any, name: str, center: ArrayLike, half
 
 
 def add_sensor(spec: mujoco.MjSpec, name: str, kind: Any, objtype: Any, target: str) -> None:
-    """A sensor of a site or a joint."""
+    """Add a sensor of a site or a joint."""
     spec.add_sensor(name=name, type=kind, objtype=objtype, objname=target)

@@ -29,13 +29,13 @@ class DevicePart(BaseModel):
     place: Triple
     """Center of mass from the joint as the walker stands (forward, outward, upward) [m]."""
     mass: Annotated[float, Field(gt=0.0)]
-    """[kg]"""
+    """Mass [kg]."""
     inertia: tuple[
         Annotated[float, Field(gt=0.0)],
         Annotated[float, Field(gt=0.0)],
         Annotated[float, Field(gt=0.0)],
     ]
-    """About those axes [kg m2]."""
+    """Moments of inertia about those axes [kg m2]."""
 
 
 class Device(BaseModel):
@@ -44,11 +44,11 @@ class Device(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     says: str = ""
-    """What it does, in a sentence."""
+    """Purpose, in a sentence."""
     joint: Literal["hip", "knee", "ankle", "mtp"]
     """The joint that it acts on, by its role."""
     turns: Literal["forward", "backward"]
-    """Which way it turns the part below the joint; ``forward``: its front upwards."""
+    """Direction in which it turns the part below the joint; ``forward``: its front upwards."""
     torque: Annotated[float, Field(gt=0.0)]
     """Largest torque [N m]."""
     parts: dict[str, DevicePart] = {}

@@ -19,15 +19,15 @@ _SHOWN = 4.0  # how much of a walk is shown over time [s]
 
 @dataclass(frozen=True)
 class ShownWalk:
-    """A walk with what it is shown against; its last strides make the means.
+    """A walk with the norm and the walk beside it; means are over its last strides.
 
     Attributes:
       series: the walk.
       anatomy: names of the walker's parts.
       judged: strides of each leg that the means are taken over.
-      norm: what it is shown against.
-      start: a walk to compare with.
-      start_name: what that one is called.
+      norm: norm beside it.
+      start: walk to compare with.
+      start_name: name of that walk.
     """
 
     series: WalkSeries
@@ -73,7 +73,7 @@ class ShownWalk:
 
     @property
     def said(self) -> str:
-        """How many strides the means are taken over."""
+        """Sentence on the number of strides behind the means."""
         right, left = (len(strides) for strides in self.strides)
         return (
             f"Mean and standard deviation over the last complete strides: {right} of the right "
@@ -400,7 +400,7 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
 
 
 def _support(walk: ShownWalk) -> str:
-    """How long both feet are on the ground, and the cadence."""
+    """Sentence on double support, flight and cadence."""
     series = walk.series
     strides = [stride for both in walk.strides for stride in both]
     first, last = min(s.start for s in strides), max(s.end for s in strides)

@@ -23,7 +23,7 @@ from trueup.reports import Page
 
 @dataclass(frozen=True)
 class WalkEvaluation:
-    """What a walk came to.
+    """Result of the evaluation of a walk.
 
     Attributes:
       walk: the walk.

@@ -12,7 +12,7 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.walk.walk_series import WalkSeries
 
 BELOW_HIPS = 0.1
-"""How far below the hips the camera looks [m]."""
+"""Distance of the camera's target below the hips [m]."""
 
 SHADOW_SIZE = 1024
 """Resolution of shadows; a larger one takes most of the time where no graphics card draws."""
@@ -92,7 +92,7 @@ def _rows(series: WalkSeries, framerate: int, pace: float) -> np.ndarray:
 
 
 def _smooth(places: np.ndarray, frames: float) -> np.ndarray:
-    """Where the camera looks: the hips' places ``(frames, 3)``, their height over a second."""
+    """Targets of the camera ``(frames, 3)`` [m]: the hips, their height averaged over a second."""
     window = np.ones(max(1, min(round(frames), len(places))))
     count = np.convolve(np.ones(len(places)), window, "same")
     smooth = places.copy()

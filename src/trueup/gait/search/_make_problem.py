@@ -244,7 +244,7 @@ def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitRefere
 def check_chosen_trunk(changes: Mapping[str, Any], problem: GaitProblem) -> None:
     """Check that a trunk that options want to compare with is there.
 
-    A configuration cannot tell: ``ref_diff`` is its default.
+    A configuration does not show it: ``ref_diff`` is its default.
 
     Args:
       changes: values of the configuration that were given, by key.

@@ -1,4 +1,4 @@
-"""Which entries a configuration means by the names in ``held``, ``moved`` and ``start_values``."""
+"""Entries that the names in ``held``, ``moved`` and ``start_values`` of a configuration mean."""
 
 import re
 
@@ -81,7 +81,7 @@ def moved_entries(configuration: GaitConfiguration, parameters: ParameterVector)
 
 
 def notes_on_names(configuration: GaitConfiguration) -> list[str]:
-    """Which names say nothing, as the exoskeleton is off or fixed, in sentences."""
+    """Sentences on names without effect, where the exoskeleton is off or fixed."""
     given = {key: getattr(configuration, key) or () for key in ("start_values", "held", "moved")}
     if not configuration.exo:
         names = dict.fromkeys(name for key in given for name in given[key] if is_of_curve(name))

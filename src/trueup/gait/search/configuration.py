@@ -1,4 +1,4 @@
-"""The configuration of a gait optimisation: everything that a run depends on, as plain data."""
+"""Configuration of a gait optimisation as plain data."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -41,19 +41,20 @@ POINTS = 4
 
 
 class GaitConfiguration(BaseModel):
-    """What a gait optimisation depends on; the keys are those of the command line."""
+    """Configuration of a gait optimisation; the keys are the options of the command line."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False
     )
 
     says: str = ""
-    """What it is for, in a sentence."""
+    """Purpose, in a sentence."""
     musc_model: Literal[22, 26, 80] = 22
     """Muscles: 22 in the plane, 26 or 80 in space."""
     model: str = "default"
     """Device that the model carries: ankle, hip or hip_extension; baseline: none; default: ankle
-    where the exoskeleton is on, else none; names of MyoAssist stand for the like of them."""
+    where the exoskeleton is on, else none; names of MyoAssist's devices stand for the nearest
+    one."""
     model_file: str | None = None
     """MJCF file of the walker, or one of ours by its name (planar22, myolegs26, myolegs); that of
     the number of muscles where there is none."""
@@ -84,7 +85,7 @@ class GaitConfiguration(BaseModel):
     stairs: tuple[float, float] | None = None
     """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
     trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
-    """What the trunk is compared with."""
+    """Target of the trunk: the reference, upright, or no rate of pitch."""
     tgt_sym_th: float = Field(default=0.1, ge=0.0)
     """Difference between the legs that costs nothing [m]."""
     tgt_grf_th: float = Field(default=1.5, ge=0.0)
@@ -119,8 +120,8 @@ class GaitConfiguration(BaseModel):
     start_values: dict[str, float] | None = None
     """Entries that the search starts with at these values instead of those of param_path."""
     search: Literal["cma", "scatter"] = "cma"
-    """How candidates are drawn: by CMA-ES, or all of them around the start, to find a walk to begin
-    another search with."""
+    """Search method: CMA-ES, or a scatter of all candidates around the start, for a walk that
+    another search starts from."""
     popsize: int | None = Field(default=None, ge=4)
     """Candidates of a generation."""
     maxiter: int | None = Field(default=None, ge=1)
@@ -145,7 +146,7 @@ class GaitConfiguration(BaseModel):
     fresh_perturbations: bool = False
     """Each generation walks over perturbations of its own; else all walk over the same."""
     perturbation_sizes: dict[str, float] | None = None
-    """How large perturbations are: angle [deg], speed [m/s], friction [part], push [N], noise."""
+    """Sizes of perturbations: angle [deg], speed [m/s], friction [part], push [N], noise."""
     early_stop: bool = False
     """Candidates that cannot be among the better half are not walked to their end."""
     param_path: str | None = None

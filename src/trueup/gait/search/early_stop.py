@@ -23,7 +23,7 @@ from trueup.gait.walk.walk_records import End, WalkRecords
 
 
 class EarlyStop:
-    """Tells which walks of a scenario need not go on.
+    """Decides which walks of a scenario are stopped.
 
     Args:
       costs: costs of records whose walks have ended.
@@ -54,7 +54,7 @@ class EarlyStop:
         self._rows = np.full(len(known) * repeats, np.nan)
 
     def least(self, records: WalkRecords) -> np.ndarray:
-        """What each candidate costs at least ``(n,)``, of walks that may be in progress."""
+        """Lower bounds on the costs of candidates ``(n,)`` whose walks may be in progress."""
         self._rows[list(records.invalid)] = self.cannot_start
         ended = (records.ended != End.running) & (records.ended != End.stopped)
         new = np.flatnonzero(ended & np.isnan(self._rows))
@@ -66,7 +66,7 @@ class EarlyStop:
         return (self.known + rows) / self.scenarios
 
     def stopped(self, records: WalkRecords) -> np.ndarray:
-        """Rows of the records that need not go on ``(rows,)`` bool."""
+        """Rows of the records that are stopped ``(rows,)`` bool."""
         return np.repeat(self.least(records) > self.bound, self._repeats)
 
 

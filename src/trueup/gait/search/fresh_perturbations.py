@@ -5,8 +5,8 @@ suits just these: beside a walk that only just stays up some are cheap by luck, 
 makes of them falls. With perturbations that no other generation has seen luck does not last. The
 candidates of a generation still share theirs (common random numbers), so that they differ by what
 they are. The costs of different generations are then those of a noisy cost, and the best candidate
-is judged by walks that did not choose it: while the search goes on, and among what the last
-generations left over once it has ended (:func:`judged_anew`).
+is judged by walks that it was not chosen by: during the search, and among the candidates of the
+last generations after it (:func:`judged_anew`).
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _LAST, _FIFTH = 5, 5
 """Generations at the end whose candidates are left over, and of what part of them the cheapest."""
 
 _CHOSEN, _TOLD = 8, 20
-"""Repeats at least that the last candidates are chosen by, and that the cost of one is told of."""
+"""Least repeats for the choice among the last candidates, and for the cost of the chosen one."""
 
 _JUDGEMENT = 2**32 - 1
 """What stands for the generation where the last candidates are judged."""
@@ -81,7 +81,7 @@ class FreshPerturbationsCmaEs(CmaEs):
         return costs
 
     def _draws(self) -> np.ndarray:
-        """Which draw of perturbations each row of the batch walks over ``(n,)``, from 0."""
+        """Draw of perturbations of each row of the batch ``(n,)``, from 0."""
         batch = self._batch
         assert batch is not None
         drawn = np.zeros(len(batch.X), int)
@@ -98,7 +98,7 @@ class Judged(NamedTuple):
     cost: float
     """Mean over perturbations that it was not chosen by."""
     message: str
-    """How it was chosen, in words."""
+    """Sentence on the choice."""
 
 
 def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
@@ -122,7 +122,7 @@ def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarra
 
 
 def told_over(own: Perturbations) -> Perturbations:
-    """What the walk that a search came to is told over: 20 repeats that no candidate has seen.
+    """Perturbations for the result of a search: 20 repeats that no candidate has seen.
 
     Args:
       own: those of the search, whose kind and sizes hold here too.

@@ -1,4 +1,4 @@
-"""Reads MyoAssist's training configurations, ``.bat`` and ``.sh`` files."""
+"""Reader of MyoAssist's training configurations, ``.bat`` and ``.sh`` files."""
 
 import re
 import shlex
@@ -89,7 +89,7 @@ def paths_in(configuration: GaitConfiguration) -> dict[str, str]:
 
 
 def _tried(value: str, path: str | Path) -> list[Path]:
-    """Where a path may lead that a file of MyoAssist holds."""
+    """Places that a path in a file of MyoAssist may mean."""
     folder = Path(path).resolve().parent
     return [(start / value).resolve() for start in (folder, folder.parent)]
 
@@ -112,7 +112,7 @@ def _words(text: str, path: Path) -> list[str]:
 
 
 def _arguments(words: list[str], path: Path) -> dict[str, Any]:
-    # what MyoAssist does unless it is told otherwise
+    # MyoAssist's defaults
     content: dict[str, Any] = {"delayed": False, "use_4param_spline": False, "cost": "vel"}
     i = 0
     while i < len(words):

@@ -1,4 +1,4 @@
-"""The problem that a search solves: gains whose walks cost little."""
+"""Problem of a gait optimisation: costs of walks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,18 +19,18 @@ from trueup.gait.walk.walk_simulation import WalkSimulation
 
 @dataclass(frozen=True)
 class Scenario:
-    """One condition that candidates walk in: how they are simulated and what they are judged by."""
+    """A condition that candidates walk in: simulation and objective."""
 
     simulation: WalkSimulation
-    """How they are simulated: model, slope, controller."""
+    """Simulation: model, slope, controller."""
     objective: WalkObjective | MyoAssistCost
-    """What they are judged by: our terms, or MyoAssist's number."""
+    """Objective: our terms, or MyoAssist's cost."""
     name: str = ""
-    """What it is called where there are several."""
+    """Name, where there are several."""
 
 
 class GaitProblem(Problem):
-    """Costs of walks, a mean over scenarios; all terms are kept beside them.
+    """Costs of walks, means over scenarios; all terms are kept.
 
     Args:
       scenarios: conditions, such as speeds and slopes; their vectors have the same entries.
@@ -135,7 +135,7 @@ def evaluate(
     """Costs ``(n,)`` and terms of whole vectors ``X (n, size)`` in one scenario.
 
     Among the terms are ``walked`` [m], ``lasted`` [s], ``fell`` and ``stopped`` (0 or 1). Of
-    perturbed repeats they are means, over those that they can be told of. Candidates none of whose
+    perturbed repeats they are means over those that have them. Candidates none of whose
     walks can start are entered in ``invalid`` with the reason.
     """
     simulation, objective = scenario.simulation, scenario.objective

@@ -34,7 +34,7 @@ class TermsLog:
     """Log of the terms of every evaluation, one generation a line.
 
     A line is ``{"generation": g, "terms": {name: [value of each candidate]}}``; null where a walk
-    was too short to tell. A run that was killed may repeat its last lines; the later ones count.
+    was too short. A run that was killed may repeat its last lines; the later ones count.
 
     Args:
       path: file to append to.
@@ -94,7 +94,7 @@ def write_vectors(
 
     Args:
       folder: folder to write to.
-      configuration: configuration, which the names of the files tell.
+      configuration: configuration; it gives the names of the files.
       problem: problem.
       best: free entries of the best candidate ``(p,)``.
       best_last: free entries of the best candidate of the last generation ``(p,)``.

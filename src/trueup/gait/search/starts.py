@@ -25,7 +25,7 @@ from trueup.parameters import Space
 
 
 def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration with what it takes over from the earlier result that it starts from.
+    """The configuration completed by the earlier result that it starts from.
 
     Raises:
       GaitError: a start in the cycle of a walk without an earlier result, or of one that falls.
@@ -47,7 +47,7 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
-    """The space with its start values, and what was done about them.
+    """The space with its start values, and sentences on where they come from.
 
     Args:
       configuration: what :func:`resolved_start` made.
@@ -115,16 +115,16 @@ def _start_from_path(
     at = dict(zip(every.names, every.start.tolist(), strict=True))
     nominal = dict(zip(own.names, own.start.tolist(), strict=True))
 
-    def told(names: tuple[str, ...], values: Mapping[str, float]) -> tuple[str, ...]:
-        """Those that start as these values say, neither held nor started elsewhere."""
+    def starting_at(names: tuple[str, ...], values: Mapping[str, float]) -> tuple[str, ...]:
+        """Names that start at these values, neither held nor started elsewhere."""
         names = tuple(name for name in names if name not in given)
         return tuple(name for name in names if name in space.names or at[name] == values[name])
 
     warm = dataclasses.replace(
         warm,
-        matched=told(warm.matched, found),
-        missing=told(warm.missing, nominal),
-        clipped=told(warm.clipped, found),
+        matched=starting_at(warm.matched, found),
+        missing=starting_at(warm.missing, nominal),
+        clipped=starting_at(warm.clipped, found),
     )
     x = np.array([found[name] for name in space.names])
     return dataclasses.replace(space, start=x), [*warm.sentences, *sentences]

@@ -1,4 +1,4 @@
-"""A start for walks that is a moment of another walk, with the speeds of its joints."""
+"""Start of walks in the middle of another walk, with the speeds of its joints."""
 
 from dataclasses import dataclass, replace
 
@@ -13,22 +13,22 @@ from trueup.gait.walk.walk_series import walk_with_states
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 WITHIN = np.deg2rad(1.0)
-"""How far a pose stays from the ends of its joints' ranges, which are soft as a walk goes on and
+"""Distance of a pose from the ends of its joints' ranges, which are soft during a walk and
 bounds of a pose [rad]."""
 
 STRIDES, AFTER_LIFT_OFF = 3, 0.12
-"""Strides of which moments are tried, the last of the walk, and how long after lift-off [s]."""
+"""Number of last strides whose moments are tried, and the time after lift-off [s]."""
 
 
 @dataclass(frozen=True)
 class CycleStart:
-    """A moment of a walk, as other walks may start from it.
+    """Moment of a walk that other walks may start from.
 
     Attributes:
       vector: the walk's vector with the pose, speed and activations of that moment ``(size,)``.
-      joint_speeds: speeds of the joints, which a vector says nothing of [rad/s, m/s], by name:
-        what :class:`trueup.gait.WalkSettings` takes.
-      time: when it was [s].
+      joint_speeds: speeds of the joints that a vector does not hold [rad/s, m/s], by name, for
+        :class:`trueup.gait.WalkSettings`.
+      time: time of the moment [s].
     """
 
     vector: np.ndarray
@@ -37,19 +37,18 @@ class CycleStart:
 
 
 def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
-    """A start in the middle of a walk, shortly after the leg that swings first has lifted off.
+    """Start in the middle of a walk, shortly after lift-off of the leg that swings first.
 
-    A keyframe holds the walker still but for its speed, and the first steps have to make up for
-    that. A gait that spares effort, or one that a device is put on, falls over them where in the
-    middle of the walk it would not.
+    A keyframe gives the walker a speed and no motion of its joints. A gait of low effort, or one
+    that a device was put on, can fall over the first steps that have to make up for that.
 
-    The controller begins with what it senses at that moment and remembers nothing, so not every
-    moment will do: each frame after the last lift-offs is tried. The middle of the longest time is
-    taken during which a walk may start and lasts.
+    The controller starts without a memory of the signals before, so not every moment will do: each
+    frame after the last lift-offs is tried. The middle of the longest interval is taken from which
+    walks last.
 
     Args:
-      simulation: how the walk goes.
-      vector: its vector ``(size,)``.
+      simulation: simulation of the walk.
+      vector: vector of the walk ``(size,)``.
 
     Raises:
       GaitError: the walk does not last, also from any of these moments, or the vector does not fit.

@@ -1,4 +1,4 @@
-"""The controller over recorded signals, without a model."""
+"""Controller on recorded signals, without a model."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from trueup.gait.walk.walk_simulation import WalkSimulation
 
 
 class Commands(NamedTuple):
-    """What a controller commands at each of its runs.
+    """Commands of a controller at each of its runs.
 
     Attributes:
-      stimulation: ``(steps, 2, groups)``, right and left leg.
-      torque: of the exoskeleton ``(steps, 2)`` [N m].
+      stimulation: stimulation of each muscle group ``(steps, 2, groups)`` [0, 1].
+      torque: torque of the exoskeleton ``(steps, 2)`` [N m].
     """
 
     stimulation: np.ndarray
@@ -25,7 +25,7 @@ class Commands(NamedTuple):
 def replay_controller(
     simulation: WalkSimulation, vector: np.ndarray, measured: np.ndarray
 ) -> Commands:
-    """What the controller commands when it sees recorded signals.
+    """Commands of the controller on recorded signals.
 
     Args:
       simulation: gives the controller, its layout (``simulation.layout.measured`` names the

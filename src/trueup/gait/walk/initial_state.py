@@ -1,4 +1,4 @@
-"""Where a walk starts: the pose, speed and activations that a parameter vector asks for."""
+"""Initial state of a walk: pose, speed and activations of a parameter vector."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ STEEPEST_START = np.deg2rad(45.0)
 
 
 class InitialState(NamedTuple):
-    """The state that walks start from, and the walks that cannot start.
+    """Initial activations, and the walks that cannot start.
 
     Attributes:
       activation: ``(n, 2, groups)`` activation of each muscle group.
@@ -45,16 +45,16 @@ def set_initial_state(
     compat: bool = False,
     joint_speeds: Mapping[str, float] | None = None,
 ) -> InitialState:
-    """Put each simulation of a batch into the state that its parameter vector asks for.
+    """Set the initial state of each simulation of a batch from its parameter vector.
 
-    The keyframe of the pose's name gives what the vector does not say. The walker is set down so
-    that the lowest point of its soles touches the ground and no body is below it.
+    The keyframe of the pose's name gives the rest. The walker is set down so that the lowest point
+    of its soles touches the ground and no body is below it.
 
     Args:
-      batch: one simulation a candidate.
-      walker: the walker.
-      body: its parts.
-      parameters: what the entries of the vectors are.
+      batch: batch with one simulation a candidate.
+      walker: walker.
+      body: parts of the walker.
+      parameters: entries of the vectors.
       groups: muscle groups of the controller, in order.
       X: vectors ``(n, size)``.
       pose: name of the keyframe.
@@ -136,7 +136,7 @@ def _activations(parameters: ParameterVector, groups: tuple[str, ...], X: np.nda
 def _impossible(
     batch: Batch, walker: Walker, body: BodyMap, qpos: np.ndarray, compat: bool
 ) -> dict[int, str]:
-    """Candidates whose pose cannot be taken, with the reason; ``qpos`` is what they ask for."""
+    """Candidates with an impossible pose, with the reason; ``qpos`` is the pose of the vector."""
     model = walker.model
     reasons: dict[int, str] = {}
     part = body.parts[0]

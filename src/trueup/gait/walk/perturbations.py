@@ -18,33 +18,33 @@ from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.models.walker import Walker
 
 PUSH_DURATION = 0.1
-"""How long a push lasts [s]."""
+"""Duration of a push [s]."""
 
 MARGIN = 1e-6
-"""How far from the end of a joint's range a perturbed pose stays [rad]."""
+"""Distance of a perturbed pose from the ends of a joint's range [rad]."""
 
 SEARCH, SURVIVAL = 1, 2
 """Streams of random numbers: repeats that candidates are scored on, and those that they are not."""
 
 JUDGED_BY = ("mean", "worst")
-"""How the costs of the repeats become one."""
+"""Ways to make one cost of those of the repeats."""
 
 
 @dataclass(frozen=True)
 class PerturbationSizes:
-    """How large perturbations are; 0 leaves one out."""
+    """Sizes of perturbations; 0 leaves one out."""
 
     angle: float = 1.0
     """Standard deviation of the joint angles and the lean at the start [deg]."""
     speed: float = 0.05
     """Standard deviation of the speed at the start [m/s]."""
     friction: float = 0.2
-    """Largest change of the friction of the ground, of its value; drawn evenly."""
+    """Largest relative change of the friction of the ground; uniform."""
     push: float = 50.0
-    """Largest force of a push against the trunk of 0.1 s at a drawn time [N]; drawn evenly."""
+    """Largest force of a push of 0.1 s against the trunk at a random time [N]; uniform."""
     noise: float = 0.01
-    """Standard deviation of what is sensed: angles [rad], places [m], loads [body weights] and
-    forces [parts of the strength]; ten times that for rates and velocities [1/s]."""
+    """Standard deviation of measured angles [rad], places [m], loads [body weights] and forces
+    [parts of the strength]; ten times that for rates and velocities [1/s]."""
 
     def __post_init__(self):
         for entry in fields(self):
@@ -59,16 +59,16 @@ class PerturbationSizes:
 
 @dataclass(frozen=True)
 class Perturbations:
-    """Repeats that every candidate walks.
+    """Repeats of the walk of every candidate.
 
     Args:
-      repeats: how many.
-      seed: seed that they are drawn by.
-      judged_by: a candidate costs the mean of its repeats, or the worst of them.
-      sizes: how large they are.
-      stream: which random numbers, see :data:`SEARCH`.
-      first_unperturbed: the first of them walks without perturbations. What is scored over
-        perturbed repeats alone may fall from the very start that it is told with.
+      repeats: number of repeats.
+      seed: seed of the random numbers.
+      judged_by: cost of a candidate: ``mean`` or ``worst`` of its repeats.
+      sizes: sizes of the perturbations.
+      stream: stream of random numbers, see :data:`SEARCH`.
+      first_unperturbed: the first repeat walks without perturbations; a search over perturbed
+        repeats alone can find a walk that falls without any.
 
     Raises:
       GaitError: no perturbed repeat, or another way to judge.
@@ -124,15 +124,15 @@ class Perturbations:
 
 
 class Draws(NamedTuple):
-    """What happens in each repeat; the first axis of each array.
+    """Perturbations of each repeat, the first axis of each array.
 
     Attributes:
-      pose: what is added to the pose ``(repeats, entries)`` [rad, m/s].
+      pose: change of the pose ``(repeats, entries)`` [rad, m/s].
       friction: factors of the friction.
       push: forces [N]; those on a walker in space have a ``heading`` [rad], others push forwards.
-      push_start: when they begin [s].
-      noise: see :attr:`PerturbationSizes.noise`.
-      key: numbers that the noise is made of.
+      push_start: start times of the pushes [s].
+      noise: deviations, see :attr:`PerturbationSizes.noise`.
+      key: keys of the noise.
     """
 
     pose: np.ndarray
@@ -145,11 +145,11 @@ class Draws(NamedTuple):
 
     @property
     def repeats(self) -> int:
-        """How many there are."""
+        """Number of repeats."""
         return len(self.push)
 
     def sparing_the_first(self) -> "Draws":
-        """The same, but for the first repeat, in which nothing happens; others stay as drawn."""
+        """The same with no perturbation in the first repeat; the others stay as drawn."""
         others = np.arange(self.repeats) > 0
         return self._replace(
             pose=self.pose * others[:, None],
@@ -159,7 +159,7 @@ class Draws(NamedTuple):
         )
 
     def tiled(self, candidates: int) -> "Draws":
-        """The same for each of some candidates, whose repeats follow each other."""
+        """The same for several candidates, whose repeats follow each other."""
         return Draws(*(np.tile(a, (candidates,) + (1,) * (a.ndim - 1)) for a in self))
 
 

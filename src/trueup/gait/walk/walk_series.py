@@ -1,4 +1,4 @@
-"""Everything that happens in a walk, over time: joints, moments, ground reaction, muscles, device.
+"""Series of a walk over time: joints, moments, ground reaction, muscles, device.
 
 Frames are those of the costs. A walk is simulated once, the state of each frame is kept, and one
 forward pass a frame gives the forces.
@@ -24,7 +24,7 @@ JOINTS = ("hip", "knee", "ankle")
 """Joints, in the order of every array with a joint axis."""
 
 TRUNK_HEIGHT = 1.6
-"""How far the trunk of a stick figure reaches, in distances of its centre of mass from the hips."""
+"""Length of the trunk of a stick figure over the distance of its centre of mass from the hips."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class WalkSeries:
 def observe_walks(
     simulation: WalkSimulation, X: np.ndarray
 ) -> tuple[WalkRecords, list[WalkSeries | None]]:
-    """Walk with vectors ``X (n, size)`` and keep everything; None where a walk could not start.
+    """Series of the walks of vectors ``X (n, size)``; None where a walk could not start.
 
     Raises:
       GaitError: the vectors have another length, or hold values that are not finite.

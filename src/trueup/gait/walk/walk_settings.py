@@ -1,4 +1,4 @@
-"""How walks are simulated."""
+"""Settings of the simulation of walks."""
 
 import math
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ FRAME_PERIOD = 0.01
 
 @dataclass(frozen=True)
 class WalkSettings:
-    """How walks are simulated and controlled."""
+    """Settings of the simulation and the control of walks."""
 
     duration: float = 20.0
     """Simulated time, one frame at least [s]."""
     pose: str = "walk_left"
     """Keyframe and pose that a walk starts from."""
     joint_speeds: Mapping[str, float] = field(default_factory=dict)
-    """Speeds at the start of joints that a vector says nothing of [rad/s, m/s], by name; those of
-    the keyframe where nothing is said. See :func:`trueup.gait.cycle_start`."""
+    """Initial speeds of joints that a vector does not hold [rad/s, m/s], by name; those of the
+    keyframe where absent. See :func:`trueup.gait.cycle_start`."""
     delayed: bool = True
     """Neural delays at their physiological values; the controller then runs every millisecond, or
     at each step of a model whose steps are longer."""
@@ -29,10 +29,10 @@ class WalkSettings:
     max_torque: float = 100.0
     """Largest torque of the exoskeleton [N m]."""
     compat: bool = False
-    """Order and lags of MyoAssist: it senses after a forward pass of its own, an exoskeleton holds
-    its torque when a stance ends early, and delays are one step shorter."""
+    """Order and lags of MyoAssist: signals come from a forward pass after the step, an exoskeleton
+    holds its torque when a stance ends early, and delays are one step shorter."""
     per_leg: bool = False
-    """Gains of each leg's own, rather than the same for both."""
+    """Separate gains for each leg."""
     lowest: float = 0.65
     """Height of the pelvis below which a walker has fallen [m]."""
     steepest: float = 60.0

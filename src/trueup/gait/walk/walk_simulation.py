@@ -1,4 +1,4 @@
-"""Walks of many candidates at once: one batch, one compiled call a run of the controllers."""
+"""Simulation of the walks of many candidates in one batch, with compiled controllers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,16 +34,16 @@ from trueup.gait.walk.walk_settings import FRAME_PERIOD, WalkSettings
 from trueup.simulation.warning_capture import captured_warnings
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
-"""Stances of up to this count as none for the exoskeleton of MyoAssist [s]."""
+"""Longest stance that the exoskeleton of MyoAssist does not count [s]."""
 
 
 class WalkSimulation:
-    """Simulates the walks that parameter vectors lead to.
+    """Simulation of the walks of parameter vectors.
 
     Args:
-      walker: the walker.
-      settings: how walks are simulated.
-      controller: the reflex controller; the shipped one where absent.
+      walker: walker.
+      settings: settings of the simulation.
+      controller: reflex controller; the shipped one where absent.
       profile: torque profile of the exoskeleton, None for a walk without one.
 
     Raises:
@@ -112,12 +112,12 @@ class WalkSimulation:
         self._slippery = False  # the batch has friction of each walk's own
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: a batch is made anew there."""
+        """State for another process, which makes a batch of its own."""
         return {**self.__dict__, "_batch": None, "_walks": None, "_slippery": False}
 
     @property
     def runs(self) -> int:
-        """How often the controller runs in a whole walk."""
+        """Number of runs of the controller in a whole walk."""
         return int(self.settings.duration / self.period + 1e-9)
 
     def run(
@@ -133,12 +133,12 @@ class WalkSimulation:
 
         Args:
           X: vectors.
-          observe: called with the number of the run and the batch each time the controllers have
-            run and the model is about to be stepped, for records of one's own.
+          observe: called with the number of the run and the batch after each run of the
+            controllers, before the model is stepped.
           perturbations: repeats of each vector, which follow each other in the records; none where
             absent.
-          stop: called with the records so far before the start and whenever walks have ended; tells
-            the walks ``(rows,)`` that need not go on.
+          stop: called with the records before the start and whenever walks have ended; returns
+            which walks are stopped ``(rows,)``.
 
         Raises:
           GaitError: the vectors have another length, or hold values that are not finite.
@@ -182,7 +182,7 @@ class WalkSimulation:
 
     @property
     def rules(self) -> np.ndarray:
-        """What the compiled code has to know of the settings, an array of one."""
+        """Settings of the compiled code, an array of one."""
         settings = self.settings
         rules = np.zeros(1, dtype=k.RULES)
         rules["threshold"] = self.controller.load_threshold
@@ -210,7 +210,7 @@ class WalkSimulation:
 
     @property
     def frame_every(self) -> int:
-        """How often the controller runs from one frame to the next."""
+        """Number of runs of the controller from one frame to the next."""
         if self.settings.compat:
             return 1
         return max(1, round(FRAME_PERIOD / self.period))
