@@ -1,13 +1,13 @@
-"""Overhead of a study a candidate, beside Optuna's own CMA-ES on the same problem.
+"""Overhead of a study per candidate, compared with Optuna's CMA-ES on the same problem.
 
-A cheap vectorised function is minimised by CMA-ES with a population of 32. What remains of the
-time without the function itself, a candidate, is printed for
+CMA-ES with a population of 32 minimises a cheap vectorised function. The overhead, time without the
+function itself, is printed per candidate for
 
-- the search alone (no study), the study with its run directory, that with its mirror in an Optuna
+- the search alone (no study), a study with its run directory, and one with a mirror in an Optuna
   storage (SQLite);
-- Optuna's ``CmaEsSampler`` with the same population, its trials in memory and in SQLite.
+- Optuna's ``CmaEsSampler`` with the same population, with trials in memory and in SQLite.
 
-Everything that a run does counts, opening and closing files included. Run::
+All work of a run counts, opening and closing files included. Run::
 
     pip install optuna cmaes
     python benchmarks/optuna_overhead.py

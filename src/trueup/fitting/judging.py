@@ -128,9 +128,9 @@ def judge(
 
 def _end(search: SearchEnd, with_data: bool) -> Reason:
     status, message = search.status, search.message.rstrip(".")
-    told = f"{status.value}: {message}" if message else status.value
     if status.success:
-        return Reason(Grade.USE, f"The search ended at an optimum ({told}).", "course")
+        return Reason(Grade.USE, f"The search ended well: {message or status.value}.", "course")
+    told = f"{status.value}: {message}" if message else status.value
     if status is Status.START_FAILED:
         return _no(f"The search did not begin ({told}). {status.advice}", "course")
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)

@@ -47,6 +47,8 @@ def identification_report(
         subtitle=f"{summary['status']}: {summary['message']}",
         provenance=summary.get("provenance") or {},
     )
+    if summary.get("verdict"):  # of runs that were judged
+        page.add(reports.verdict_section(summary["verdict"]))
     page.add(_overview(summary))
     page.add(_parameters(summary))
     page.add(_signals(signals, summary))
@@ -186,9 +188,11 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
 
 def _remark(row: dict[str, Any]) -> str:
     remarks = []
+    if np.isnan(row["low"]):
+        remarks.append("no interval: the fit is no optimum")
     if row["at_bound"]:
         remarks.append("on a bound")
-    if not row["determined"]:
+    if not row["determined"] and not np.isnan(row["low"]):
         fills = np.isfinite([row["low"], row["high"]]).all()
         remarks.append("not determined" + (": the interval fills the bounds" if fills else ""))
     if row.get("model_error_ratio", 0.0) > 1:
@@ -204,6 +208,8 @@ def _remark(row: dict[str, Any]) -> str:
 def _span(low: float, high: float) -> str:
     if np.isinf(low) and np.isinf(high):
         return "anything"
+    if np.isnan(low):
+        return "none"
     return f"{reports.format_number(low, 5)} to {reports.format_number(high, 5)}"
 
 
