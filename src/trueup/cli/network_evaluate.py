@@ -27,11 +27,11 @@ from trueup.networks import (
     roll_out_in_model,
     score,
 )
-from trueup.networks.data._check_data import read_checked
+from trueup.networks.data.data_check import read_checked
 from trueup.networks.data.features import FEATURES
-from trueup.networks.evaluation._closed_loop import joint_of
+from trueup.networks.evaluation.closed_loop import joint_of
 from trueup.networks.evaluation.metrics import SETTLING
-from trueup.networks.model.ensemble import NetworkEnsemble
+from trueup.networks.runtime.ensemble import NetworkEnsemble
 
 if TYPE_CHECKING:
     from trueup.cli.network_commands import EvaluateNetwork, PredictTorque

@@ -60,7 +60,7 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     from trueup.cli.network_options import named_network, network_file
     from trueup.errors import ReportError
     from trueup.networks.export import export_network
-    from trueup.networks.export._export_network import SUFFIXES
+    from trueup.networks.export.exported_network import SUFFIXES
 
     source = network_file(command.network)
     network = named_network(source)

@@ -9,7 +9,7 @@ import yaml
 
 from trueup.errors import ExperimentError, FitError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
-from trueup.networks.model.ensemble import MEMBERS, NetworkEnsemble
+from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
 from trueup.studies.yaml_file import read_mapping
 
 NETWORK_FILE = "network.safetensors"

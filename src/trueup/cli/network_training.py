@@ -10,15 +10,15 @@ from trueup.cli.output import Output
 from trueup.cli.study_commands import StudyResume
 from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.networks import DataCheck
-from trueup.networks.evaluation._score_findings import training_findings
 from trueup.networks.evaluation.metrics import SETTLING
-from trueup.networks.training._run_training import (
+from trueup.networks.evaluation.score_findings import training_findings
+from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
+from trueup.networks.training.plan import plan_training
+from trueup.networks.training.training_run import (
     TrainingResult,
     resumed_configuration,
     run_training,
 )
-from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
-from trueup.networks.training.plan import plan_training
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.progress import duration
 

@@ -11,7 +11,8 @@ import numpy as np
 from trueup import reports
 from trueup.errors import RunDirectoryError
 from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.evaluation._prediction_figures import (
+from trueup.networks.evaluation.metrics import NetworkScores
+from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
@@ -20,13 +21,12 @@ from trueup.networks.evaluation._prediction_figures import (
     score_figures,
     time_series_section,
 )
-from trueup.networks.evaluation._score_findings import score_findings, training_findings
-from trueup.networks.evaluation.metrics import NetworkScores
+from trueup.networks.evaluation.score_findings import score_findings, training_findings
 from trueup.networks.model.network import Network
 from trueup.studies import atomic
 
 if TYPE_CHECKING:
-    from trueup.networks.evaluation._closed_loop import RollOut
+    from trueup.networks.evaluation.closed_loop import RollOut
 
 _SHOWN_RECORDINGS = 24
 _SUFFIX = "_nm"

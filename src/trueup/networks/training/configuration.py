@@ -16,7 +16,7 @@ import yaml
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing
 from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
-from trueup.networks.training._plain_settings import build_settings
+from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 
 CONFIGURATION = Path(__file__).with_name("configuration")

@@ -278,15 +278,10 @@ def sequence_signals(
             np.clip(np.nan_to_num(predicted[0], nan=1e30), -1e30, 1e30),
             predicted[1],
             signal_units(models, sequence.signal_names),
-            _window_starts(sequence),
+            tuple(window.first for window in getattr(sequence, "windows", ())),
         )
         for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
     ]
-
-
-def _window_starts(sequence: Any) -> tuple[int, ...]:
-    sizes = [len(window.times) for window in getattr(sequence, "windows", ())]
-    return tuple(int(n) for n in np.cumsum([0, *sizes[:-1]]))
 
 
 def score(signals: list[SequenceSignals]) -> ScoreTable:

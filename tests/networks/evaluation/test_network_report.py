@@ -18,7 +18,7 @@ from trueup.networks import (
     save_network,
     score,
 )
-from trueup.networks.evaluation._prediction_figures import _speed_names
+from trueup.networks.evaluation.prediction_figures import _speed_names
 from trueup.networks.evaluation.report import evaluation_report, read_predictions, training_report
 from trueup.networks.training.run_files import write_predictions
 

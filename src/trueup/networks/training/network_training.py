@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import MissingExtraError, RunDirectoryError, SignalError, listing
+from trueup.errors import FitError, MissingExtraError, RunDirectoryError, SignalError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.features import FEATURE_NAMES
 from trueup.networks.data.normalization import Normalization
-from trueup.networks.model.linear_baseline import fit_linear
+from trueup.networks.evaluation.linear_baseline import fit_linear
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
@@ -111,8 +111,8 @@ def train_network(
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
     from trueup.networks.model.torch_network import TorchNetwork
-    from trueup.networks.training._keeper import LAST, Keeper, StopTraining
-    from trueup.networks.training._lightning_module import LaneBatches, NetworkTraining
+    from trueup.networks.training.keeper import LAST, Keeper, StopTraining
+    from trueup.networks.training.lightning_module import LaneBatches, NetworkTraining
 
     started = time.perf_counter()
     network = template_network(training, features, model, seed, train.group_weighting)
@@ -187,6 +187,12 @@ def train_network(
             interrupted = True
         except _UNREADABLE as error:
             if checkpoint is None or trainer.global_step:
+                if isinstance(error, RuntimeError) and train.precision != "32-true":
+                    raise FitError(
+                        f"torch cannot train a network {model.family!r} in train.precision="
+                        f"{train.precision} here: {_first_line(error)}. Leave train.precision at "
+                        "32-true"
+                    ) from error
                 raise
             reason = _first_line(error)
             if isinstance(error, pickle.UnpicklingError):

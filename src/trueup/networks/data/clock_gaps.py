@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.errors import RecordingError
-from trueup.networks.data._raw_signals import RawSignals
+from trueup.networks.data.raw_signals import RawSignals
 
 GAP_STEPS = 5.0
 """A step longer than this many median steps is a gap, as in the checks of recordings."""

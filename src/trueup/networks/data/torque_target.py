@@ -3,7 +3,6 @@
 import numpy as np
 
 from trueup.errors import ColumnError, ExperimentError, SignalError
-from trueup.networks.data._raw_signals import COMMANDS, RawSignals
 from trueup.networks.data.data_settings import (
     ACCELERATION,
     REFERENCE_TORQUE,
@@ -11,6 +10,7 @@ from trueup.networks.data.data_settings import (
     DataSettings,
 )
 from trueup.networks.data.features import ANGLE, FEATURES, INERTIA, VELOCITY
+from trueup.networks.data.raw_signals import COMMANDS, RawSignals
 
 
 def with_torque(raw: RawSignals, rate: float, settings: DataSettings) -> RawSignals:

@@ -10,12 +10,12 @@ from training_recordings import made_series
 
 from trueup.errors import FitError, RunDirectoryError, SignalError
 from trueup.networks import NetworkRuntime, load_network, predict_series, score
-from trueup.networks.model.linear_baseline import fit_linear
+from trueup.networks.evaluation.linear_baseline import fit_linear
 from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.training import ModelSettings, TrainSettings, train_network
-from trueup.networks.training._lightning_module import NetworkTraining, validation_scores
-from trueup.networks.training._train_network import sample_weights, template_network
 from trueup.networks.training.lanes import Lanes
+from trueup.networks.training.lightning_module import NetworkTraining, validation_scores
+from trueup.networks.training.network_training import sample_weights, template_network
 from trueup.networks.training.settings import (
     Checkpointing,
     EarlyStopping,
@@ -389,6 +389,17 @@ def test_a_linear_skip_is_trained_with_the_layers():
 def test_a_training_that_diverges_says_so():
     with pytest.raises(FitError, match="learning_rate"):
         train(small("mlp", learning_rate=1e30), short(5, gradient_clip_val=None))
+
+
+def test_a_precision_that_the_processor_lacks_is_refused_in_words(monkeypatch):
+    def lacking(*arguments):
+        raise RuntimeError("could not create a primitive")
+
+    monkeypatch.setattr(TorchNetwork, "unlimited", lacking)
+    with pytest.raises(FitError, match="bf16-mixed here: could not create a primitive"):
+        train(settings=short(1, precision="bf16-mixed"))
+    with pytest.raises(RuntimeError, match="could not create a primitive"):
+        train(settings=short(1))
 
 
 def test_recordings_of_different_rates_or_none_are_refused():

@@ -96,7 +96,7 @@ def _write(
     signal: SyntheticSignal,
     random: np.random.Generator,
 ) -> float:
-    from trueup.networks.data._synthetic_joint import simulate
+    from trueup.networks.data.synthetic_joint import simulate
 
     count = round(settings.duration * settings.rate)
     step = 1.0 / (settings.rate * settings.substeps)

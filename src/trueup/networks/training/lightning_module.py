@@ -12,9 +12,9 @@ from trueup.errors import FitError
 from trueup.networks.data.features import FEATURES
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.model.torch_network import State, TorchNetwork
-from trueup.networks.training._torch_rollouts import rollouts
 from trueup.networks.training.lanes import Chunk, Lanes
 from trueup.networks.training.settings import ModelSettings
+from trueup.networks.training.torch_rollouts import rollouts
 
 
 class LaneBatches:

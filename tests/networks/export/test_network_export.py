@@ -12,13 +12,12 @@ pytest.importorskip("torch")
 
 import torch
 from exported_steps import (
-    columns,
+    SUFFIXES,
     consistent_inputs,
     load_script,
     onnx_metadata,
-    onnx_rollout,
+    rollout,
     script_metadata,
-    torch_rollout,
 )
 from random_networks import BASE, random_network, smooth_inputs
 
@@ -30,17 +29,6 @@ from trueup.networks.export import (
     load_numpy_network,
     with_features,
 )
-
-SUFFIXES = {"torchscript": "pt", "onnx": "onnx", "torch-export": "pt2"}
-
-
-def rollout(form, path, network, inputs):
-    content = onnx_metadata(path) if form == "onnx" else script_metadata(path)
-    x = columns(network, inputs, content["inputs"])
-    if form == "onnx":
-        return onnx_rollout(path, x, content["state_shape"])
-    step = load_script(path) if form == "torchscript" else torch.export.load(path).module()
-    return torch_rollout(step, x, content["state_shape"])
 
 
 @pytest.mark.parametrize(
@@ -196,9 +184,18 @@ def test_base_and_network_are_limited_together_or_not_at_all(tmp_path, form):
     export_network(network, form, path, base=False, limits=False)
     found = rollout(form, path, network, inputs)
     np.testing.assert_allclose(np.clip(found + added, -limit, limit), whole, atol=1e-4)
-    # a network without a limit needs no more than it did
-    export_network(replace(network, torque_limit=None), form, tmp_path / "free", base=False)
-    export_network(replace(network, base=None), form, tmp_path / "no_base", base=False)
+
+
+def test_without_a_limit_or_a_base_there_is_nothing_to_limit_together(tmp_path):
+    network = random_network("gru", base=BASE, torque_limit=1.0)
+    free, bare = replace(network, torque_limit=None), replace(network, base=None)
+    for name, each in (("free", free), ("bare", bare)):
+        export_network(each, "torchscript", tmp_path / name, base=False)
+        assert script_metadata(tmp_path / name)["inside"] == {
+            "normalization": True,
+            "base": False,
+            "limits": name == "bare",
+        }
 
 
 def test_a_network_for_numpy_needs_numpy_alone(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
-from trueup.networks.training._lightning_module import NetworkTraining
+from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.settings import TrainSettings
 from trueup.networks.training.tracking import Tracker
 from trueup.studies import atomic

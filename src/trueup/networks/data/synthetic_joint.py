@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trueup.networks.runtime._network_kernel import compiled
+from trueup.networks.compiled import compiled
 
 
 @compiled()

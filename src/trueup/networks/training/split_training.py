@@ -9,16 +9,16 @@ import numpy as np
 
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
-from trueup.networks.evaluation._closed_loop import RollOut, has_motion, joint_of, roll_out
-from trueup.networks.evaluation._model_rollout import roll_out_in_model
+from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
+from trueup.networks.evaluation.linear_baseline import fit_linear_chosen
 from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score
-from trueup.networks.model.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
-from trueup.networks.model.linear_baseline import fit_linear_chosen
+from trueup.networks.evaluation.model_rollout import roll_out_in_model
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import load_network, save_network
+from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
-from trueup.networks.training._train_network import train_network
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.network_training import train_network
 from trueup.networks.training.tracking import Tracker
 from trueup.studies import atomic
 

@@ -5,19 +5,19 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from trueup.errors import ColumnError, RecordingError, listing
-from trueup.networks.data._clock_gaps import stretch_names, stretches
-from trueup.networks.data._clock_repair import usable
-from trueup.networks.data._raw_signals import (
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.clock_gaps import stretch_names, stretches
+from trueup.networks.data.clock_repair import usable
+from trueup.networks.data.data_settings import REFERENCE_TORQUE, TORQUE, DataSettings
+from trueup.networks.data.features import FEATURES, INERTIA, with_derived
+from trueup.networks.data.raw_signals import (
     COMMANDS,
     RawSignals,
     RecordingFile,
     read_raw,
     recording_files,
 )
-from trueup.networks.data._torque_target import with_torque
-from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_settings import REFERENCE_TORQUE, TORQUE, DataSettings
-from trueup.networks.data.features import FEATURES, INERTIA, with_derived
+from trueup.networks.data.torque_target import with_torque
 
 RATE_TOLERANCE = 0.01
 """Recordings whose rates differ by more than this share are of different rates."""

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RecordingError, TrueupError, listing
-from trueup.networks.data._clock_repair import usable
-from trueup.networks.data._raw_signals import COMMANDS, RawSignals
-from trueup.networks.data._read_series import (
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.clock_repair import usable
+from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, DataSettings
+from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.data.raw_signals import COMMANDS, RawSignals
+from trueup.networks.data.reading import (
     RATE_TOLERANCE,
     read_recorded,
     recorded_rate,
     series_of,
 )
-from trueup.networks.data.actuator_series import ActuatorSeries
-from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, DataSettings
-from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.signals import Finding, QualityReport, check_quality
 
 # a wheel turns far, a free joint has no command: both can be learnt from

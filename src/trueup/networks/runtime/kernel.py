@@ -4,18 +4,17 @@ What a step computes is that of :class:`trueup.networks.NetworkRuntime`. Sums of
 in the order that is fastest on the machine, so results differ from it by rounding.
 
 Everything that is compiled stands in this file, for numba's cache on disk looks at the file of a
-function alone. The constants are those of :mod:`._network_record`; a test compares them.
+function alone. The constants are those of :mod:`.record`; a test compares them.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+
+from trueup.networks.compiled import compiled
 
 _FAMILY, _LAYERS, _HIDDEN, _HISTORY, _FEATURES, _INPUTS, _ACTIVATION = 0, 1, 2, 3, 4, 5, 6
 _STATE_SIZE, _WORK_SIZE, _OUTPUT_MEAN, _OUTPUT_DEVIATION, _LIMIT, _HAS_BASE = 7, 8, 9, 10, 11, 12
@@ -26,20 +25,6 @@ _VOLTAGE_LAW, _CURRENT_LAW, _BUS_CURRENT, _CURRENT_PD, _TORQUE_PD = 0, 1, 2, 3, 
 _GRU, _LSTM = 0, 1
 _ELU, _RELU, _SOFTSIGN = 0, 1, 2
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
-
-
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function, once for all processes where numba's cache can be written."""
-
-    def compile_(function: Callable[..., Any]) -> Any:
-        settings = {"error_model": "numpy", "nogil": True, **options}
-        try:
-            return numba.njit(cache=True, **settings)(function)
-        except RuntimeError:
-            # numba found no folder for its cache that can be written
-            return numba.njit(**settings)(function)
-
-    return compile_
 
 
 @intrinsic

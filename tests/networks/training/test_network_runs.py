@@ -18,13 +18,13 @@ from trueup.cli.network_train import TrainNetwork
 from trueup.cli.override_words import overrides_together
 from trueup.errors import RunDirectoryError
 from trueup.networks import SyntheticSettings, load_network, synthesize
-from trueup.networks.evaluation._score_findings import training_findings
 from trueup.networks.evaluation.metrics import predict_series
-from trueup.networks.model.ensemble import NetworkEnsemble
+from trueup.networks.evaluation.score_findings import training_findings
+from trueup.networks.runtime.ensemble import NetworkEnsemble
 from trueup.networks.training import TrainingInterrupted, load_configuration, run_training
-from trueup.networks.training import _run_training as runs
-from trueup.networks.training._run_training import read_splits, resumed_configuration
+from trueup.networks.training import training_run as runs
 from trueup.networks.training.tracking import WandbTracker
+from trueup.networks.training.training_run import read_splits, resumed_configuration
 from trueup.studies import RunDirectory
 
 SMALL = (

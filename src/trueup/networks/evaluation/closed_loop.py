@@ -138,8 +138,8 @@ def roll_out(
         SignalError: the recording has another rate than the network, or the horizon is too short.
         ColumnError: the recording lacks a feature, or angle or velocity.
     """
-    from trueup.networks.runtime._network_kernel import drive_joint
-    from trueup.networks.runtime._network_record import WORK_SIZE, network_record, state_size
+    from trueup.networks.runtime.kernel import drive_joint
+    from trueup.networks.runtime.record import WORK_SIZE, network_record, state_size
 
     if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
         raise SignalError(

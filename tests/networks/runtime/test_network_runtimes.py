@@ -8,7 +8,7 @@ from random_networks import BASE, random_network, smooth_inputs
 
 from trueup.errors import SignalError
 from trueup.networks import FAMILIES, CompiledRuntime, NetworkRuntime, predict
-from trueup.networks.runtime import _network_kernel, _network_record
+from trueup.networks.runtime import kernel, record
 
 BASES = {"none": None, "base": BASE}
 
@@ -92,22 +92,22 @@ def test_inputs_of_another_shape_are_refused():
 
 
 def test_the_kernel_reads_the_record_where_it_was_written():
-    kernel, record = vars(_network_kernel), vars(_network_record)
+    places, written = vars(kernel), vars(record)
     names = {
         "_ANGLE": "ANGLE_COLUMN",
         "_ERROR": "ERROR_COLUMN",
         "_VELOCITY": "VELOCITY_COLUMN",
         "_TARGET_VELOCITY": "TARGET_VELOCITY_COLUMN",
     }
-    constants = {n: v for n, v in kernel.items() if n.isupper() and isinstance(v, int)}
+    constants = {n: v for n, v in places.items() if n.isupper() and isinstance(v, int)}
     assert len(constants) > 20
     for name, value in constants.items():
-        assert record[names.get(name, name[1:])] == value, name
+        assert written[names.get(name, name[1:])] == value, name
 
 
 def test_exp_is_exact_and_goes_on_beyond_its_range():
     values = np.concatenate([np.linspace(-699.0, 699.0, 4001), np.linspace(-1.0, 1.0, 4001)])
-    found = np.array([_network_kernel._exp(value) for value in values])
+    found = np.array([kernel._exp(value) for value in values])
     np.testing.assert_allclose(found, np.exp(values), rtol=4e-16)
-    assert _network_kernel._exp(1e9) > 1e300
-    assert 0.0 < _network_kernel._exp(-1e9) < 1e-300
+    assert kernel._exp(1e9) > 1e300
+    assert 0.0 < kernel._exp(-1e9) < 1e-300

@@ -18,7 +18,7 @@ from trueup.networks import (
     roll_out,
     roll_out_in_model,
 )
-from trueup.networks.evaluation._closed_loop import joint_of, plausible_angles
+from trueup.networks.evaluation.closed_loop import joint_of, plausible_angles
 
 PENDULUM = """<mujoco>
   <option timestep="0.001"/>
@@ -54,7 +54,7 @@ def recording(name: str = "a", count: int = 150, seed: int = 0, **more) -> Actua
 
 def test_the_model_moves_as_the_joint_that_it_holds(model, monkeypatch):
     # semi-implicit Euler of the same step on both sides; blocks smaller than the recordings
-    monkeypatch.setattr("trueup.networks.evaluation._model_rollout._BLOCK", 64)
+    monkeypatch.setattr("trueup.networks.evaluation.model_rollout._BLOCK", 64)
     network = random_network("gru", features=FEATURES, layers=1)
     series = [recording("a"), recording("b", count=100, seed=1)]
     found = roll_out_in_model(network, series, model, "elbow")

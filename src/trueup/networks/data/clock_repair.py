@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.errors import RecordingError, listing
-from trueup.networks.data._clock_gaps import FEWEST_SAMPLES, GAP_STEPS
-from trueup.networks.data._raw_signals import COMMANDS, RawSignals
+from trueup.networks.data.clock_gaps import FEWEST_SAMPLES, GAP_STEPS
+from trueup.networks.data.raw_signals import COMMANDS, RawSignals
 
 
 def usable(raw: RawSignals, repair: bool) -> RawSignals:

@@ -16,7 +16,7 @@ from trueup.networks.data.features import (
     TARGET_ANGLE,
     VELOCITY,
 )
-from trueup.networks.evaluation._closed_loop import RollOut, plausible_angles
+from trueup.networks.evaluation.closed_loop import RollOut, plausible_angles
 from trueup.networks.evaluation.metrics import RATE_TOLERANCE, Scores
 from trueup.networks.model.network import Network
 

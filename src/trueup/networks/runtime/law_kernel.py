@@ -7,10 +7,11 @@ constants of the code, which would be compiled for each network: they lie in the
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
-from trueup.networks.runtime._network_kernel import network_step
+from trueup.networks.runtime.kernel import network_step
 from trueup.simulation.control import ControlLaw, control_law
 
 RECORD_MAGIC = 271828.0
@@ -109,3 +110,10 @@ def model_numbers(records: list[np.ndarray]) -> tuple[np.ndarray, list[int]]:
         place += len(record)
     body = np.concatenate(records)
     return np.concatenate([[RECORD_MAGIC, place + 1.0], body, [RECORD_MAGIC]]), places
+
+
+def add_numbers(spec: Any, numbers: np.ndarray) -> None:
+    """Put numbers into a spec as custom numerics, side by side in the compiled model."""
+    for k, start in enumerate(range(0, len(numbers), CHUNK)):
+        name = f"trueup_networks_{k}"
+        spec.add_numeric(name=name, data=numbers[start : start + CHUNK].tolist())

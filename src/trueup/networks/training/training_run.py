@@ -12,13 +12,13 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.networks.data._check_data import DataCheck, read_checked
 from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_check import DataCheck, read_checked
 from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
-from trueup.networks.training._train_split import Interrupted, SplitResult, train_split
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
+from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
 from trueup.networks.training.tracking import tracker_of
 from trueup.studies import RunDirectory, atomic, provenance
 from trueup.studies._interrupts import Interrupts
