@@ -1,17 +1,16 @@
 """Whole training runs: what they write, folds, ensembles, resume, and the command."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from small_trainings import SMALL, configured
 
 from trueup.cli import main
 from trueup.cli.network_train import TrainNetwork
@@ -21,32 +20,10 @@ from trueup.networks import SyntheticSettings, load_network, synthesize
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.evaluation.score_findings import training_findings
 from trueup.networks.runtime.ensemble import NetworkEnsemble
-from trueup.networks.training import TrainingInterrupted, load_configuration, run_training
+from trueup.networks.training import TrainingInterrupted, run_training
 from trueup.networks.training import training_run as runs
-from trueup.networks.training.tracking import WandbTracker
 from trueup.networks.training.training_run import read_splits, resumed_configuration
 from trueup.studies import RunDirectory
-
-SMALL = (
-    "model.model_type.name=lstm",
-    "model.gru_hidden_dim=6",
-    "model.gru_num_layers=1",
-    "train.max_epochs=2",
-    "train.accelerator=cpu",
-    "train.burn_in=20",
-    "data.sequence_duration_s=0.5",
-)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("recordings") / "data"
-    synthesize(SyntheticSettings(inertias=(0.05, 0.083), duration=6.0), folder)
-    return folder
-
-
-def configured(data: Path, *overrides: str):
-    return load_configuration([f"data.data_base_dir={data}", *SMALL, *overrides])
 
 
 def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
@@ -428,65 +405,3 @@ def test_one_group_cannot_be_left_out(tmp_path, capsys):
     words = [f"data.data_base_dir={tmp_path / 'one'}", "evaluation_mode=lomo_cv"]
     assert main(["network", "train", *words]) == 2
     assert "at least two groups" in capsys.readouterr().err
-
-
-def test_weights_and_biases_is_told_only_where_asked_for(data, tmp_path, monkeypatch):
-    calls: list[tuple] = []
-
-    class Run:
-        def __init__(self):
-            self.summary = {}
-
-        def log(self, entry):
-            calls.append(("log", entry["epoch"]))
-
-        def watch(self, module, log, log_freq):
-            calls.append(("watch", log_freq))
-
-        def finish(self):
-            calls.append(("finish", self.summary["rmse"]))
-
-    class Wandb:
-        @staticmethod
-        def init(**settings):
-            calls.append(("init", settings["project"], settings["name"], settings["group"]))
-            return Run()
-
-        @staticmethod
-        def Settings(**settings):  # noqa: N802 - the package's own name
-            return settings
-
-    monkeypatch.setitem(sys.modules, "wandb", Wandb)
-    run_training(configured(data), tmp_path / "off", verbose=False)
-    assert calls == []
-    on = ("active=true", "project=p", "name_suffix=s", "group_suffix=g", "watch_log_freq=5")
-    result = run_training(
-        configured(data, *(f"wandb.{each}" for each in on)), tmp_path / "on", verbose=False
-    )
-    assert calls[0] == ("init", "p", "on-global-s", "on-g")
-    assert ("watch", 5) in calls and ("log", 1) in calls
-    assert calls[-1] == ("finish", result.metrics["rmse"])
-    assert isinstance(WandbTracker(configured(data).wandb), WandbTracker)
-
-
-def _run_tracked(data, directory):
-    run_training(configured(data, "debug=true", "wandb.active=true"), directory, verbose=False)
-
-
-def test_weights_and_biases_takes_a_run_without_a_network_connection(data, tmp_path, monkeypatch):
-    pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    for name in ("WANDB_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    # in a process of its own: the package leaves a service running until its process ends
-    process = multiprocessing.get_context("spawn").Process(
-        target=_run_tracked, args=(data, tmp_path / "on")
-    )
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    written = list((tmp_path / "on").rglob("offline-run-*/*.wandb"))
-    assert len(written) == 1
-    content = written[0].read_bytes()
-    assert b"val_rmse_epoch" in content
-    assert b"gru_hidden_dim" in content

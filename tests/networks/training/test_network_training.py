@@ -12,7 +12,12 @@ from trueup.errors import FitError, RunDirectoryError, SignalError
 from trueup.networks import NetworkRuntime, load_network, predict_series, score
 from trueup.networks.evaluation.linear_baseline import fit_linear
 from trueup.networks.model.torch_network import TorchNetwork
-from trueup.networks.training import ModelSettings, TrainSettings, train_network
+from trueup.networks.training import (
+    ModelSettings,
+    TrainingHooks,
+    TrainSettings,
+    train_network,
+)
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.lightning_module import NetworkTraining, validation_scores
 from trueup.networks.training.network_training import sample_weights, template_network
@@ -98,7 +103,7 @@ def test_a_resumed_training_equals_the_uninterrupted_one(family, tmp_path):
         chunks.append(1)
         return len(chunks) == 20
 
-    stopped = train(model, settings, directory=tmp_path / "cut", stop=stop)
+    stopped = train(model, settings, directory=tmp_path / "cut", hooks=TrainingHooks(stop=stop))
     assert stopped.interrupted
     assert 0 < len(stopped.history) < 4
     best = load_network(tmp_path / "cut" / "network.safetensors")  # the best is kept
@@ -125,7 +130,8 @@ def test_a_training_stopped_at_any_chunk_goes_on_as_if_it_had_not_been(wish, tmp
         asked.append(epochs.is_file() and len(epochs.read_text().splitlines()) == 2)
         return asked[-1]
 
-    stopped = train(settings=settings, directory=tmp_path / "cut", **{wish: stop})
+    hooks = TrainingHooks(**{wish: stop})
+    stopped = train(settings=settings, directory=tmp_path / "cut", hooks=hooks)
     assert stopped.interrupted
     # a wish to stop lets the epoch end; one to stop at once does not
     assert len(stopped.history) == (3 if wish == "stop" else 2)
@@ -146,7 +152,8 @@ def test_a_training_stopped_at_any_chunk_goes_on_as_if_it_had_not_been(wish, tmp
 
 
 def test_a_wish_to_stop_in_the_last_epoch_ends_the_training(tmp_path):
-    assert not train(settings=short(1), directory=tmp_path, stop=lambda: True).interrupted
+    hooks = TrainingHooks(stop=lambda: True)
+    assert not train(settings=short(1), directory=tmp_path, hooks=hooks).interrupted
 
 
 def test_a_training_without_a_checkpoint_leaves_nothing_of_the_one_before(tmp_path):

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
         TrainingConfiguration,
         load_configuration,
     )
+    from trueup.networks.training.hooks import TrainingHooks
     from trueup.networks.training.network_training import TrainedNetwork, train_network
     from trueup.networks.training.settings import ModelSettings, TrainSettings
     from trueup.networks.training.training_run import (
@@ -22,6 +23,7 @@ _EXPORTS = {
     "TrainSettings": "trueup.networks.training.settings",
     "TrainedNetwork": "trueup.networks.training.network_training",
     "TrainingConfiguration": "trueup.networks.training.configuration",
+    "TrainingHooks": "trueup.networks.training.hooks",
     "TrainingInterrupted": "trueup.networks.training.training_run",
     "TrainingResult": "trueup.networks.training.training_run",
     "load_configuration": "trueup.networks.training.configuration",
@@ -34,6 +36,7 @@ __all__ = [
     "TrainSettings",
     "TrainedNetwork",
     "TrainingConfiguration",
+    "TrainingHooks",
     "TrainingInterrupted",
     "TrainingResult",
     "load_configuration",

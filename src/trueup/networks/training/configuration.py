@@ -18,6 +18,7 @@ from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
 from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.studies.trackers import TRACKERS
 
 CONFIGURATION = Path(__file__).with_name("configuration")
 """Folder of the packaged defaults."""
@@ -85,6 +86,7 @@ class TrainingConfiguration:
     debug: bool = False
     seed: int = 42
     evaluation_mode: str = "global"
+    trackers: tuple[str, ...] = ()
     work_dir: str | None = None
     outputs_dir: str = "outputs"
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -184,12 +186,19 @@ class _Top:
     debug: bool = False
     seed: int = 42
     evaluation_mode: str = "global"
+    trackers: tuple[str, ...] = ()
     work_dir: str | None = None
     outputs_dir: str = "outputs"
 
     def __post_init__(self):
         if not 0 <= self.seed < 2**31:
             raise ExperimentError(f"seed is {self.seed}; from 0 to {2**31 - 1}")
+        for name in self.trackers:
+            if name not in TRACKERS:
+                raise ExperimentError(
+                    f"there is no tracker {name!r}.{did_you_mean(name, TRACKERS)} There are "
+                    f"{listing(TRACKERS)}"
+                )
 
 
 _TOP = tuple(_Top.__dataclass_fields__)

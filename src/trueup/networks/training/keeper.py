@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
+from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
 from trueup.networks.training.settings import TrainSettings
-from trueup.networks.training.tracking import Tracker
 from trueup.studies import atomic
 
 LAST = "last.ckpt"
@@ -34,12 +33,7 @@ class Keeper(lightning.Callback):
         settings: of the training.
         directory: folder of the files; None: nothing is written.
         provenance: of the networks kept.
-        progress: called with words and the part of the epochs done.
-        stop: called between chunks; true ends training after the epoch, and all is saved.
-        stop_at_once: called between chunks; true ends training there: the epochs since the last
-            checkpoint are computed again by a resumed run.
-        log: called with what should be logged.
-        tracker: told of each epoch.
+        hooks: what follows the training.
     """
 
     def __init__(
@@ -47,21 +41,13 @@ class Keeper(lightning.Callback):
         settings: TrainSettings,
         directory: Path | None,
         provenance: dict[str, Any],
-        progress: Callable[[str, float], None],
-        stop: Callable[[], bool],
-        stop_at_once: Callable[[], bool],
-        log: Callable[[dict[str, Any]], None],
-        tracker: Tracker,
+        hooks: TrainingHooks,
     ):
         self.settings = settings
         self.directory = directory
         self.provenance = provenance
-        self._progress = progress
-        self._stop = stop
-        self._stop_at_once = stop_at_once
+        self._hooks = hooks
         self._stopping = False
-        self._log = log
-        self._tracker = tracker
         self._saved: float | None = None
         self.best: Network | None = None
         self.best_epoch = BEFORE_TRAINING
@@ -121,7 +107,7 @@ class Keeper(lightning.Callback):
 
     def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
         """Describe the network, where asked for, and score its linear start."""
-        self._tracker.watch(pl_module.network)
+        self._hooks.started(pl_module.network, trainer.current_epoch)
         # stopped early before: a resumed trainer would go on
         trainer.should_stop = bool(self.reason)
         if self.best is None and pl_module.network.template.has_skip:
@@ -137,9 +123,9 @@ class Keeper(lightning.Callback):
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
         """Take up a wish to stop; only one to stop at once ends the epoch in progress."""
-        if self._stop_at_once():
+        if self._hooks.stop_at_once():
             raise StopTraining
-        self._stopping = self._stopping or self._stop()
+        self._stopping = self._stopping or self._hooks.stop()
 
     def on_train_epoch_end(self, trainer: Any, pl_module: NetworkTraining) -> None:
         """Score the epoch, keep the best, decide whether to go on, save.
@@ -159,8 +145,8 @@ class Keeper(lightning.Callback):
             words += f", validation RMSE {scores['val_rmse_epoch']:.4g} N m"
             if self._is_enough(epoch, scores):
                 trainer.should_stop = last = True
-        self._tracker.epoch(entry)
-        self._progress(words, (epoch + 1) / trainer.max_epochs)
+        self._hooks.epoch(entry)
+        self._hooks.progress(words, (epoch + 1) / trainer.max_epochs)
         if self.directory is not None:
             with (self.directory / HISTORY).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
@@ -198,7 +184,7 @@ class Keeper(lightning.Callback):
         if score < self.reference - settings.min_delta:
             self.reference, self.waited = score, 0
         if settings.verbose:
-            self._log({"event": "early_stopping", "epoch": epoch, "waited": self.waited})
+            self._hooks.log({"event": "early_stopping", "epoch": epoch, "waited": self.waited})
         threshold = settings.stopping_threshold
         if threshold is not None and score <= _signed(threshold, settings.mode):
             self.reason = f"{settings.monitor} reached {threshold:g}"

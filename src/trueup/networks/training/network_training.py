@@ -5,7 +5,7 @@ import logging
 import pickle
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from trueup.networks.data.features import FEATURE_NAMES
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.evaluation.linear_baseline import fit_linear
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
-from trueup.networks.training.tracking import Tracker
 
 _UNREADABLE = (
     RuntimeError,
@@ -66,11 +66,7 @@ def train_network(
     directory: Path | None = None,
     resume: bool = False,
     provenance: dict[str, Any] | None = None,
-    progress: Callable[[str, float], None] = lambda words, fraction: None,
-    stop: Callable[[], bool] = lambda: False,
-    stop_at_once: Callable[[], bool] = lambda: False,
-    log: Callable[[dict[str, Any]], None] = lambda entry: None,
-    tracker: Tracker | None = None,
+    hooks: TrainingHooks | None = None,
 ) -> TrainedNetwork:
     """Train a network, many-to-many on chunks with the hidden state carried.
 
@@ -90,11 +86,7 @@ def train_network(
         directory: folder for ``network.safetensors``, ``history.jsonl`` and ``checkpoints``.
         resume: go on from the checkpoint in the directory, if it has one.
         provenance: kept with the network.
-        progress: called after each epoch with words and the part of the epochs done.
-        stop: asked between chunks; true ends training after the epoch, with a checkpoint.
-        stop_at_once: asked between chunks; true ends training there, with the last checkpoint.
-        log: called with events, as JSON values.
-        tracker: told of each epoch.
+        hooks: what follows the training, and may stop it.
 
     Raises:
         SignalError: recordings of different rates, or none for a part.
@@ -138,16 +130,7 @@ def train_network(
         {group: float(torque.std()) for group, torque in by_group(training).items()},
         train.input_noise,
     )
-    keeper = Keeper(
-        train,
-        directory,
-        provenance or {},
-        progress,
-        stop,
-        stop_at_once,
-        log,
-        tracker or Tracker(),
-    )
+    keeper = Keeper(train, directory, provenance or {}, hooks or TrainingHooks())
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)

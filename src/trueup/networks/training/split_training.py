@@ -1,6 +1,6 @@
 """Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from trueup.networks.model.network_file import load_network, save_network
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.network_training import train_network
-from trueup.networks.training.tracking import Tracker
+from trueup.networks.training.tracking import SplitTrackers
 from trueup.studies import atomic
+from trueup.studies.event_log import EventLog
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,45 +55,38 @@ def train_split(
     configuration: TrainingConfiguration,
     folder: Path,
     provenance: dict[str, Any],
-    progress: Callable[[str, float], None],
-    stop: Callable[[], bool],
-    stop_at_once: Callable[[], bool],
-    log: Callable[[dict[str, Any]], None],
-    tracker: Tracker,
+    hooks: TrainingHooks,
+    log: EventLog,
 ) -> SplitResult:
     """Train and score on one split; goes on from what the folder holds.
 
+    Args:
+        split: parts for training, validation and test.
+        configuration: of the training.
+        folder: takes the files of the split.
+        provenance: kept with the networks.
+        hooks: what follows the training.
+        log: where a tracker that fails is noted.
+
     Raises:
-        Interrupted: ``stop`` or ``stop_at_once`` said so.
+        Interrupted: a hook stopped the training.
     """
     folder.mkdir(parents=True, exist_ok=True)
     count = configuration.model.ensemble_members
+    config = {key: provenance[key] for key in ("configuration", "data")}
+    trackers = SplitTrackers(configuration, split.name, folder, config, log)
     networks, seconds = [], 0.0
-    tracker.start(split.name, folder, {k: provenance[k] for k in ("configuration", "data")})
     for member in range(count):
-        within = folder if count == 1 else folder / MEMBERS / f"{member + 1:02d}"
-        within.mkdir(parents=True, exist_ok=True)
-        part = "" if count == 1 else f"member {member + 1} of {count}, "
-
-        def told(words: str, done: float, part: str = part, member: int = member) -> None:
-            progress(part + words, (member + done) / count)
-
-        network, spent = _member(
-            split,
-            configuration,
-            within,
-            configuration.seed + member,
-            provenance,
-            told,
-            stop,
-            stop_at_once,
-            log,
-            tracker,
-        )
+        within, own = folder, hooks
+        if count > 1:
+            within = folder / MEMBERS / f"{member + 1:02d}"
+            own = hooks.part(f"member {member + 1} of {count}, ", member, count)
+        own = trackers.following(own, member)
+        network, spent = _member(split, configuration, within, member, provenance, own)
         networks.append(network)
         seconds += spent
     result = _scored(split, configuration, folder, networks, seconds)
-    tracker.end(atomic.read_json(folder / run_files.METRICS))
+    trackers.end(atomic.read_json(folder / run_files.METRICS), count)
     if configuration.train.export_jit_model:
         _export(result.network, folder)
     return result
@@ -101,21 +96,19 @@ def _member(
     split: DataSplit,
     configuration: TrainingConfiguration,
     folder: Path,
-    seed: int,
+    member: int,
     provenance: dict[str, Any],
-    progress: Callable[[str, float], None],
-    stop: Callable[[], bool],
-    stop_at_once: Callable[[], bool],
-    log: Callable[[dict[str, Any]], None],
-    tracker: Tracker,
+    hooks: TrainingHooks,
 ) -> tuple[Network, float]:
+    """Network and wall time [s] of a member, counted from zero."""
+    folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
-        return load_network(folder / run_files.NETWORK), float(
-            atomic.read_json(finished)["seconds"]
-        )
-    if stop():  # asked for while the one before ended
+        record = atomic.read_json(finished)
+        return load_network(folder / run_files.NETWORK), float(record["seconds"])
+    if hooks.stop():  # asked for while the one before ended
         raise Interrupted
+    seed = configuration.seed + member
     train = configuration.train
     if configuration.debug:
         train = replace(train, max_epochs=1)
@@ -136,11 +129,7 @@ def _member(
             "split": split.name,
             "trained_on": _trained_on(split),
         },
-        progress=progress,
-        stop=stop,
-        stop_at_once=stop_at_once,
-        log=log,
-        tracker=tracker,
+        hooks=hooks,
     )
     run_files.write_description(folder, configuration, result.network, split.training)
     if result.interrupted:

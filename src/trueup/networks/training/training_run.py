@@ -18,8 +18,8 @@ from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
+from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
-from trueup.networks.training.tracking import tracker_of
 from trueup.studies import RunDirectory, atomic, provenance
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.event_log import EventLog
@@ -206,32 +206,22 @@ def _run(
     kept["data"] = values.pop("data")
     kept["configuration"] = values
     results: list[SplitResult] = []
-    events, tracker = EventLog(directory.log), tracker_of(configuration.wandb)
+    events = EventLog(directory.log)
     with Interrupts(verbose, "epoch") as interrupts, Progress(verbose) as progress:
+        hooks = TrainingHooks(
+            progress=progress.update,
+            stop=lambda: interrupts.requested is not None,
+            stop_at_once=lambda: interrupts.at_once,
+            log=lambda entry: events.write(entry.pop("event"), **entry),
+        )
         for index, split in enumerate(splits):
-            folder = directory.path
-            part = ""
+            folder, own = directory.path, hooks
             if len(splits) > 1:
                 folder = directory.path / fold_folder(index)
-                part = f"fold {index + 1} of {len(splits)} ({split.name}), "
-
-            def told(words: str, done: float, index: int = index, part: str = part) -> None:
-                progress.update(part + words, (index + done) / len(splits))
-
+                words = f"fold {index + 1} of {len(splits)} ({split.name}), "
+                own = hooks.part(words, index, len(splits))
             try:
-                results.append(
-                    train_split(
-                        split,
-                        configuration,
-                        folder,
-                        kept,
-                        told,
-                        lambda: interrupts.requested is not None,
-                        lambda: interrupts.at_once,
-                        lambda entry: events.write(entry.pop("event"), **entry),
-                        tracker,
-                    )
-                )
+                results.append(train_split(split, configuration, folder, kept, own, events))
             except Interrupted:
                 raise TrainingInterrupted(directory.path) from None
     metrics = _metrics(configuration, results)
