@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from trueup.fitting.losses import LOSSES
+from trueup.fitting.uncertainty import METHODS
+
 Number = float | list[float]
 
 
@@ -258,7 +261,7 @@ class SearchPart(_Part):
     """Restarts of CMA-ES: with a doubled population, or with larger and smaller ones in turn."""
     max_evaluations: int | None = Field(default=None, ge=1)
     """Simulated candidates of CMA-ES, before its best is polished."""
-    loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = "linear"
+    loss: Literal[*LOSSES] = "linear"  # pyright: ignore[reportInvalidTypeForm]
     """Robust loss."""
     loss_scale: float | Literal["auto"] = "auto"
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
@@ -283,14 +286,7 @@ class HeldOut(_Part):
 class ConfidencePart(_Part):
     """Intervals."""
 
-    method: Literal[
-        "auto",
-        "classical",
-        "per_channel",
-        "autoregressive",
-        "newey_west",
-        "block_bootstrap",
-    ] = "auto"
+    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """How noise is taken into account."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals."""
