@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError, listing
-from trueup.fitting import ParetoFront, Problem, Solution, Status
+from trueup.fitting import SEARCH_METHODS, ParetoFront, Problem, Solution, Status, judge_search
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.named_problem import NamedProblem, named_problem, problem_of_file, send_by_value
 from trueup.runs.solution_file import solution_content, space_records
-from trueup.runs.study_settings import WITHOUT_END, StudySettings, resolved_method, search_of
+from trueup.runs.study_settings import StudySettings, resolved_method, search_of
 from trueup.studies import Budget, RunDirectory, atomic, warm_start
 
 FRONT_FILE = "pareto_front.csv"
@@ -217,7 +217,9 @@ class StudyJob(Job):
         problem: Problem = self.problem
         summary = solution_content(self.name, self.kind, problem.space, solution, self.notes)
         limits = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        endless = self.resolved.method in WITHOUT_END and solution.status in limits
+        converges = SEARCH_METHODS[self.resolved.method].converges
+        summary["verdict"] = judge_search(problem.space, solution, converges).plain()
+        endless = not converges and solution.status in limits
         result = StudyResult(problem, solution, run.directory.path, summary)
         return Outcome(result, summary, complete=solution.success or endless)
 

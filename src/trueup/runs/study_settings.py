@@ -8,9 +8,6 @@ from trueup.fitting import Problem, parse_cma_options
 from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.studies import Budget
 
-WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
-"""Methods that never converge: a budget that is used up is their end."""
-
 
 @dataclass(frozen=True)
 class StudySettings:
