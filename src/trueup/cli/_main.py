@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
 from trueup.cli.opengl import explained_graphics
@@ -84,7 +85,7 @@ def _plain_warnings() -> Iterator[None]:
 
     def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
         if issubclass(category, TrueupWarning):
-            print(f"trueup: {message}", file=sys.stderr, flush=True)
+            print(f"trueup: {mask(str(message))}", file=sys.stderr, flush=True)
         else:
             former(message, category, *where, **more)
 
@@ -143,7 +144,7 @@ def _choose(
         if output.json:
             output.error("UsageError", _without_frame(complaint.getvalue()))
         else:
-            sys.stderr.write(complaint.getvalue())
+            sys.stderr.write(mask(complaint.getvalue()))
         return WRONG_INPUT
 
 

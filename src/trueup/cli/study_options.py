@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from trueup.fitting.search_methods import SEARCH_METHODS
 from trueup.studies.trackers.registry import TRACKERS
 
 Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
-Method = Literal[
-    "auto", "cmaes", "nsgaii", "random", "sobol", "scatter", "multi-start", "least-squares"
-]  # fmt: skip
+if TYPE_CHECKING:
+    Method = str
+else:
+    # the names of the registry are the choices of the option
+    Method = Literal[*SEARCH_METHODS]
 
 
 @dataclass(frozen=True, kw_only=True)

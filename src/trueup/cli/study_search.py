@@ -3,8 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from trueup._secrets import mask
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
 from trueup.fitting import Problem, parse_cma_options
@@ -12,9 +12,6 @@ from trueup.fitting.search_methods import SEARCH_METHODS, make_search
 from trueup.parameters import Space
 from trueup.studies import Budget
 from trueup.studies.trackers.registry import TRACKERS, make_trackers
-
-WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
-"""Methods that never converge: a budget that is used up is their end."""
 
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
@@ -39,7 +36,7 @@ def budget_of(options: BudgetOptions, former: dict[str, Any] | None = None) -> B
 def execution_record(options: ExecutionOptions) -> dict[str, Any]:
     """What a resumed study takes over of how it was run; no password is kept."""
     record = {key: getattr(options, key, None) for key in _EXECUTION}
-    if record["storage"] and urlsplit(record["storage"]).password:
+    if record["storage"] and mask(record["storage"]) != record["storage"]:
         record["storage"] = None
     return record
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from trueup._secrets import mask, masked
 from trueup.errors import ReportError
 
 if TYPE_CHECKING:
@@ -94,11 +95,17 @@ def environment() -> "Environment":
         loader=PackageLoader("trueup.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_without_secrets,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["breakable"] = breakable
     return made
+
+
+def _without_secrets(value: object) -> object:
+    """A value as a template shows it: a text that is not yet HTML loses its secrets."""
+    return mask(value) if type(value) is str else value
 
 
 @lru_cache(maxsize=8)
@@ -117,7 +124,7 @@ def breakable(text: object) -> "Markup":
     """
     from markupsafe import Markup, escape
 
-    escaped = str(escape(text))
+    escaped = str(escape(mask(str(text))))
     return Markup(re.sub(r"(?<=\w)([_/.])(?=\w)", r"\1<wbr>", escaped))
 
 
@@ -125,7 +132,7 @@ def json_for_script(value: object) -> "Markup":
     """Return JSON that can stand inside a ``<script>`` element whatever its strings hold."""
     from markupsafe import Markup
 
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(masked(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

@@ -6,18 +6,19 @@ from typing import Any
 
 from trueup.errors import RecordingError, TrueupError, UnitError
 from trueup.signals.readers._clock import build_streams
-from trueup.signals.readers._magic import MAGIC, first_bytes, is_git_lfs_pointer, looks_like
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
     Reader,
     can_read,
+    check_content,
     check_options,
+    first_bytes,
     reader_named,
     reader_of,
 )
 from trueup.signals.recording import Recording
 
-_TEXT_FORMATS = ("csv", "json")
+_GIT_LFS = b"version https://git-lfs"  # what Git LFS leaves in place of a file
 
 
 def read(
@@ -116,22 +117,14 @@ def _reader(path: Path, format: str | None) -> Reader:
     try:
         if path.stat().st_size == 0:
             raise RecordingError(f"{path} is empty (0 bytes): record or copy it again.")
-        if is_git_lfs_pointer(path):
+        if first_bytes(path).startswith(_GIT_LFS):
             raise RecordingError(
                 f"{path} is a Git LFS pointer, not the data: run  git lfs pull  in its repository."
             )
     except OSError as error:
         raise RecordingError(f"{path} cannot be opened: {error}.") from error
     reader = reader_of(path) if format is None else reader_named(format)
-    kind = looks_like(path)
-    mismatch = reader.name in (*MAGIC, *_TEXT_FORMATS) and kind not in (None, reader.name)
-    if mismatch or (reader.name in MAGIC and kind is None):
-        content = f"looks like {kind}" if kind else f"begins with {first_bytes(path, 8)!r}"
-        advice = f"give format={kind!r}" if kind else "give the format it really has"
-        raise RecordingError(
-            f"{path} is not a {reader.name} file: its content {content}. Copy it again if it is "
-            f"damaged, or {advice}."
-        )
+    check_content(path, reader)
     return reader
 
 

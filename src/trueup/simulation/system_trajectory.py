@@ -11,8 +11,8 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, did_you_mean, listing
-from trueup.signals._npz import read_npz
 from trueup.signals.model_signals import sensor_mapping, state_mappings
+from trueup.signals.npz_archive import read_npz
 from trueup.signals.signal_type import SignalType, decode_signal_mapping, encode_signal_mapping
 from trueup.signals.time_series import TimeSeries
 from trueup.simulation._recorded_state import recorded_states

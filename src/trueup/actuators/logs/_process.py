@@ -22,7 +22,7 @@ from trueup.actuators.logs.log_files import (
 from trueup.actuators.logs.log_findings import log_findings
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
-from trueup.signals._finding import Finding
+from trueup.signals import Finding
 
 COMPATIBLE = ("bam",)
 """Tools whose resampling :func:`process` can reproduce."""

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from trueup.actuators.logs.servo_log import Array, ServoLog
-from trueup.signals._checks_motion import Channel
-from trueup.signals._checks_units import check_position_velocity
-from trueup.signals._finding import Finding
-from trueup.signals._signal_statistics import resolution
+from trueup.signals import Finding, check_quality
+from trueup.signals.checks.units import RELATED
 
 PLAUSIBLE = {
     "mass": (1e-3, 20.0, "kg", ((1e3, "g"),)),
@@ -82,11 +80,17 @@ def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str
 
 def _speed_finding(log: ServoLog) -> Finding | None:
     """Compare the speed with the derivative of the position: rollouts start from the speed."""
-    position = Channel("position", log.position, "position", resolution(log.position))
-    speed = Channel("speed", log.speed, "velocity", resolution(log.speed))
-    found, ratio = check_position_velocity(log.times, position, speed, {})
+    report = check_quality(
+        log.times,
+        {"position": log.position, "speed": log.speed},
+        roles={"position": "position", "speed": "velocity"},
+        pairs=[("position", "speed")],
+    )
+    found = report.of_check("position-velocity")
     low, high = _FILTERED
-    if not found or ratio is None or low < ratio < high:
+    if not found or low < found[0].figures["ratio"] < high:
+        return None
+    if abs(found[0].figures["correlation"]) < RELATED:
         return None
     sentence = f"{found[0].sentence} Rollouts start from this speed."
     return dataclasses.replace(found[0], severity="warning", sentence=sentence)

@@ -10,8 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
-from trueup.gait.controller._registers import LEGS
-from trueup.gait.models.anatomy import SUFFIX, Anatomy, myoassist_anatomy
+from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, myoassist_anatomy
 
 DEVICES = Path(__file__).with_name("devices.yaml")
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trueup._secrets import mask
 from trueup.errors import TrueupError, TrueupWarning
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
@@ -110,7 +111,7 @@ class Trackers:
 
     def _drop(self, tracker: Tracker, error: Exception) -> None:
         self._working.remove(tracker)
-        message = " ".join(str(error).split()) or type(error).__name__
+        message = mask(" ".join(str(error).split())) or type(error).__name__
         self._log.write("tracker failed", tracker=tracker.name, message=message)
         warnings.warn(
             f"{tracker.name} failed and is left out from here on; the run goes on: {message}",

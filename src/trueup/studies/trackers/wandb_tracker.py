@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from trueup._secrets import masked
 from trueup.errors import MissingExtraError
 from trueup.studies.atomic import read_json, write_json
 from trueup.studies.trackers.scalar_tracker import ScalarTracker, TrackedRun
@@ -66,7 +67,7 @@ class WandbTracker(ScalarTracker):
                 id=identity,
                 resume="allow",
                 reinit="create_new",
-                config=dict(run.config),
+                config=masked(run.config),
                 settings=wandb.Settings(
                     silent=True,
                     quiet=True,
@@ -96,7 +97,7 @@ class WandbTracker(ScalarTracker):
         """Send the result, and end the W&B run and its service."""
         import wandb
 
-        self._run.summary.update(dict(summary))
+        self._run.summary.update(masked(summary))
         self._run.finish()
         if self._is_alone:  # the service is shared by all W&B runs of the process
             try:

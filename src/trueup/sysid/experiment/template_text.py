@@ -7,6 +7,7 @@ import textwrap
 import mujoco
 import numpy as np
 
+from trueup.fitting.losses import LOSSES
 from trueup.signals.units import find_unit
 from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.experiment.proposed_parameters import ProposedParameter, rounded
@@ -92,7 +93,7 @@ def experiment_text(
         "search:",
         "  # Start points: the given one, then others spread over the bounds.",
         "  starts: 1",
-        "  # linear, or soft_l1, huber, cauchy, arctan where the data have outliers.",
+        f"  # {next(iter(LOSSES))}, or {', '.join(list(LOSSES)[1:])} for data with outliers.",
         "  loss: linear",
         "",
         "held_out:",

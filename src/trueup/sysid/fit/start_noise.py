@@ -15,7 +15,7 @@ import numpy as np
 from trueup.fitting.problem import Failures
 from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries
-from trueup.signals._signal_statistics import noise_level
+from trueup.signals.checks.statistics import noise_level
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts

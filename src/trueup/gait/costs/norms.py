@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError
-from trueup.gait.costs.reference import Curve, GaitReference, read_reference, read_schwartz
+from trueup.errors import GaitError, listing
+from trueup.gait.costs.reference import GaitReference, read_reference
+from trueup.gait.walk.gait_cycle import Curve
 
 MOMENTS = {"hip": "HipMoment", "knee": "KneeMoment", "ankle": "AnkleMoment"}
 
@@ -56,6 +57,39 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
     reference = read_schwartz(path, speed)
     tables = content[speed] if speed in content else next(iter(content.values()))[speed]
     return GaitNorm(reference, _moments(tables))
+
+
+def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
+    """A speed of the gait norms of Schwartz et al., J. Biomech. 41 (2008), as a JSON file.
+
+    Sagittal angles over the cycle as percent, mean less and mean plus one standard deviation.
+
+    Raises:
+      GaitError: the file is missing, has another form, or lacks the speed.
+    """
+    path = Path(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise GaitError(f"{path} is no JSON file: {error}") from error
+    if isinstance(content, dict) and len(content) == 1:
+        (content,) = content.values()
+    speeds = list(content) if isinstance(content, dict) else []
+    if speed not in speeds:
+        raise GaitError(f"{path} has no speed {speed!r}; it has {listing(speeds)}")
+    names = {"hip": "HipAngles", "knee": "KneeAngles", "ankle": "AnkleAngles"}
+    angles = {}
+    for joint, key in names.items():
+        try:
+            table = np.asarray(content[speed][key]["X"], dtype=float)
+            low, high = np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise GaitError(f"{path} lacks the sagittal {key} of the speed {speed!r}") from error
+        # the last sample is the next touch-down, the first one again
+        angles[joint] = Curve(0.5 * (low + high)[:-1], 0.5 * (high - low)[:-1])
+    return GaitReference(f"{path.stem} {speed}", None, angles, source=str(path))
 
 
 def _is_of_schwartz(content: object) -> bool:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.controller._exoskeleton_kernel import CLOCK
+from trueup.gait.controller._exoskeleton_kernel import Clock
 from trueup.gait.walk import _walk_kernel as k
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
@@ -48,7 +48,7 @@ def replay_controller(
     registers = np.zeros((2, len(layout.registers)))
     gains = simulation.parameters.values(X, "gain").reshape(-1, len(layout.gains))
     registers[:, layout.gain_registers] = gains
-    rings, clocks = np.zeros((2, layout.ring_size)), np.zeros((2, len(CLOCK)))
+    rings, clocks = np.zeros((2, layout.ring_size)), np.zeros((2, len(Clock)))
     curve = simulation.curves(X)[0]
     stimulation, torque = np.zeros((len(measured), 2, groups)), np.zeros((len(measured), 2))
     k.begin_replay(

@@ -1,4 +1,4 @@
-"""Numbers that several quality checks need: noise level, resolution, runs of equal values."""
+"""Statistics of a signal: noise level, resolution, runs of equal values, direction."""
 
 import numpy as np
 
@@ -51,14 +51,12 @@ def runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
 
 
-def is_constant(values: Array) -> bool:
-    """Whether all values are equal, up to floating-point rounding."""
-    return bool(np.ptp(values) <= 1e-12 * np.max(np.abs(values)))
+def turns_one_way(values: Array, limit: float) -> bool:
+    """Whether an angle ends far from where it began, as that of a wheel does; a joint comes back.
 
-
-def moves(values: Array, step: float) -> bool:
-    """Whether a signal does more than flicker: its range exceeds its resolution and its noise."""
-    if is_constant(values):
-        return False
-    # White noise stays within 10 standard deviations, whatever the length of a recording.
-    return bool(np.ptp(values) > max(3.5 * step, 10.0 * noise_level(values)))
+    Args:
+        values: Angles (n,) [rad].
+        limit: Distance between first and last that is far [rad].
+    """
+    net = abs(float(values[-1] - values[0]))
+    return net > limit and net > 0.7 * float(np.ptp(values))

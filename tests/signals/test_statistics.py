@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from trueup.signals._signal_statistics import is_constant, moves, noise_level, resolution, runs
+from trueup.signals.checks.recorded import Channel
+from trueup.signals.checks.statistics import noise_level, resolution, runs, turns_one_way
 
 
 @pytest.mark.parametrize("step", [1e-7, 2 * np.pi / 4096, 0.1, 16.0])
@@ -35,7 +36,28 @@ def test_runs():
     assert [part.size for part in runs(np.zeros(4, dtype=bool))] == [0, 0]
 
 
+def channel(values):
+    return Channel("q", np.asarray(values, float))
+
+
 def test_constant_up_to_rounding():
-    assert is_constant(np.array([0.1 + 0.2, 0.3]))
-    assert not is_constant(np.array([0.3, 0.3 + 1e-9]))
-    assert not moves(np.array([0.1 + 0.2, 0.3] * 20), 0.0)
+    assert channel([0.1 + 0.2, 0.3]).is_constant
+    assert not channel([0.3, 0.3 + 1e-9]).is_constant
+    assert not channel([0.1 + 0.2, 0.3] * 20).moves
+
+
+def test_noise_and_resolution_are_no_motion():
+    random = np.random.default_rng(0)
+    assert not channel(random.normal(size=2000)).moves
+    assert not channel(0.1 * random.integers(0, 4, 2000)).moves
+    assert channel(random.normal(size=2000) + np.linspace(0, 20, 2000)).moves
+
+
+def test_a_wheel_turns_one_way_and_a_joint_comes_back():
+    turns = np.linspace(0, 40, 500)
+    assert turns_one_way(turns, 12.0)
+    assert turns_one_way(-turns, 12.0)
+    assert not turns_one_way(20 * np.sin(turns), 12.0)
+    assert not turns_one_way(turns / 4, 12.0)
+    # a joint that ends away from where it began, but has been as far on the other side
+    assert not turns_one_way(np.concatenate([-turns, np.linspace(-40, 13, 500)]), 12.0)
