@@ -78,6 +78,13 @@ def without_header(content: dict[str, Any]) -> dict[str, Any]:
 _OF_THE_RUN = ("kind", "format_version", "trueup", "folder", "execution")
 
 
+def dump_experiment(experiment: Experiment) -> str:
+    """The resolved experiment as YAML, every setting written out."""
+    return yaml.safe_dump(
+        experiment.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=100
+    )
+
+
 def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:
     lines: list[str] = []
     for problem in error.errors():
