@@ -24,7 +24,12 @@ def compile_law(law: "ControlLaw") -> Callback:
     function = _compiled(law.function, law.checked)
     try:
         return compile_callback(
-            function, arguments.sources, arguments.inputs, arguments.outputs, law.number
+            function,
+            arguments.sources,
+            arguments.inputs,
+            arguments.outputs,
+            law.number,
+            arguments.declared,
         )
     except NumbaError as error:
         raise LawError(f"Control law {law.name!r} does not compile: {_reason(error)}") from error

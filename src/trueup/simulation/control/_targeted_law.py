@@ -66,7 +66,9 @@ class TargetedLaw:
                 "prepare_spec(spec, law)"
             )
         counts = {group: len(names) for group, names in self.targets.items()}
-        layout = u.make_layout(self.law.arguments.declared, counts, int(plan[u.P_SENSOR_VALUES]))
+        values = float(plan[u.P_SENSOR_VALUES])
+        values = int(values) if 0 <= values < 1e6 else 0
+        layout = u.make_layout(self.law.arguments.declared, counts, values)
         expected = u.encode_plan(layout, self.law.number, self.period_steps, None)
         found = plan[: expected.size].copy()
         found[u.P_HAS_GAINS] = 0
