@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import driven_pendulum as pendulum
+import pytest
 import yaml
 
 from trueup.cli import main
@@ -114,3 +115,37 @@ def test_a_limit_of_what_exists_is_one_to_look_at(tmp_path, command):
     assert friction["at_bound"] and friction["value"] == 0.0
     assert said["verdict"]["grade"] == "look"
     assert "friction ended at a limit of what exists" in sentences(said["verdict"])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "grade"),
+    [
+        (("--method", "cmaes"), 0, "use"),
+        (("--method", "cmaes", "--max-evaluations", 30), 3, "look"),
+        (("--method", "random", "--max-evaluations", 30), 0, "look"),
+    ],
+)
+def test_of_a_study_the_search_is_judged(command, tmp_path, options, code, grade):
+    run = tmp_path / "run"
+    found, said = command("study", "run", "sphere", "--dimension", 2, *options, "-o", run)
+    assert found == code
+    assert said["verdict"]["grade"] == grade
+    assert not said["verdict"]["comparisons"]
+    assert json.loads((run / "solution.json").read_text())["verdict"] == said["verdict"]
+    assert said["verdict"]["reasons"][0]["sentence"] in (run / "report.html").read_text()
+
+
+def test_a_study_without_a_valid_candidate_is_not_to_be_used(command, tmp_path):
+    file = tmp_path / "lost.py"
+    file.write_text(
+        "import numpy as np\n"
+        "from trueup.fitting import VectorisedCosts\n"
+        "from trueup.parameters import Parameter, ParameterDict\n"
+        "def lost():\n"
+        "    space = ParameterDict({'a': Parameter('a', 0.5, 0.0, 1.0)}).space()\n"
+        "    return VectorisedCosts(lambda X: np.full(len(X), np.nan), space)\n"
+    )
+    options = ("--method", "random", "--max-evaluations", 8, "-o", tmp_path / "run")
+    _, said = command("study", "run", f"{file}:lost", *options)
+    assert said["verdict"]["grade"] == "do not use"
+    assert "No candidate was valid" in sentences(said["verdict"])

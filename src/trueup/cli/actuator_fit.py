@@ -166,6 +166,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
     output.text(
         f"\n{model.servo.name} {model.friction.name}: {solution.status.value}. {solution.message}\n"
     )
+    output.text(*result.verdict.lines(), "")
     space = result.problem.space
     units = space.units or ("",) * space.size
     remarks = _remarks(result)

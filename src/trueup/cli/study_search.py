@@ -13,9 +13,6 @@ from trueup.parameters import Space
 from trueup.studies import Budget
 from trueup.studies.trackers.registry import TRACKERS, make_trackers
 
-WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
-"""Methods that never converge: a budget that is used up is their end."""
-
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 

@@ -35,7 +35,7 @@ from trueup.fitting.identifiability import (
     WeakDirection,
     analyse,
 )
-from trueup.fitting.judging import Estimates, SearchEnd, judge
+from trueup.fitting.judging import Estimates, SearchEnd, judge, judge_search
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
@@ -146,6 +146,7 @@ __all__ = [
     "heteroscedasticity",
     "hypervolume",
     "judge",
+    "judge_search",
     "ljung_box",
     "make_search",
     "minimise",

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Comparison, Criterion, Grade, Reason, Verdict
+from trueup.parameters import Space
 
 EQUAL = 0.01
 """Share of an error by which a result may fall behind a baseline and still count as its equal."""
@@ -32,6 +34,36 @@ class Estimates:
     undetermined: Sequence[str] = ()
     contradicted: Sequence[str] = ()
     flaw: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        x: np.ndarray,
+        at_bound: np.ndarray | None = None,
+        undetermined: Sequence[str] = (),
+        contradicted: Sequence[str] = (),
+    ) -> "Estimates":
+        """What became of the unknowns of a space; a bound of 0 is a limit of what exists.
+
+        Args:
+            space: the unknowns.
+            x: their values ``(p,)``.
+            at_bound: which of them are on a bound ``(p,)`` bool; found out where absent.
+            undetermined: names of those that the data do not determine; what is on a bound is not
+                counted twice.
+            contradicted: sentences on values that other data contradict.
+        """
+        hits = space.at_bound(x) if at_bound is None else at_bound
+        nearest = np.where(x - space.lower < space.upper - x, space.lower, space.upper)
+        reached = [name for name, hit in zip(space.names, hits, strict=True) if hit]
+        limits = [n for n, b in zip(space.names, nearest, strict=True) if n in reached and b == 0]
+        return cls(
+            [name for name in reached if name not in limits],
+            limits,
+            [name for name in undetermined if name not in reached],
+            contradicted,
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +156,35 @@ def judge(
     found += [r if isinstance(r, Reason) else _look(r) for r in look_at]
     found.sort(key=lambda reason: -reason.grade.severity)
     return Verdict(tuple(found), tuple(comparisons or ()), tuple(criteria))
+
+
+def judge_search(
+    space: Space,
+    solution: Solution,
+    converges: bool = True,
+    criteria: Sequence[Criterion] = (),
+    look_at: Sequence[Reason | str] = (),
+) -> Verdict:
+    """Judge a result without data by its search, its bounds and its criteria.
+
+    Args:
+        space: the unknowns.
+        solution: result of the search.
+        converges: whether the method has a test of convergence.
+        criteria: requirements on the result.
+        look_at: further reasons; a string is a reason to look.
+    """
+    if np.isfinite(solution.cost) and solution.cost < LARGE_COST:
+        estimates, reasons = Estimates.of(space, solution.x), list(look_at)
+    else:
+        estimates = None
+        reasons = [_no("No candidate was valid: the values are those of the start."), *look_at]
+    return judge(
+        search=SearchEnd.of(solution, converges),
+        estimates=estimates,
+        criteria=criteria,
+        look_at=reasons,
+    )
 
 
 def _end(search: SearchEnd, with_data: bool) -> Reason:

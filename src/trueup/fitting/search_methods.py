@@ -29,6 +29,8 @@ class SearchMethod:
     """Whether it works on problems with residuals only."""
     several_objectives: bool = False
     """Whether it works on problems with several objectives."""
+    converges: bool = True
+    """Whether it has a test of convergence; a method without one ends with its budget."""
 
 
 def make_search(
@@ -207,6 +209,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         lambda: ("batch", "candidates"),
         population="batch",
         several_objectives=True,
+        converges=False,
     ),
     "sobol": SearchMethod(
         "points of a scrambled Sobol sequence",
@@ -214,6 +217,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         lambda: ("batch", "candidates"),
         population="batch",
         several_objectives=True,
+        converges=False,
     ),
     "scatter": SearchMethod(
         "points at random around the start values",
@@ -221,6 +225,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         lambda: ("batch", "candidates", "deviation"),
         population="batch",
         several_objectives=True,
+        converges=False,
     ),
     "nsgaii": SearchMethod(
         "NSGA-II, the Pareto front of several objectives",
@@ -228,6 +233,7 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
         _names_of_nsga2,
         population="population",
         several_objectives=True,
+        converges=False,
     ),
 }
 """Searches by name."""

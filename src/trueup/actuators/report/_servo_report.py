@@ -85,6 +85,8 @@ def servo_report(
         f"{model.friction.title}; {len(logs)} training logs, {len(held_out)} held out",
         provenance=dict(known.get("provenance") or model.provenance),
     )
+    if known.get("verdict"):  # of a fit, rather than of a parameter file
+        page.add(reports.verdict_section(known["verdict"]))
     page.add(_overview(errors, held, trivial, known, rows, kind))
     page.add(parameter_section(rows, known, model))
     if known.get("confidence"):

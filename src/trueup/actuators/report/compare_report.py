@@ -40,6 +40,7 @@ def comparison_report(
         f"{held} held out"
     )
     page = reports.Page("Friction models compared", subtitle)
+    page.add(reports.verdict_section(c.verdict(notes).plain()))
     page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
     if choice is not None:
         page.add(_extended(choice))

@@ -67,19 +67,18 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
 
 
 def _estimates(space: Space, solution: Solution, assessment: Assessment) -> Estimates:
-    bounds = np.where(solution.x - space.lower < space.upper - solution.x, space.lower, space.upper)
-    rows = list(zip(space.names, assessment.at_bound, bounds == 0.0, strict=True))
     # initial states of windows are unknowns that nobody asks for
-    asked = [row for row in rows if "#" not in row[0]]
+    asked = np.array(["#" not in name for name in space.names])
     determined = assessment.identifiability.determined
-    at_optimum = solution.success
-    return Estimates(
-        on_bounds=[name for name, on_bound, is_zero in asked if on_bound and not is_zero],
-        at_limits=[name for name, on_bound, is_zero in asked if on_bound and is_zero],
-        undetermined=[
-            name
-            for name, on_bound, _ in asked
-            if at_optimum and not on_bound and name not in determined
-        ],
-        contradicted=() if assessment.stability is None else assessment.stability.sentences,
+    undetermined = [
+        name
+        for name, is_asked in zip(space.names, asked, strict=True)
+        if is_asked and name not in determined
+    ]
+    return Estimates.of(
+        space,
+        solution.x,
+        assessment.at_bound & asked,
+        undetermined if solution.success else (),
+        () if assessment.stability is None else assessment.stability.sentences,
     )

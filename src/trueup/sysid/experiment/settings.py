@@ -96,9 +96,10 @@ class RecordingPart(_Part):
     """Samples a second, where there is no time column."""
     header: bool | None = None
     """Whether the first line of a text file names the columns; found out where absent."""
-    signals: dict[str, SignalPart | str | list[str]] = Field(min_length=1)
+    signals: dict[str, SignalPart | str | list[str]] = {}
     """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column, or one column
-    for each component: ``tip_position: [x, y, z]``."""
+    for each component: ``tip_position: [x, y, z]``. Absent, with controls: by the columns' names.
+    """
     controls: dict[str, ColumnPart | str] = {}
     """Actuator -> column."""
     initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
@@ -142,8 +143,9 @@ class ParameterPart(_Part):
     """Parameterisation of the inertia."""
     start: Number | None = None
     """Start value; the model's own where absent and there is a target."""
-    bounds: tuple[Number, Number] | None = None
-    """Lower and upper bound."""
+    bounds: tuple[Number, Number] | Literal["auto"] | None = None
+    """Lower and upper bound; auto: a factor of 20 about the model's own positive value, searched by
+    its logarithm."""
     scale: Literal["linear", "log", "logit"] = "linear"
     """Whether the logarithm is searched, or the logit of the place between the bounds."""
     deviation: float | None = Field(default=None, gt=0)
@@ -182,7 +184,9 @@ class ParameterPart(_Part):
                 )
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
-        if self.bounds is not None:
+        if self.bounds == "auto" and not isinstance(self.target, str):
+            raise ValueError("bounds: auto is for one target; give bounds such as [0.1, 5]")
+        if self.bounds is not None and self.bounds != "auto":
             lower, upper = self.bounds
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if any(low > high for low, high in pairs):

@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
+from trueup.errors import ColumnError, ExperimentError, RecordingError, did_you_mean, listing
 from trueup.signals import (
     InterpolationMethod,
     QualityReport,
@@ -26,6 +26,7 @@ from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import ColumnPart, FilterPart, RecordingPart
 from trueup.sysid.recordings.channel_units import check_unit
+from trueup.sysid.recordings.column_matching import match_columns, measurable
 from trueup.sysid.recordings.common_interval import (
     Samples,
     common_interval,
@@ -93,6 +94,7 @@ def load_recording(
       ExperimentError: a filter that fits no signal, or a trim that leaves nothing.
     """
     name = part.name or path.stem
+    part, guessed = _with_signals(part, recording, model, name)
     mappings = {signal: _column_mappings(given) for signal, given in part.signals.items()}
     wanted = {
         **{f"{s}{label}": one for s, each in mappings.items() for label, one in each.items()},
@@ -123,13 +125,43 @@ def load_recording(
     earlier = _all_controls(model, controls, first, start, method) if first < start else None
     measured = _filtered(measured, filters)
     quality = _quality(part, name, model, measured, control, list(part.controls))
-    notes = (*interval.notes, *notes, *_without_control(part, model, name))
+    notes = (*guessed, *interval.notes, *notes, *_without_control(part, model, name))
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     # a state that is given, or the default one, is complete: it needs no time before it
     before = earlier is not None and not facts.start_is_known
     lead_in = LeadIn(earlier, state) if before else None
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
+
+
+def _with_signals(
+    part: RecordingPart, recording: Recording, model: mujoco.MjModel, name: str
+) -> tuple[RecordingPart, list[str]]:
+    """A recording that names its signals: by the names of its columns where the file does not.
+
+    Raises:
+      ColumnError: no column is clearly that of a signal.
+    """
+    if part.signals:
+        return part, []
+    taken = [part.time] if part.time else []
+    signals, controls = (
+        [m for m in matches if m.sure] for matches in match_columns(recording, model, taken)
+    )
+    if not signals:
+        wanted = [place.name for place in measurable(model)]
+        raise ColumnError(
+            f"recording {name!r}: no column is named after a signal of the model, which has "
+            f"{listing(wanted)}; its columns are {listing(recording.columns)}. "
+            "Say which is which, such as\n"
+            f"    - file: {part.file}\n"
+            f"      signals: {{{next(iter(wanted), 'joint_qpos')}: {recording.columns[-1]}}}"
+        )
+    named = {m.place.name: m.columns if m.others else m.column.column for m in signals}
+    commands = part.controls or {m.place.name: m.column.column for m in controls}
+    pairs = ", ".join(f"{signal} from {column}" for signal, column in {**named, **commands}.items())
+    note = f"{name}: signals and controls follow from the names of the columns: {pairs}."
+    return part.model_copy(update={"signals": named, "controls": commands}), [note]
 
 
 def read_recording(path: Path, part: RecordingPart) -> Recording:
