@@ -6,7 +6,7 @@ import pytest
 
 from trueup import sysid
 from trueup.errors import SignalError
-from trueup.parameters import Parameter, ParameterDict
+from trueup.parameters import Parameter, ParameterDict, Prior
 from trueup.signals import SignalType, TimeSeries
 from trueup.simulation import (
     DelayRule,
@@ -29,6 +29,7 @@ MODEL = f"""
 </mujoco>
 """
 START = 3.7  # of the recording's clock [s]
+STEPS = 121  # simulated steps, until the last control
 SIGNALS = ("tip", "angle", "b_qpos", "a_qvel")
 CHANNELS = ("tip[0]", "tip[1]", "tip[2]", "angle", "b_qpos", "a_qvel")
 IS_SENSOR = np.array([True, True, True, True, False, False])
@@ -70,7 +71,9 @@ def recorded():
     state = create_initial_state(model, [0.4, -0.3], [0.2, 0.5])
     control_times = START + np.sort(np.concatenate([[0, 1.203], random.uniform(0, 1.2, 70)]))
     control = TimeSeries.from_control_names(control_times, random.normal(size=(72, 2)), model)
-    times = START + np.sort(random.uniform(0.0, 1.2, 90))
+    # also the last instants that can be predicted whatever the delay, of sensors and of states
+    ends = STEP * (STEPS - 1 + np.array([0, 1])) + BOUNDS["early"][0]
+    times = START + np.sort(np.concatenate([random.uniform(0.0, 1.15, 90), ends]))
     waves = np.sin(np.outer(times, [2.0, 3.0, 5.0, 4.0, 6.0, 7.0])) + np.arange(6) * 0.1
     measured = TimeSeries.from_names(times, waves, model, list(SIGNALS))
     spec = mujoco.MjSpec.from_string(MODEL)
@@ -82,9 +85,8 @@ def simulated(model, models, method):
     (control,), (state,) = models.control, models.initial_state
     data = mujoco.MjData(model)
     mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    steps = int(np.ceil((control.times[-1] - START) / STEP))
     records = []
-    for k in range(steps):
+    for k in range(STEPS):
         at = START + STEP * (k + (0.499 if method == "zoh" else 0.0))
         data.ctrl[:] = control.interpolate(np.array([at]), method)[0]
         mujoco.mj_step(model, data)
@@ -102,7 +104,7 @@ def reference(model, models, values, exact, method, normalise):
     steps = len(records)
     first = START + STEP * lags.max() + BOUNDS["late"][1]
     last = START + STEP * (steps - 1 + lags.min()) + BOUNDS["early"][0]
-    inside = (measured.times >= first) & (measured.times <= last)
+    inside = (measured.times >= first) & (measured.times <= last + 1e-9)
     times, data = measured.times[inside], measured.data[inside]
     predicted = np.stack(
         [
@@ -166,6 +168,66 @@ def test_residuals_are_those_of_the_reference(normalise, exact, method, block, m
     own = problem.sequences[0]
     weights = own.weights_for(shown)[:, None, :]
     np.testing.assert_allclose(((shown - predicted) * weights).reshape(2, -1), found, rtol=1e-9)
+
+
+def test_windows_and_one_simulation_agree_where_every_joint_starts_as_it_was():
+    """Without noise, windows that start from the true states predict what the whole predicts."""
+    models, model = recorded()
+    (control,), (state,) = models.control, models.initial_state
+    records = simulated(model, models, "linear")
+    times = START + STEP * np.arange(1, STEPS + 1)  # to the last simulated instant
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    states = []
+    for k in range(STEPS):
+        data.ctrl[:] = control.interpolate(np.array([START + STEP * k]), "linear")[0]
+        mujoco.mj_step(model, data)
+        states.append([*data.qpos, *data.qvel])
+    names = ["a_qpos", "b_qpos", "a_qvel", "b_qvel"]
+    measured = TimeSeries.from_names(times, np.array(states), model, names)
+    spec = mujoco.MjSpec.from_string(MODEL)
+    whole = sysid.ModelSequences("arm", spec, "run", state, control, measured, True)
+    made = ParameterDict()
+    made.add(Parameter("gain", 1.3, 0.5, 2.0))
+    rules = MeasurementRules({"gain": 1}, scales=(ScaleRule("a_*", "gain", True, "both"),))
+    long = sysid.GrayBoxProblem(made, [whole], measurement=rules, n_threads=1)
+    # a local fit over one step either side gives the state at a window's start to a thousandth
+    settings = sysid.ObservationSettings(window=0.23, state_smoothing=STEP)
+    cut = sysid.GrayBoxProblem(made, [whole], settings, rules, n_threads=1)
+    assert len(cut.sequences[0].windows) == 6 and records.shape == (STEPS, 6)
+    assert cut.data_rows == long.data_rows
+    residuals = [p.residuals(made.as_vector()[None])[0] for p in (long, cut)]
+    np.testing.assert_allclose(residuals[0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(residuals[1], 0.0, atol=2e-2)
+
+
+def test_priors_weigh_as_one_sample_of_the_noise():
+    models, _ = recorded()
+    made = parameters()
+    made["wide_gain"].prior = Prior(1.2, 0.04)
+    made["offset"].prior = Prior(0.3, 0.7)
+    problem = sysid.GrayBoxProblem(made, [models], measurement=RULES, n_threads=1)
+    problem.noise_scale = 1.7
+    x = made.as_vector()
+    rows = problem.residuals(x[None])[0, problem.data_rows :]
+    expected = [(1.2 - 0.91) / 0.04, (0.3 - 0.21) / 0.7, (0.3 + 0.34) / 0.7]
+    np.testing.assert_allclose(rows, 1.7 * np.array(expected), rtol=1e-12)
+
+
+def test_a_parameter_of_the_transform_alone_may_lie_beyond_its_bounds():
+    models, _ = recorded()
+    unknown = ParameterDict()
+    unknown.add(Parameter("wide_gain", 0.91, 0.5, 2.0))
+    beyond = Parameter("shown_gain", 1.13, 0.5, 2.0)
+    beyond.update_from_vector([2.6])
+    transform = sysid.SignalTransform(normalize=False)
+    transform.gain("t*", unknown["wide_gain"])
+    transform.gain("angle", beyond, target="measured")
+    function = sysid.build_residual_fn(models_sequences=[models], modify_residual=transform.apply)
+    _, _, ((shown,),) = function(unknown.as_vector(), unknown)
+    (measured,) = models.sensordata
+    inside = np.isin(measured.times, shown.times)
+    np.testing.assert_allclose(shown.data[:, 3], 2.6 * measured.data[inside, 3])
 
 
 def test_elements_of_a_gain_run_over_all_matched_channels_or_over_each_signal():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -11,13 +11,33 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import LawError, listing
 from trueup.simulation.control import _userdata as u
+from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._targets import target_rows
-
-if TYPE_CHECKING:
-    from trueup.simulation.control._law import ControlLaw
 
 Simulation = Batch | mujoco.MjData
 """What a law runs in: a batch of simulations or a single one."""
+
+
+class Law(Protocol):
+    """What a :class:`ControlLaw` is to a law that is aimed at objects."""
+
+    name: str
+    failures: dict[int, str]
+
+    @property
+    def arguments(self) -> Arguments:
+        """What each argument of the law is."""
+        ...
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Identity of the law's layout."""
+        ...
+
+    @property
+    def callback(self) -> Any:
+        """The compiled C callback."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +54,7 @@ class TargetedLaw:
         period_steps: the law runs every so many steps.
     """
 
-    law: "ControlLaw"
+    law: Law
     joints: tuple[str, ...]
     actuators: tuple[str, ...]
     commands: tuple[str, ...]
