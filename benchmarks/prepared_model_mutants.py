@@ -20,7 +20,7 @@ from collections import Counter
 
 import mujoco
 
-from trueup.simulation import control
+from trueup.simulation import captured_warnings, control
 
 ELEMENT = "trueup_control_law"
 MODEL = """
@@ -119,7 +119,7 @@ def run(xml: str) -> str:
         return "refused"
     data = mujoco.MjData(model)
     data.ctrl[:] = 0.2
-    with control.installed(LAW):
+    with captured_warnings(), control.installed(LAW):
         for _ in range(30):
             mujoco.mj_step(model, data)
     warned = data.warning[mujoco.mjtWarning.mjWARN_BADCTRL].number > 0

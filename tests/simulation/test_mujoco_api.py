@@ -7,6 +7,7 @@ the files that use it. The layout of its structs stands in one file,
 
 import ast
 import importlib
+import importlib.util
 from collections import defaultdict
 from pathlib import Path
 
@@ -50,9 +51,13 @@ def exists(name: str) -> bool:
         module = f"{module}.{piece}"
         if not hasattr(value, piece):
             try:
+                if importlib.util.find_spec(module) is None:
+                    return False
                 value = importlib.import_module(module)
-            except ImportError:
+            except ModuleNotFoundError:  # the parent is no package
                 return False
+            except (ImportError, AttributeError):  # a backend whose library is not installed
+                return True
         else:
             value = getattr(value, piece)
     return True
