@@ -249,7 +249,13 @@ class ParameterDict:
           ParameterError: a vector of another length than :attr:`size`.
         """
         return parameter_table.comparison(
-            self, init_params, predicted_params, measured_params, sig_digits
+            self.get_non_frozen_parameter_names(),
+            self.as_nominal_vector(),
+            self.get_bounds(),
+            init_params,
+            predicted_params,
+            measured_params,
+            sig_digits,
         )
 
     def save_to_disk(self, path: str | Path) -> None:

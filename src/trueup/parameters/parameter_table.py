@@ -1,14 +1,11 @@
 """Plain-text tables of parameters."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from trueup.errors import ParameterError
 from trueup.parameters.parameter import Parameter
-
-if TYPE_CHECKING:
-    from trueup.parameters.parameter_dict import ParameterDict
 
 
 def overview(parameters: list[Parameter]) -> str:
@@ -23,14 +20,18 @@ def overview(parameters: list[Parameter]) -> str:
 
 
 def comparison(
-    parameters: "ParameterDict",
+    names: Sequence[str],
+    nominal: np.ndarray,
+    bounds: tuple[np.ndarray, np.ndarray],
     initial: np.ndarray,
     identified: np.ndarray,
     true: np.ndarray | None,
     digits: int,
 ) -> str:
-    """See :meth:`ParameterDict.compare_parameters`."""
-    names = parameters.get_non_frozen_parameter_names()
+    """Values of the free parameters and their changes, a line each.
+
+    See :meth:`ParameterDict.compare_parameters`.
+    """
     if not names:
         return "No free parameters to compare."
     vectors = {"initial": initial, "identified": identified}
@@ -42,8 +43,7 @@ def comparison(
                 f"the vector of {label} values has {np.size(vector)} elements, "
                 f"there are {len(names)} free ones"
             )
-    nominal = parameters.as_nominal_vector()
-    lower, upper = parameters.get_bounds()
+    lower, upper = bounds
     change = np.abs(np.asarray(identified) - initial)
     columns = [initial, nominal, identified, lower, upper, change, _relative(change, initial)]
     headers = ["Initial", "Nominal", "Identified", "Lower", "Upper", "Change", "Relative"]

@@ -226,7 +226,12 @@ class SystemTrajectory:
             )
         starts = np.arange(samples // chunk_size) * chunk_size
         states = np.vstack(
-            [self.initial_state, recorded_states(self, self.control.times[starts[1:]])]
+            [
+                self.initial_state,
+                recorded_states(
+                    self.model, self.state, self.sensordata, self.control.times[starts[1:]]
+                ),
+            ]
         )
         return [
             SystemTrajectory(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -11,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import LawError, listing
 from trueup.simulation.control import _userdata as u
+from trueup.simulation.control._law_definition import LawDefinition
 from trueup.simulation.control._targets import target_rows
-
-if TYPE_CHECKING:
-    from trueup.simulation.control._law import ControlLaw
 
 Simulation = Batch | mujoco.MjData
 """What a law runs in: a batch of simulations or a single one."""
@@ -34,7 +31,7 @@ class TargetedLaw:
         period_steps: the law runs every so many steps.
     """
 
-    law: "ControlLaw"
+    law: LawDefinition
     joints: tuple[str, ...]
     actuators: tuple[str, ...]
     commands: tuple[str, ...]
