@@ -249,13 +249,7 @@ class ParameterDict:
           ParameterError: a vector of another length than :attr:`size`.
         """
         return parameter_table.comparison(
-            self.get_non_frozen_parameter_names(),
-            self.as_nominal_vector(),
-            self.get_bounds(),
-            init_params,
-            predicted_params,
-            measured_params,
-            sig_digits,
+            self.free, init_params, predicted_params, measured_params, sig_digits
         )
 
     def save_to_disk(self, path: str | Path) -> None:

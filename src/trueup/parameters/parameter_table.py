@@ -1,7 +1,5 @@
 """Plain-text tables of parameters."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from trueup.errors import ParameterError
@@ -20,18 +18,25 @@ def overview(parameters: list[Parameter]) -> str:
 
 
 def comparison(
-    names: Sequence[str],
-    nominal: np.ndarray,
-    bounds: tuple[np.ndarray, np.ndarray],
+    free: list[Parameter],
     initial: np.ndarray,
     identified: np.ndarray,
     true: np.ndarray | None,
     digits: int,
 ) -> str:
-    """Values of the free parameters and their changes, a line each.
+    """Values of free parameters beside each other, a row an element.
 
-    See :meth:`ParameterDict.compare_parameters`.
+    Args:
+      free: the free parameters.
+      initial: start values ``(p,)``.
+      identified: identified values ``(p,)``.
+      true: true values ``(p,)``, where they are known.
+      digits: significant digits.
+
+    Raises:
+      ParameterError: a vector of another length.
     """
+    names = [name for p in free for name in p.element_names]
     if not names:
         return "No free parameters to compare."
     vectors = {"initial": initial, "identified": identified}
@@ -43,7 +48,8 @@ def comparison(
                 f"the vector of {label} values has {np.size(vector)} elements, "
                 f"there are {len(names)} free ones"
             )
-    lower, upper = bounds
+    nominal = np.concatenate([p.as_nominal_vector() for p in free])
+    lower, upper = (np.concatenate(ends) for ends in zip(*(p.get_bounds() for p in free)))
     change = np.abs(np.asarray(identified) - initial)
     columns = [initial, nominal, identified, lower, upper, change, _relative(change, initial)]
     headers = ["Initial", "Nominal", "Identified", "Lower", "Upper", "Change", "Relative"]

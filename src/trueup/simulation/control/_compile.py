@@ -3,7 +3,6 @@
 import ast
 import inspect
 import math
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -18,21 +17,28 @@ from trueup.simulation.control._callback import Callback, compile_callback
 
 
 def compile_law(
-    name: str, law: Callable, checked: bool, arguments: Arguments, number: tuple[int, int]
+    name: str, function: Any, checked: bool, arguments: Arguments, number: tuple[int, int]
 ) -> Callback:
     """Compile the callback of a law; see :attr:`ControlLaw.callback`.
 
     Args:
-        name: name of the law.
-        law: its function.
-        checked: whether indices are checked.
-        arguments: its resolved arguments.
-        number: identity of its layout.
+        name: name of the law, for messages.
+        function: its Python function.
+        checked: whether every index is checked.
+        arguments: what each argument of the function is.
+        number: identity of the law.
+
+    Raises:
+        LawError: the function does not compile.
     """
-    function = _compiled(law, checked)
     try:
         return compile_callback(
-            function, arguments.sources, arguments.inputs, arguments.outputs, number
+            _compiled(function, checked),
+            arguments.sources,
+            arguments.inputs,
+            arguments.outputs,
+            number,
+            arguments.declared,
         )
     except NumbaError as error:
         raise LawError(f"Control law {name!r} does not compile: {_reason(error)}") from error

@@ -1,5 +1,7 @@
 """The state of a trajectory at given times, from its states or from its recorded signals."""
 
+from __future__ import annotations
+
 import mujoco
 import numpy as np
 
@@ -19,15 +21,18 @@ _STATE_SENSORS = {
 
 
 def recorded_states(
-    model: mujoco.MjModel, state: TimeSeries | None, sensordata: TimeSeries, times: np.ndarray
+    model: mujoco.MjModel,
+    state: TimeSeries | None,
+    sensordata: TimeSeries,
+    times: np.ndarray,
 ) -> np.ndarray:
     """Return full-physics states at the given times, shape (times, state size).
 
     Args:
         model: the model.
-        state: recorded states; None: they follow from the signals.
-        sensordata: recorded signals.
-        times: times of the states [s].
+        state: states of a trajectory, where they are known.
+        sensordata: its recorded signals.
+        times: times [s].
 
     Raises:
         SignalError: the states stand at other times, or a component was not recorded.
