@@ -6,7 +6,7 @@ from trueup.errors import FitError
 from trueup.fitting._state_version import require_version
 from trueup.parameters import Space
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 def check_state(state: dict[str, Any], space: Space) -> None:

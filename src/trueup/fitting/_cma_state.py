@@ -24,6 +24,10 @@ _HISTORIES = "fit"
 _LEFT_OUT = _FROM_CONSTRUCTOR | _ONLY_WITHIN_A_GENERATION | _DIAGNOSTIC
 
 # The keys of encoded values that are no plain JSON value or array.
+# A product with a matrix that is stored column by column, as the eigenvectors are, rounds otherwise
+# than one with the same matrix stored row by row: the order belongs to the state. Where the basis
+# is decomposed anew in every generation nobody sees it; a small population decomposes it lazily.
+_COLUMNS = "columns"
 _NUMPY, _FLOATS, _RANGE = "numpy", "floats", "range"
 _TUPLE, _LIST, _PART = "tuple", "list", "part"
 
@@ -92,6 +96,8 @@ def _encode(value: Any, where: str) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError(f"{where} of cma is an array of objects")
+        if value.ndim > 1 and value.flags.f_contiguous and not value.flags.c_contiguous:
+            return {_COLUMNS: value.T.copy()}
         return value.copy()
     if isinstance(value, np.generic):
         # a numpy number and a Python number may round differently in a power
@@ -121,6 +127,8 @@ def _decode(value: Any, present: Any) -> Any:
         return value.copy()
     if not isinstance(value, dict):
         return value
+    if _COLUMNS in value:
+        return value[_COLUMNS].copy().T
     if _NUMPY in value:
         return value[_NUMPY][()]
     if _FLOATS in value:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from trueup.networks.data.reading import read_series
     from trueup.networks.data.synthetic_recordings import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.data.synthetic_settings import SyntheticSettings
+    from trueup.networks.evaluation.baseline_networks import fit_linear, fit_linear_chosen
     from trueup.networks.evaluation.closed_loop import JointModel, RollOut, roll_out
-    from trueup.networks.evaluation.linear_baseline import fit_linear, fit_linear_chosen
     from trueup.networks.evaluation.metrics import (
         Band,
         NetworkScores,
@@ -76,8 +76,8 @@ _EXPORTS = {
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
     "TorqueTerms": "trueup.networks.data.data_settings",
     "check_data": "trueup.networks.data.data_check",
-    "fit_linear": "trueup.networks.evaluation.linear_baseline",
-    "fit_linear_chosen": "trueup.networks.evaluation.linear_baseline",
+    "fit_linear": "trueup.networks.evaluation.baseline_networks",
+    "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "load_network": "trueup.networks.model.network_file",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",

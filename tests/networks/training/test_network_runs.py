@@ -1,5 +1,6 @@
 """Whole training runs: what they write, folds, ensembles, resume, and the command."""
 
+import html
 import json
 import os
 import signal
@@ -16,9 +17,9 @@ from trueup.cli import main
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.override_words import overrides_together
 from trueup.errors import RunDirectoryError
+from trueup.fitting import Grade, Verdict
 from trueup.networks import SyntheticSettings, load_network, synthesize
 from trueup.networks.evaluation.metrics import predict_series
-from trueup.networks.evaluation.score_findings import training_findings
 from trueup.networks.runtime.ensemble import NetworkEnsemble
 from trueup.networks.training import TrainingInterrupted, run_training
 from trueup.networks.training import training_run as runs
@@ -300,11 +301,14 @@ def test_the_terminal_judges_as_the_report_does_and_not_by_the_start(data, tmp_p
     for fold in folds.values():
         for rmse in (fold["settled"]["rmse"], fold["others_settled"]["linear"]["rmse"]):
             assert f"{rmse:.4g}" in said
-    assert "The linear model is better" in said
-    page = (target / "report.html").read_text()
-    for _, sentence in training_findings(metrics):
-        assert sentence in said
-        assert sentence in page
+    verdict = Verdict.from_plain(metrics["verdict"])
+    assert verdict.grade is Grade.DO_NOT_USE  # the linear model is better
+    page = html.unescape((target / "report.html").read_text())
+    assert "\n".join(verdict.lines()) in said
+    for reason in verdict.reasons:
+        assert reason.sentence in page
+    channels = [f"torque of {name}" if name else "torque" for name in folds]
+    assert [each.channel for each in verdict.comparisons] == channels
     if mode == "lomo_cv":
         settled = [fold["others_settled"]["linear"]["rmse"] for fold in folds.values()]
         assert metrics["settled_linear_rmse"] == pytest.approx(np.mean(settled))

@@ -15,6 +15,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_check import DataCheck, read_checked
 from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
+from trueup.networks.evaluation.network_verdict import training_verdict
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
@@ -254,6 +255,7 @@ def _metrics(
         settled = [float(fold["others_settled"]["linear"][name]) for fold in folds]
         metrics[f"settled_linear_{name}"] = float(np.mean(settled))
     metrics["folds"] = {result.name: fold for result, fold in zip(results, folds, strict=True)}
+    metrics["verdict"] = training_verdict(metrics).plain()
     return metrics
 
 

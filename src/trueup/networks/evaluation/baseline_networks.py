@@ -1,4 +1,4 @@
-"""The baseline beside every network: torque as a linear function of the last few samples."""
+"""Baselines beside a network: a linear function of the last few samples, its base alone."""
 
 from collections.abc import Sequence
 
@@ -111,6 +111,19 @@ def fit_linear_chosen(
     judged_on = validation or training
     errors = [score(network, judged_on).settled.rmse for network in networks]
     return networks[int(np.argmin(errors))]
+
+
+def base_alone(base: Base, rate: float) -> Network:
+    """A network that gives the torque of an analytic base and nothing else."""
+    features = base.features
+    count = len(features)
+    return Network(
+        family="linear",
+        normalization=Normalization(features, np.zeros(count), np.ones(count), 0.0, 1.0),
+        weights={"layers.0.weight": np.zeros((1, count)), "layers.0.bias": np.zeros(1)},
+        rate=rate,
+        base=base,
+    )
 
 
 def _residual(series: ActuatorSeries, base: Base | None) -> np.ndarray:
