@@ -57,6 +57,8 @@ def in_words(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or _reason(error)}"
+    if isinstance(error, RuntimeError) and "Symlink loop" in str(error):  # of Path.resolve
+        return f"{_reason(error)}: it is a link that leads to itself"
     place = _place_in_own_file(error)
     if place is not None:
         return f"{place} raised {type(error).__name__}: {_reason(error)}"
