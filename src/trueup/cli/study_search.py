@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from trueup._secrets import mask
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
-from trueup.fitting import Problem, parse_cma_options
-from trueup.fitting.search_methods import SEARCH_METHODS, make_search
+from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.parameters import Space
 from trueup.studies import Budget
 from trueup.studies.trackers.registry import TRACKERS, make_trackers

@@ -18,6 +18,10 @@ INTEGRATORS = {
 }
 
 
+SHORTEST_STEP, LONGEST_STEP = 1e-7, 1.0
+"""Time steps that a model may have [s]."""
+
+
 def load_spec(part: ModelPart, folder: Path) -> Any:
     """Read an MJCF (or URDF) file and apply time step, integrator and friction hardness.
 
@@ -48,6 +52,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             spec.option.timestep = part.timestep
         if part.integrator is not None:
             spec.option.integrator = INTEGRATORS[part.integrator]
+        _check_timestep(spec, part)
         for joint in spec.joints:
             if part.friction.solref is not None:
                 joint.solref_friction = part.friction.solref
@@ -60,6 +65,18 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error
     return spec
+
+
+def _check_timestep(spec: Any, part: ModelPart) -> None:
+    """Raise ModelError for a time step with which no recording of a machine can be simulated."""
+    step = float(spec.option.timestep)
+    if not SHORTEST_STEP <= step <= LONGEST_STEP:
+        where = f"{part.file} has" if part.timestep is None else "model.timestep is"
+        raise ModelError(
+            f"{where} the time step {step:g} s: it has to lie between {SHORTEST_STEP:g} and "
+            f"{LONGEST_STEP:g} s. Machines are simulated with 0.0005 to 0.005 s; set "
+            f"model.timestep, or correct the model"
+        )
 
 
 def model_files(spec: Any, path: Path) -> list[Path]:
