@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import mujoco
 import numpy as np
 
@@ -11,10 +9,7 @@ from trueup.errors import SignalError, listing
 from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.signals.signal_type import SignalType
 from trueup.signals.time_series import TimeSeries
-from trueup.simulation.initial_state import create_initial_state, with_start_time
-
-if TYPE_CHECKING:
-    from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.initial_state import create_initial_state, state_size, with_start_time
 
 # Sensors that measure a component of the state, and the suffix of the state they measure.
 _STATE_SENSORS = {
@@ -25,17 +20,28 @@ _STATE_SENSORS = {
 }
 
 
-def recorded_states(trajectory: SystemTrajectory, times: np.ndarray) -> np.ndarray:
+def recorded_states(
+    model: mujoco.MjModel,
+    state: TimeSeries | None,
+    sensordata: TimeSeries,
+    times: np.ndarray,
+) -> np.ndarray:
     """Return full-physics states at the given times, shape (times, state size).
+
+    Args:
+        model: the model.
+        state: states of a trajectory, where they are known.
+        sensordata: its recorded signals.
+        times: times [s].
 
     Raises:
         SignalError: the states stand at other times, or a component was not recorded.
     """
     if len(times) == 0:
-        return np.empty((0, len(trajectory.initial_state)))
-    if trajectory.state is not None:
-        return _rows_at(trajectory.state, times)
-    return _from_signals(trajectory.model, trajectory.sensordata, times)
+        return np.empty((0, state_size(model)))
+    if state is not None:
+        return _rows_at(state, times)
+    return _from_signals(model, sensordata, times)
 
 
 def _rows_at(state: TimeSeries, times: np.ndarray) -> np.ndarray:

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trueup.fitting._final_jacobian import final_jacobian
-from trueup.fitting._minimise import minimise
+from trueup.fitting import final_jacobian, minimise
 from trueup.sysid.demo import EXPERIMENT, TRUE, write_demo
 from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
 from trueup.sysid.experiment.preparation import prepare

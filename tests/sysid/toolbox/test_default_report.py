@@ -15,9 +15,8 @@ from trueup.parameters import Parameter, ParameterDict
 from trueup.signals import TimeSeries
 from trueup.simulation import create_initial_state
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.sysid import build_residual_fn, default_report
 from trueup.sysid.results import overlay_video
-from trueup.sysid.toolbox._default_report import default_report
-from trueup.sysid.toolbox._residual import build_residual_fn
 
 SLIDER = """
 <mujoco><option timestep="0.01"/><worldbody><body name="box">

@@ -5,7 +5,7 @@ import pytest
 from recorded_models import PENDULUM, simulate
 
 from trueup import sysid
-from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting import final_jacobian
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.fit.start_noise import measured_starts
