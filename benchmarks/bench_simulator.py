@@ -1,11 +1,11 @@
-"""Speed of the bench simulator and its gradient beside Better Actuator Models, in one run.
+"""CPU time of the servo bench simulator and its gradient, compared with Better Actuator Models.
 
 Run:  python benchmarks/bench_simulator.py LOGS PARAMETERS.json [--peer-python python3.12]
 
 LOGS is a folder of raw servo logs and PARAMETERS.json an M6 file of their servo. The peer runs in a
-virtual environment of its own (--peer-environment, kept between runs), which the first run makes
-with pip; it asks for Python 3.12 and is installed under the Python at hand where there is none.
-Times are CPU times of all threads of a process; the best of several rounds that take turns.
+separate virtual environment (--peer-environment), which the first run creates with pip; it needs
+Python 3.12, or is installed under the current Python. Times are CPU times of all threads of a
+process: the best of several alternating rounds.
 """
 
 import argparse

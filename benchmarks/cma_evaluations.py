@@ -1,13 +1,13 @@
-"""Evaluations that CMA-ES needs beside the package cma used directly, and what restarts add.
+"""Evaluations of CMA-ES up to a target cost, compared with the package cma, and effect of restarts.
 
 Run with::
 
     python benchmarks/cma_evaluations.py
     python benchmarks/cma_evaluations.py --restarts --evaluations 300000
 
-The first compares evaluations until the cost is 1e-8 above the optimum: cma is given the same
+The first compares evaluations until the cost is 1e-8 above the optimum: cma gets the same
 population, first step, bounds and random numbers. The second counts, on the rotated Rastrigin
-function in 10 dimensions, in how many of the seeds plain CMA-ES, IPOP and BIPOP reach 1e-8.
+function in 10 dimensions, the seeds in which plain CMA-ES, IPOP and BIPOP reach 1e-8.
 """
 
 import argparse

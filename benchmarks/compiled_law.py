@@ -1,6 +1,6 @@
-"""What a compiled control law costs: the same rollouts with a law and with no callback.
+"""CPU time of a compiled control law, compared with the same rollouts without a callback.
 
-Pendulums under PD control, in one batch, on all cores; the two kinds of rollout take turns. Run::
+Pendulums under PD control, in one batch, on all cores, in alternating rounds. Run::
 
     python benchmarks/compiled_law.py
 """

@@ -1,9 +1,8 @@
-"""How much of two Dask workers' time goes into evaluations.
+"""Efficiency of two Dask workers: share of their time spent on evaluations.
 
-Each candidate takes 50 ms (a sleep: the machine's own load does not count). Efficiency is the time
-of one worker that does nothing else, divided by workers x wall-clock time. Beside it stand the
-process pool of trueup, and ``Client.map`` of Dask with one task a candidate, which is how a study
-is spread without chunks. Run::
+Each candidate takes 50 ms (a sleep, so that the load of the machine does not count). Efficiency is
+the evaluation time divided by workers x wall-clock time. For comparison: trueup's process pool, and
+Dask's ``Client.map`` with one task per candidate. Run::
 
     python benchmarks/dask_efficiency.py
 """

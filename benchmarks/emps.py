@@ -1,4 +1,4 @@
-"""EMPS, a real axis with published answers: the right model beside MuJoCo's defaults.
+"""Identification of EMPS, a real axis with published parameters, and effect of MuJoCo's defaults.
 
 Run:  python benchmarks/emps.py  [--data FOLDER]   (FOLDER holds emps/DATA_EMPS.mat)
 """

@@ -1,11 +1,10 @@
-"""Optimise the walk of the walker in space with 26 muscles, for some minutes of processor time.
+"""Progress of a search on the spatial walker with 26 muscles, for a given CPU time.
 
     python benchmarks/gait_3d.py --directory runs/gait_3d --cpu-minutes 60
 
-Called again with the same folder it goes on where it stopped, also after a kill, until that much
-processor time has been spent in all. It prints how far walkers got in the first and in the last
-generation, the best of each (by cost) and their mean. There is no other system to compare with:
-MyoAssist's walker in space cannot be optimised.
+Called again with the same folder, it resumes, also after a kill, until the CPU time of all calls is
+spent. It prints distance and duration of the walks in the first and in the last generation: best by
+cost, and mean. There is no peer: MyoAssist's spatial walker cannot be optimised.
 """
 
 import argparse

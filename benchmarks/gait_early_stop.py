@@ -1,13 +1,13 @@
-"""What the early stop of a robust search saves: simulated seconds and CPU seconds with and without.
+"""Simulated time and CPU time that early stopping of candidates saves in a robust gait search.
 
-A search with early stop goes a few generations; each of its populations is walked twice, with the
-bound and without it. Candidates at or below the bound have to cost the same to the last bit, and
-the best candidate has to be the same one. Run with
+A search with early stop runs a few generations; each of its populations is evaluated with the bound
+and without it. Candidates at or below the bound must have the same cost bit for bit, and the best
+candidate must be the same. Run with
 
     python benchmarks/gait_early_stop.py [--start VECTOR] [--generations 6] [--population 16]
 
-``VECTOR`` is a walk of planar22 without an exoskeleton, such as a ``*_Best.txt``; without one the
-search starts from the nominal vector, most of whose neighbours fall soon whatever is done.
+``VECTOR`` is a walk of planar22 without an exoskeleton, such as a ``*_Best.txt``; the default is
+the nominal vector, most of whose neighbours fall soon in either case.
 """
 
 import argparse

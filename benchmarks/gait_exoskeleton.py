@@ -1,26 +1,26 @@
-"""What an exoskeleton of four parameters gives the planar walker, beside a search without one.
+"""Effort of the planar walker with a four-parameter exoskeleton, compared with a search without.
 
     python benchmarks/gait_exoskeleton.py runs/exoskeleton [--device ankle] [--seeds 1 2 3]
 
-It goes on from a steady walk up a slope of 5 degrees, in the middle of it, twice with the same
-seed, evaluations and cost, with a device at up to 50 N m and without it. Both arms move the gains
-of the muscles that work at the device's joint. The start was searched without a device, over the
-gains of the hip and of the ankle.
+Two searches start from a steady walk up a slope of 5 degrees, in the middle of its cycle, with the
+same seed, evaluations and cost: one with the device at up to 50 N m, one without. Both move the
+gains of the muscles at the device's joint. The start was searched without a device, over the gains
+of hip and ankle.
 
-Each arm is a run of ``trueup gait optimize walk_sparing_device``: CMA-ES with large populations,
-each generation of which walks over perturbations of its own, the device's curve from 3 N m at the
-time of stance where a small pulse of torque spares most (``gait_pulses.py``). The cheapest
-candidates of the last generations are judged over eight repeats, and an arm ends with the cheapest
-of them that keeps the speed within 0.03 m/s of 1.25 for 20 s.
+Each search is a run of ``trueup gait optimize walk_sparing_device``: CMA-ES with large populations
+and fresh perturbations in each generation; the torque curve starts at 3 N m, at the time of stance
+where a small pulse saves most effort (``gait_pulses.py``). The best candidates of the last
+generations are scored over eight repeats; the result is the best of them that keeps 1.25 m/s within
+0.03 m/s for 20 s.
 
-A walk is sensitive: with numbers that differ by a thousandth its effort differs by some percent,
-mostly with its speed. So three efforts are told: that of the walk which an arm ends with; that at
-1.25 m/s of the walks beside it, whose numbers differ by a thousandth; and that at 1.25 m/s of all
-the candidates which were judged, which hangs on no choice among them. The last two are lines of
-effort over speed through the walks that last 20 s, with their standard errors.
+Walks are sensitive: a change of the vector by a thousandth changes the effort by some percent,
+mostly through the speed. Three efforts are reported: that of the resulting walk; that at 1.25 m/s
+of copies with vectors changed by a thousandth; and that at 1.25 m/s of all final candidates, which
+depends on no selection. The last two are regressions of effort on speed over the walks that last
+20 s, with standard errors.
 
-It can be stopped, killed and called again with the same folder, in the same place: it goes on.
-The folder of each arm is a run directory with a report, in which the torque over stance is drawn.
+Called again with the same folder, it resumes. The folder of each search is a run directory with a
+report that shows the torque over stance.
 """
 
 import argparse

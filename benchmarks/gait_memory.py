@@ -1,13 +1,13 @@
-"""Memory and time of a generation of 32 walks of 20 s, costs included.
+"""Peak memory and time of a generation of 32 walks of 20 s, costs included.
 
     python benchmarks/gait_memory.py [MODEL.xml VECTOR.txt] [--candidates 32] [--seconds 20]
         [--repeats 0] [--early-stop]
 
-Without a file the walker is planar22 from its nominal vector. A MODEL with an exoskeleton and a
-VECTOR that walks, such as those of MyoAssist's tutorial, run as MyoAssist does. The figure is the
-largest resident size of a process that does nothing else (bar: below 1 GB). With ``--repeats`` each
-candidate walks perturbed repeats; with ``--early-stop`` candidates of which half are disturbed
-gains walk with and without a bound at their median cost, and the time saved is told.
+The default is planar22 with its nominal vector. A MODEL with an exoskeleton and a VECTOR that
+walks, such as MyoAssist's tutorial, run as in MyoAssist. The figure is the peak resident size of a
+separate process (limit: 1 GB). ``--repeats``: perturbed repeats for each candidate;
+``--early-stop``: candidates, half of them with disturbed gains, with and without a bound at their
+median cost, and the time saved.
 """
 
 import argparse

@@ -1,20 +1,18 @@
-"""The planar walker: its speed, its time step, and walks from the nominal vector.
+"""Planar walker: time from the nominal vector to a steady walk, time-step study, speed.
 
     python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
     python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
     python benchmarks/gait_planar22.py speed runs/gait/0
 
-``walk`` starts from the nominal vector with the configuration ``walk``, goes on with
-``walk_upright`` and ``walk_steady``, a given number of generations each, until one of the best
-walks 20 s with a speed within 0.03 m/s of 1.25, also lasts at a half and at a quarter of the time
-step, there within 0.05 m/s, and stays up in 16 of 20 perturbed repeats of a validation set.
-Otherwise it starts again from the nominal vector, with other random numbers, until the time is
-spent. It then reports the walk that survived most of those repeats, and its survival in 20 repeats
-that neither the searches nor that rule have seen.
-``step`` halves the time step of a walk of 10 s, ``speed`` measures simulated seconds per CPU
-second on one thread, controller and cost included. All of it can be stopped, killed and called
-again: it goes on, and counts the CPU time of all calls. ``gait_exoskeleton.py`` goes on from a walk
-with an exoskeleton.
+``walk`` runs the configurations ``walk``, ``walk_upright`` and ``walk_steady`` from the nominal
+vector, a fixed number of generations each, until one of the best walks keeps 1.25 m/s within
+0.03 m/s for 20 s, also lasts at half and at a quarter of the time step (within 0.05 m/s), and
+survives 16 of 20 perturbed repeats of a validation set. Otherwise it restarts with other random
+numbers until the CPU time is spent. It reports the walk with the best survival, and its survival in
+20 repeats that neither the searches nor the selection have used.
+``step`` halves the time step of a walk of 10 s; ``speed`` measures simulated seconds per CPU second
+on one thread, controller and cost included. All resume when called again, and count the CPU time of
+all calls.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""What small pulses of torque are worth to a walk, at each joint and time of stance.
+"""Effect of a small torque pulse on the effort of a walk, at each joint and time of stance.
 
     python benchmarks/gait_pulses.py [--start WALK.json] [--torque 1.5] [--beside 96]
 
-A device of no mass gives a pulse of torque, for three tenths of stance around a time, to a walk
-whose gains were searched without a device. Where gains are best a small change of them changes the
-cost little, so what the pulse changes with the same gains is, to the first order, what it would
-with gains that are fitted to it. One walk is rugged: the median is told over the walks beside it,
-each with the pulse and without, of the cost and of the effort at equal speed.
+A massless device applies a torque pulse, three tenths of stance long, to a walk whose gains were
+searched without a device. At an optimum of the gains the cost is stationary in them, so the effect
+of the pulse at fixed gains equals, to first order, the effect with adapted gains. The result is the
+median over perturbed copies of the walk, each with the pulse and without, of cost and of effort at
+equal speed: one walk alone is too sensitive.
 
-It tells where the curve of a device should begin, and whether torques there spare effort at all.
-What large torques bring a search has to tell (``gait_exoskeleton.py``).
+The result shows where to start the curve of a device, and whether torques there lower the effort.
+``gait_exoskeleton.py`` measures large torques.
 """
 
 import argparse

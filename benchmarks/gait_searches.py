@@ -1,4 +1,4 @@
-"""Searches of planar22 that go on when called again, and walks judged; two benchmarks share it."""
+"""Shared by two benchmarks: resumable searches of planar22, and evaluation of their walks."""
 
 import json
 import time

@@ -1,11 +1,11 @@
-"""Speed of evaluating walks, controller and cost included, beside bare rollouts of the same steps.
+"""CPU time of evaluating walks, controller and cost included, relative to bare rollouts.
 
     python benchmarks/gait_speed.py MODEL.xml VECTOR.txt [--seconds 8] [--candidates 1 8]
         [--repeats 5] [--delayed] [--native]
 
 MODEL is a walker with an exoskeleton, such as MyoAssist's planar model, VECTOR a parameter vector
-that walks. Evaluations and ``Batch.rollout`` with the controls of that walk take turns in one run
-on one thread; the figure is the median ratio of their CPU times (bar: at most 1.2).
+that walks. Evaluations and ``Batch.rollout`` with the controls of that walk alternate on one
+thread; the figure is the median ratio of their CPU times (limit: 1.2).
 """
 
 import argparse

@@ -1,9 +1,9 @@
-"""How often do the intervals hold the truth? Monte-Carlo coverage on a spring-mass-damper.
+"""Coverage of confidence intervals: Monte-Carlo repeats on a spring-mass-damper.
 
-A mass of 1 kg on a spring of 100 N/m with a damper of 5 N s/m is pushed by two tones (5 N at
+A mass of 1 kg on a spring of 100 N/m with a damper of 5 N s/m is driven by two tones (5 N at
 1.5 Hz, 3 N at 3.7 Hz); position and velocity are recorded every 2 ms with noise. Each repeat draws
-new noise, refits the parameters by Gauss-Newton and asks whether each interval holds the true
-value. Beside our intervals stand those of the classical formula (one variance, white noise), which
+new noise, refits the parameters by Gauss-Newton and checks whether each interval covers the true
+value. For comparison: the classical formula (one variance, white noise), which
 ``mujoco.sysid.calculate_intervals`` uses.
 
 Noise is 5 % of each channel's spread: white; AR(1) with rho 0.95; white and twice as large while

@@ -1,9 +1,9 @@
-"""Studies killed with SIGKILL at random moments, resumed, and compared with uninterrupted ones.
+"""Exactness of resume: studies killed at random times, compared with uninterrupted ones.
 
 Run:  python benchmarks/kill_and_resume.py [--runs 50] [--seed 0]
 
-Each run takes the next of several searches, is killed once to three times, and each time every file
-that it left is read. At the end its history has to be that of the run that nobody stopped, bit for
+Each run takes the next of several searches and is killed by SIGKILL one to three times; after each
+kill every file is read. At the end its history must equal that of the uninterrupted run, bit for
 bit.
 """
 

@@ -1,6 +1,6 @@
-"""Exported networks against the numpy runtime over 10 000 stateful steps, every format and family.
+"""Difference between exported networks and the numpy runtime over 10 000 stateful steps.
 
-The bar is a difference of 1e-5 of the range of the torque. Run::
+Every format and family; the limit is 1e-5 of the range of the torque. Run::
 
     python benchmarks/network_export_parity.py [hidden width, 128 by default]
 """

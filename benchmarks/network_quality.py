@@ -1,17 +1,17 @@
-"""How well networks learn torque: a recorded joint, and synthetic data with a known noise floor.
+"""Torque error of learned actuators on a recorded joint, and on synthetic data with a known floor.
 
     python benchmarks/network_quality.py DATA hej90 [--minutes 20] [--held-out PMS54]
     python benchmarks/network_quality.py DATA synthetic
 
 ``hej90``: DATA/hej90_bench holds recordings of a Maxon HEJ-90 joint. The first 85 % of each file
-train and validate, the last 15 % are the test, run from a cold start. One model for all groups:
-several candidates are trained side by side on two cores; of the one that is best on the validation
-stretches, an ensemble is trained from several seeds, whose mean is scored once. Beside it stand the
-linear baseline, the controller's own estimate and the published figures. With ``--held-out`` the
-chosen candidate is trained again without the files whose names begin so, and scored on the whole of
-them; that takes its own time, about two thirds of the first.
+serve for training and validation, the last 15 % for the test, from a cold start. One model for all
+groups: several candidates are trained in parallel on two cores; an ensemble of the candidate with
+the best validation score is trained from several seeds, and its mean is scored once. For
+comparison: the linear baseline, the controller's estimate and the published figures.
+``--held-out`` trains the chosen candidate again without the files of that prefix, and scores it on
+them; this takes about two thirds of the first time.
 
-``synthetic``: recordings of the generator, where the smallest error possible is known.
+``synthetic``: generated recordings, for which the smallest possible error is known.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from trueup.networks import (
     split_lomo,
     synthesize,
 )
-from trueup.networks.model.linear_baseline import HISTORIES, fit_linear, fit_linear_chosen
+from trueup.networks.evaluation.baseline_networks import HISTORIES, fit_linear, fit_linear_chosen
 from trueup.networks.training import (
     ModelSettings,
     TrainedNetwork,

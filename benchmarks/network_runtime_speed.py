@@ -1,8 +1,8 @@
-"""CPU time of one stateful step of a learned actuator, by each runtime, in one run.
+"""CPU time of one stateful step of a learned actuator, for each runtime.
 
-The network is the default one, a GRU of 2 x 128. At batch 1 the bar is 60 microseconds for the
-numpy or the compiled runtime; the best of five is counted. ONNX Runtime runs on one thread with
-bound inputs and outputs. Run::
+The network is the default, a GRU of 2 x 128. The limit at batch 1 is 60 microseconds for the numpy
+or the compiled runtime; the best of five counts. ONNX Runtime runs on one thread with bound inputs
+and outputs. Run::
 
     python benchmarks/network_runtime_speed.py
 """

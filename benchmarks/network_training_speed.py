@@ -1,13 +1,13 @@
-"""Supervised time steps per CPU second while the default network is trained, beside a window loop.
+"""Supervised time steps per CPU second in training, compared with a loop over windows.
 
     python benchmarks/network_training_speed.py [--seconds 20] [--threads 1]
 
-The network is the default one (GRU, two layers of 128). Ours trains with `train_network`, all of
-it: burn-in, validation over whole recordings, optimiser, Lightning. The peer is the usual loop over
-windows of 100 samples with a stride of one, shuffled into batches of 256, each run from a zero
-state and supervised at its last sample only; it is given its windows as one array and pays for
-nothing but loss, gradient and optimiser. Both run in this process on the same recordings; CPU time
-is that of the whole process. The bar is 50 times.
+The network is the default (GRU, two layers of 128). trueup trains with `train_network`, complete:
+burn-in, validation over whole recordings, optimiser, Lightning. The peer is the usual loop over
+windows of 100 samples with a stride of one, in shuffled batches of 256, each from a zero state and
+supervised at its last sample; it gets its windows as one array, and its time includes only loss,
+gradient and optimiser. Both run in this process on the same recordings; CPU time is that of the
+whole process. The limit is a factor of 50.
 """
 
 import argparse

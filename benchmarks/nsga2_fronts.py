@@ -1,10 +1,10 @@
-"""Hypervolume of the fronts that NSGA-II finds, beside other implementations of it.
+"""Hypervolume of the Pareto fronts of NSGA-II, compared with other implementations.
 
 Every implementation gets the same problems, population and number of evaluations, and several
 seeds. The figure is the hypervolume of the front to the point (1.1, 1.1) over that of the
-analytic front: 1 is perfect. The front is that of the last population, of optuna that of all
-trials, which can only be better. optuna's ``NSGAIISampler`` comes with the extra
-``storage``; pymoo takes part where it is installed::
+analytic front; 1 is perfect. The front is that of the last population; for optuna, that of all
+trials, which can only be better. optuna's ``NSGAIISampler`` comes with the extra ``storage``; pymoo
+takes part if it is installed::
 
     python benchmarks/nsga2_fronts.py
     python benchmarks/nsga2_fronts.py --generations 250 --seeds 5 --without optuna

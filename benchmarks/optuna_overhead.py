@@ -1,13 +1,13 @@
-"""Overhead of a study a candidate, beside Optuna's own CMA-ES on the same problem.
+"""Overhead of a study per candidate, compared with Optuna's CMA-ES on the same problem.
 
-A cheap vectorised function is minimised by CMA-ES with a population of 32. What remains of the
-time without the function itself, a candidate, is printed for
+CMA-ES with a population of 32 minimises a cheap vectorised function. The overhead, time without the
+function itself, is printed per candidate for
 
-- the search alone (no study), the study with its run directory, that with its mirror in an Optuna
-  storage (SQLite), that with its candidates shared through such a storage;
-- Optuna's ``CmaEsSampler`` with the same population, its trials in memory and in SQLite.
+- the search alone (no study), a study with its run directory, and one with a mirror in an Optuna
+  storage (SQLite);
+- Optuna's ``CmaEsSampler`` with the same population, with trials in memory and in SQLite.
 
-Everything that a run does counts, opening and closing files included. Run::
+All work of a run counts, opening and closing files included. Run::
 
     pip install optuna cmaes
     python benchmarks/optuna_overhead.py
@@ -26,7 +26,7 @@ import numpy as np
 
 from trueup import studies
 from trueup.fitting import CmaEs, CmaEsSettings, test_problems
-from trueup.studies.optuna_storage import OptunaMirror, SharedStorage
+from trueup.studies.optuna_storage import OptunaMirror
 
 POPULATION = 32
 LIMIT = 1e-3
@@ -82,7 +82,7 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
             X = strategy.ask()
             strategy.tell(X, timed.costs(X, failures), failures)
 
-    def study(name: str, mirrored: bool = False, shared: bool = False) -> Callable:
+    def study(name: str, mirrored: bool = False) -> Callable:
         def action(timed: Timed) -> object:
             directory = studies.RunDirectory.create(folder / name)
             return studies.run(
@@ -91,7 +91,6 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
                 directory,
                 budget=budget,
                 trackers=[OptunaMirror(f"sqlite:///{folder}/mirror.db", name)] if mirrored else [],
-                evaluator=SharedStorage(directory) if shared else None,
                 verbose=False,
             )
 
@@ -101,7 +100,6 @@ def our_runs(problem: Any, generations: int, folder: Path) -> dict[str, Callable
         "trueup: search alone": alone,
         "trueup: study": study("plain"),
         "trueup: study, mirrored": study("mirrored", mirrored=True),
-        "trueup: study, shared": study("shared", shared=True),
     }
 
 

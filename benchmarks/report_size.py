@@ -1,12 +1,12 @@
-"""How large a report of a long recording is, and how soon its first screen is there.
+"""Size of a report of a long recording, and time to its first screen.
 
 The page holds 10 minutes at 1 kHz of 12 channels, each measured, initial, fitted and residual::
 
     python benchmarks/report_size.py
     python benchmarks/report_size.py --chromium        # measures the first screen as well
 
-The first screen is compared with that of a page that holds plotly.js, as it is, and nothing else.
-Both are opened in a headless chromium, in turns; the medians count. Limits: 8 MB, and 2 s more.
+The time to the first screen is compared with that of a page that holds plotly.js only, in
+alternating loads of a headless chromium; medians count. Limits: 8 MB, and 2 s more.
 """
 
 import argparse

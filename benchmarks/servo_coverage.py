@@ -1,23 +1,23 @@
-"""How often the intervals of servo fits hold a known truth, for the parameters that a rule names.
+"""Shared: coverage of the intervals of servo fits, and the rule for identifiable parameters.
 
-The rule is applied to the truth and the planned recordings, before anything is fitted. A parameter
-is identifiable where, by the derivatives of the noiseless motion at the truth, white noise of the
-known size and no bounds, all parameters being unknown,
+The rule uses the true values and the planned recordings only, before any fit. A parameter is
+identifiable if, by the derivatives of the noiseless motion at the truth, for white noise of the
+known size and no bounds, with all parameters unknown,
 
 - no direction without effect has a part of it,
 - half the width of its 95 % interval is at most 25 % of its value (of ``q_offset``, which may be 0:
   of its upper bound),
 - three standard deviations to either side lie within its bounds, and
 - the motion follows its derivatives to the ends of that interval, apart from less than the change
-  that they predict: linear theory says nothing of a parameter within whose interval it jumps.
+  that they predict: linear theory does not hold for a parameter whose interval contains a jump.
 
-A fit is that of ``trueup actuator fit --method least-squares``, with its assessment; instead of
-the best 8 of 256 points it descends from one, up to 10 % away from the truth. Where a motion jumps,
-a descent may end in a valley beside the lowest one, which descents from other points find. So a
-result is no optimum where it has a greater error than that in which a descent from the truth
-itself ends, or than the truth has; then it begins anew from another point, up to nine times. The
-error of the truth alone is too weak a bound: noise of the start samples raises it well above that
-of other valleys. The descent from the truth is used for nothing but its error.
+A fit is that of ``trueup actuator fit --method least-squares`` with its assessment; instead of the
+best 8 of 256 points it starts from one, up to 10 % away from the truth. Where a motion jumps, a
+descent may end in a local minimum that descents from other points avoid. A result is therefore
+rejected if its error exceeds that of the descent from the truth, or that of the truth itself; the
+fit then restarts from another point, up to nine times. The error at the truth alone is too weak a
+bound: noise of the start samples raises it above that of other minima. The descent from the truth
+is used for its error only.
 """
 
 from collections.abc import Iterable

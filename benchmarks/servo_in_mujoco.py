@@ -1,8 +1,8 @@
-"""Identified servos in MuJoCo against the bench simulator, on recorded logs.
+"""Difference between MuJoCo with identified servos and the bench simulator, on recorded logs.
 
-For each parameter file: mean and greatest position difference between the bench simulator and
-MuJoCo with the compiled servo law, both at 1 ms, over all logs; with ``--mjcf`` the two forms of
-MJCF against the full model; and what a step of the law costs beside a step without it. Run::
+For each parameter file: mean and maximum position difference between the bench simulator and
+MuJoCo with the compiled servo law, both at 1 ms, over all logs; with ``--mjcf``, the two forms of
+MJCF against the full model; and the time of a step with the law relative to one without. Run::
 
     python benchmarks/servo_in_mujoco.py --logdir shared/data/xl330_bench --params DIR
 
@@ -25,12 +25,12 @@ from trueup.actuators import (
     ServoLog,
     ServoModel,
     bench_of,
+    export_servo,
     load_model,
     process,
     read_logs,
     servo_law,
 )
-from trueup.actuators.export._mjcf_export import export_mjcf
 
 STEP = 1e-3
 
@@ -125,7 +125,7 @@ def main() -> None:
         }
         if options.mjcf:
             for form in ("dcmotor", "position"):
-                errors = export_mjcf(model, form, logs)[1]
+                errors = export_servo(model, f"mjcf-{form}", logs=logs).errors or {}
                 results[path.stem][f"MJCF {form}, mean differences [mrad]"] = {
                     name: 1e3 * value for name, value in errors.items()
                 }

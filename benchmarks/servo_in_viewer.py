@@ -1,17 +1,16 @@
-"""Identified servos in MuJoCo's viewer: the compiled law in a window, passive and managed.
+"""Identified servos in MuJoCo's viewer, passive and managed: positions with and without a window.
 
-An arm of two servos, M6 and M1, swings to a moving goal. Run it where there is a display, or with a
-virtual one::
+An arm of two servos, M6 and M1, follows a moving goal. Run it with a display, or a virtual one::
 
     python benchmarks/servo_in_viewer.py
     xvfb-run -a python benchmarks/servo_in_viewer.py --png window.png
 
-Passive (``mujoco.viewer.launch_passive``): the script steps, the window looks on; positions have to
-be those of the same loop without a window, bit for bit. Managed (``mujoco.viewer.launch``): the
-viewer steps by itself in a thread of its own, with constant goals; from the time that it shows,
-the same number of steps without a window has to give the same positions. Printed too: where the
-arm goes without the law, which must be elsewhere. ``--png`` saves what the screen shows (with
-ImageMagick's ``import``). Exit code 1 where a position differs.
+Passive (``mujoco.viewer.launch_passive``): the script steps and the window shows; positions must
+equal those of the same loop without a window, bit for bit. Managed (``mujoco.viewer.launch``): the
+viewer steps in its own thread, with constant goals; at the time it shows, the same number of steps
+without a window must give the same positions. The position without the law is printed too, and must
+differ. ``--png`` saves the screen (with ImageMagick's ``import``). Exit code 1 if a position is
+wrong.
 """
 
 import argparse

@@ -1,18 +1,17 @@
-"""Do servo fits give back a known truth within their intervals? All servos, all friction models.
+"""Coverage of the intervals of servo fits with a known truth, for all servos and friction models.
 
-For each servo of the catalogue and each of M1 to M6, 50 sets of logs of one made-up servo, the same
-motion with other noise, are fitted, and counted is how often the 95 % interval of each parameter
-holds its true value. Which parameters are identifiable says a rule that looks at the truth and the
-planned recordings alone, before any fit: see ``servo_coverage.py``; how truth, bench and noise are
-made up: ``servo_truths.py``. The others are named. The bar is 90 % of the repeats for each that is
-identifiable; an interval that holds the truth in exactly 95 % of all draws stays below 45 of 50 in
-4 % of the cases, which is printed beside what was found.
+For each servo of the catalogue and each of M1 to M6, 50 sets of logs of one invented servo, the
+same motion with different noise, are fitted; the figure is how often the 95 % interval of each
+parameter covers its true value. A rule on truth and planned recordings selects the identifiable
+parameters before any fit (``servo_coverage.py``); the others are named. ``servo_truths.py``
+defines truth, bench and noise. The limit is 90 % of the repeats for each identifiable parameter;
+an interval with exactly 95 % coverage stays below 45 of 50 in 4 % of the cases.
 
-So chance is told from defect by a rule that stands beforehand: every parameter below 45 of its
-first 50 repeats is named, its servo and model are repeated 200 times with noise that was not drawn
-before, and both counts are printed. It meets the bar where at least 180 of the 200 fresh repeats
-hold its truth; the first 50 do not count again. Exit code 1 where one does not. ``--first`` puts
-off the fresh repeats; ``--settle FILE`` makes those that such a run, by its JSON file, calls for.
+A fixed rule separates chance from defects: for every parameter below 45 of its first 50 repeats,
+its servo and model are repeated 200 times with new noise, and both counts are printed. The
+parameter passes with at least 180 of the 200 new repeats; the first 50 do not count again. Exit
+code 1 if one fails. ``--first`` postpones the new repeats; ``--settle FILE`` makes those that the
+JSON file of such a run calls for.
 
     python benchmarks/servo_known_truth.py --first     # all, 20 to 25 minutes on two cores
     python benchmarks/servo_known_truth.py --settle servo_known_truth.json

@@ -1,20 +1,18 @@
-"""Quality of servo fits on recordings of two benches.
+"""Error and time of servo fits on recordings of two benches.
 
 ``python benchmarks/servo_quality.py DATA [PART ...]`` with ``DATA`` the folder that holds
 ``xl330_bench`` and ``sts3215_bench``, and parts among:
 
 - ``fit``: M1 and M6 of the XL330 from all its logs, constant 7.4 V, no extended term: error, wall
   and CPU time for several seeds, scored in both schemes; then fits made in the scheme ``bam``.
-- ``held-out``: M1 to M6 with kp 400 held out, and an extended model that ``choose_model`` finds
-  without the logs of kp 400: it judges friction models and terms by the error on the logs of each
-  of the other two gains after a fit to those of the other. The logs of kp 400 serve for the last
-  line alone; the term ``torque_saturation`` was made after a look at those of kp 100 and 200.
+- ``held-out``: M1 to M6 with kp 400 held out, and an extended model that ``choose_model`` selects
+  by cross-validation over the other two gains. The logs of kp 400 serve for the last line only; the
+  term ``torque_saturation`` was motivated by the logs of kp 100 and 200.
 - ``sts3215``: M1 and M6 with the firmware's speed limit, kp 16 and mass 1.168 kg held out in turn.
-- ``workers``: M6 of the XL330 with one worker and with two, in turn: wall time, and whether the
-  results are the same.
+- ``workers``: M6 of the XL330 with one worker and with two: wall time, and equality of the results.
 
-Errors are mean absolute position errors in mrad, each log alike. The reference tool reaches 48.1
-(M1, 6 minutes) and 29.4 (M6, 8 minutes) with 2000 trials on the same XL330 logs.
+Errors are mean absolute position errors [mrad] with equal weight for each log. The reference tool
+reaches 48.1 (M1, 6 minutes) and 29.4 (M6, 8 minutes) with 2000 trials on the same XL330 logs.
 """
 
 import argparse

@@ -1,15 +1,15 @@
-"""Made-up servos on a made-up bench: true parameters, and the logs that they would give.
+"""Shared: invented servos on an invented bench, their true parameters and logs.
 
-Each servo of the catalogue gets a truth well inside its bounds, of the size that such servos have;
-a seed moves every value by up to 15 %. The bench is a pendulum with two masses. With each of them
-three recordings of 4 s are made: steps and a sweep at the high gain, a lift at the low gain after
-which the servo goes limp. One servo has recordings of its own, :data:`ONE_SIDED`.
+Each servo of the catalogue gets typical true values well inside its bounds; a seed changes each
+value by up to 15 %. The bench is a pendulum with two masses. Each mass has three recordings of 4 s:
+steps and a sweep at the high gain, and a lift at the low gain, after which the servo goes limp. One
+servo has other recordings, :data:`ONE_SIDED`.
 
-What is recorded has noise: of the position, white and normal with a standard deviation of one count
-of an encoder of 12 bits; of the speed 0.02 rad/s. A fit begins each of its rollouts at the first
-sample, noise included, as with recorded logs. The noise can also be rounded to whole counts: where
-nothing but such noise is left, the least absolute error puts a servo at rest on a whole count,
-which no interval knows.
+Noise of the position is white and normal with a standard deviation of one count of a 12-bit
+encoder; that of the speed 0.02 rad/s. Each rollout of a fit starts at the first sample, noise
+included, as with recorded logs. The noise can also be rounded to whole counts: where nothing but
+such noise remains, the least absolute error puts a servo at rest on a whole count, which no
+interval accounts for.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.actuators import BenchSimulator, ServoLog, ServoModel, trajectory_named
-from trueup.actuators.record.trajectories import Trajectory, cubic, stairs
+from trueup.actuators.record.trajectory import Trajectory, cubic, stairs
 
 ENCODER_COUNT = 2.0 * np.pi / 4096
 """Angle of one count [rad]; the position noise has this standard deviation."""

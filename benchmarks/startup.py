@@ -1,6 +1,6 @@
-"""How long ``import trueup`` and ``trueup --help`` take, in fresh processes, best of several.
+"""Start-up time of ``import trueup`` and ``trueup --help``, best of several fresh processes.
 
-The same for an empty Python stands beside them. Run::
+An empty Python process is timed for comparison. Run::
 
     python benchmarks/startup.py
 """

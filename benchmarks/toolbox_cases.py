@@ -1,4 +1,4 @@
-"""Cases that both MuJoCo's toolbox and trueup identify, with data that both read alike."""
+"""Shared: cases that both MuJoCo's toolbox and trueup identify, with the same data."""
 
 from dataclasses import dataclass
 from pathlib import Path

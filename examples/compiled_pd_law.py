@@ -1,8 +1,8 @@
-"""A servo's control law inside MuJoCo: which delay explains a recorded step response?
+"""Command delay of a joint, identified from a step response with a compiled control law.
 
-A joint with dry friction follows a step of its command under PD control with friction compensation,
-and the command arrives late. One batch simulates every candidate delay at once; the law runs as
-compiled code inside MuJoCo, with each simulation's own gains. Run::
+A joint with dry friction follows a step of its command under PD control with friction compensation
+and a command delay. One batch simulates all candidate delays; the law runs as compiled code inside
+MuJoCo, with separate gains for each simulation. Run::
 
     python examples/compiled_pd_law.py
 """

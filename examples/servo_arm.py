@@ -1,13 +1,13 @@
-"""An arm with identified servos in MuJoCo: what does a lower battery cost?
+"""Tracking error of an arm with identified servos, at several battery voltages.
 
-Two joints carry servos of identified models, friction and firmware included, which run as compiled
-code inside MuJoCo. One batch lifts the arm at many bus voltages at once and prints how far behind
-its goal the arm is; with ``--viewer`` the same arm is shown, with a slider for each goal. Run::
+Two joints have identified servos, friction and firmware included, which run as compiled code inside
+MuJoCo. One batch lifts the arm at many bus voltages and prints the tracking error; ``--viewer``
+shows the arm with a slider for each goal. Run::
 
     python examples/servo_arm.py
     python examples/servo_arm.py --viewer
 
-Parameter files of your own servos go in the place of the models: ``{"shoulder": "m6.json", ...}``.
+Parameter files of your own servos can replace the models: ``{"shoulder": "m6.json", ...}``.
 """
 
 import sys

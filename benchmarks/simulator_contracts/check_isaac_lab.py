@@ -1,4 +1,4 @@
-"""Isaac Lab's own classes run the exported snippet: torques against those that were simulated.
+"""Torques of the exported snippet in Isaac Lab's classes, compared with the simulated stand-in.
 
 Run in the environment that ``run.py`` makes.
 """
@@ -6,8 +6,13 @@ Run in the environment that ``run.py`` makes.
 import isaac_lab_import
 import numpy as np
 
-from trueup.actuators import ServoModel, isaac_lab_snippet
-from trueup.actuators.export._isaac_lab_export import _simulator, _standard_logs, nearest_actuators
+from trueup.actuators import ServoModel
+from trueup.actuators.export.isaac_lab import (
+    isaac_lab_snippet,
+    nearest_actuators,
+    stand_in_simulator,
+)
+from trueup.actuators.export.standard_logs import standard_logs
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
 CASES = {
@@ -51,13 +56,13 @@ def main() -> None:
     worst = 0.0
     for title, (servo, friction, terms, values) in CASES.items():
         model = ServoModel.create(servo, friction, terms, **values)
-        logs = _standard_logs(model, None, None)[1:3]
+        logs = standard_logs(model)[1:3]
         names: dict = {}
         snippet = isaac_lab_snippet(model, logs)
         exec(compile(snippet, "snippet", "exec"), names)
         (cfg,) = (value for name, value in names.items() if name.endswith("_CFG"))
         best = nearest_actuators(model, logs)[0]
-        stand_in = _simulator(best, model, logs).model
+        stand_in = stand_in_simulator(best, model, logs).model
         reach = min(best.velocity_limit, 20.0)
         error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-reach, reach, 20))
         expected = stand_in.torque(error, speed, kp=1.0)

@@ -1,4 +1,4 @@
-"""mjlab's own classes drive a pendulum with an identified servo: motion against the bench.
+"""Motion of a pendulum with an identified servo in mjlab, compared with the bench.
 
 Also compares the signatures of mjlab's classes with those of the stand-in of the tests. Run in the
 environment that ``run.py`` makes.

@@ -1,7 +1,7 @@
-"""Exported networks in the real classes of Isaac Lab and mjlab, against the numpy runtime.
+"""Exported networks in the classes of Isaac Lab and mjlab, compared with the numpy runtime.
 
-The stand-ins of the tests are driven through the same motion and have to give the same torques.
-Run in the environment that ``run.py`` makes.
+The stand-ins of the tests run the same motion and must give the same torques. Run in the
+environment that ``run.py`` makes.
 """
 
 import inspect

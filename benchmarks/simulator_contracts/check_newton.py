@@ -1,7 +1,7 @@
-"""Exported networks in Newton's own neural drives, against the numpy runtime.
+"""Exported networks in Newton's neural drives, compared with the numpy runtime.
 
-The stand-in of the tests is driven through the same motion and has to give the same torques, and to
-refuse the files that Newton refuses. Run in the environment that ``run.py`` makes.
+The stand-in of the tests runs the same motion and must give the same torques, and refuse the files
+that Newton refuses. Run in the environment that ``run.py`` makes.
 """
 
 import sys

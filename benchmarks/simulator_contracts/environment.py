@@ -1,7 +1,7 @@
-"""A virtual environment with mjlab, Newton and Isaac Lab's actuators, made once and reused.
+"""Virtual environment with mjlab, Newton and Isaac Lab's actuators, made once and reused.
 
-It lies in ``~/.cache/trueup/simulators``, or where ``TRUEUP_SIMULATORS`` says, and takes about
-2 GB. The simulators' declared requirements are not installed: they ask for a GPU's torch.
+Its folder is ``~/.cache/trueup/simulators`` or ``TRUEUP_SIMULATORS``, with about 2 GB. The
+simulators' declared requirements are not installed: they need a GPU build of torch.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Isaac Lab's actuator classes without Isaac Sim: what they do not use is stood in for."""
+"""Import of Isaac Lab's actuator classes without Isaac Sim: stand-ins for what they do not use."""
 
 import importlib.abc
 import importlib.machinery

@@ -1,4 +1,4 @@
-"""A pendulum with a servo in the real mjlab, on a CPU, a few environments at a time."""
+"""Pendulum with a servo in mjlab, on a CPU, in a few environments at a time."""
 
 from pathlib import Path
 from typing import Any

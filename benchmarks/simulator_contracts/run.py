@@ -1,4 +1,4 @@
-"""Servos and learned actuators in the real mjlab, Newton and classes of Isaac Lab, on a CPU.
+"""Exported servos and learned actuators in mjlab, Newton and classes of Isaac Lab, on a CPU.
 
 The first run makes a virtual environment (see ``environment.py``). Run::
 

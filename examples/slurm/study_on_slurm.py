@@ -1,13 +1,12 @@
-"""A study whose candidates are evaluated by jobs of a SLURM cluster.
+"""Study whose candidates are evaluated by jobs of a SLURM cluster.
 
-Run it on a machine that may submit jobs, such as a login node, in a terminal multiplexer, or as a
-small job of its own::
+Run it on a machine that can submit jobs, such as a login node, in a terminal multiplexer, or as a
+small job::
 
     python study_on_slurm.py --jobs 4 --queue short
 
-Each job runs one worker; workers that join later, and those that take the place of a job that ran
-out of time, receive the problem too. Stopped in any way, the study goes on with ``--resume``.
-``--show-job`` prints the script that is submitted, and submits nothing.
+Each job runs one worker; a job that reaches its time limit is replaced. ``--resume`` continues a
+stopped study. ``--show-job`` prints the job script without submitting it.
 """
 
 import argparse

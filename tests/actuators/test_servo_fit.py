@@ -15,6 +15,7 @@ from trueup.actuators import (
     evaluate,
     fit,
     load_model,
+    servo_fit_report,
 )
 from trueup.actuators.search._fit import Prepared, reached_its_end
 from trueup.actuators.search._live_parameters import LiveParameters
@@ -25,7 +26,7 @@ from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.scan_points import best_of_families, scan_points
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError, ParameterError, RecordingError
-from trueup.fitting import minimise
+from trueup.fitting import Grade, minimise
 from trueup.fitting.problem import LARGE_COST
 from trueup.studies import Generation, RunDirectory
 
@@ -381,3 +382,34 @@ def test_settings_survive_a_file():
 def test_what_does_not_fit_together_is_named(logs, servo, model, settings, error, message):
     with pytest.raises(error, match=message):
         fit(servo, model, logs, settings=FitSettings(**settings))
+
+
+def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
+    verdict = fitted.verdict
+    assert verdict.grade is Grade.USE
+    unseen, seen = verdict.comparisons
+    assert unseen.held_out and not seen.held_out
+    assert unseen.error == fitted.held_out.mae and seen.error == fitted.training.mae
+    assert unseen.baselines == {
+        "a servo that is where it is told to be": fitted.held_out.at_goal,
+        "a servo that stays where it began": fitted.held_out.at_rest,
+        "the model before the fit": fitted.held_out_start.mae,
+    }
+    plain = fitted.to_dict()["verdict"]
+    assert plain == verdict.plain()
+    page = servo_fit_report(fitted).html()
+    assert all(reason["sentence"] in page for reason in plain["reasons"])
+    # without held-out logs, the same fit is one to look at
+    alone = dataclasses.replace(fitted, held_out=None, held_out_start=None)
+    assert alone.verdict.grade is Grade.LOOK
+
+
+@pytest.mark.parametrize(
+    ("method", "grade"),
+    [("least-squares", Grade.DO_NOT_USE), ("random", Grade.LOOK)],
+)
+def test_a_search_that_its_trials_ended_is_judged_by_whether_it_can_converge(logs, method, grade):
+    found = fit("xl330", "m1", logs, settings=FitSettings(method, 8, validation_kp=(100,)))
+    assert not found.solution.success
+    reasons = [r for r in found.verdict.reasons if r.section == "course"]
+    assert [r.grade for r in reasons] == [grade]

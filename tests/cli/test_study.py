@@ -2,9 +2,7 @@
 
 import csv
 import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import driven_pendulum as pendulum
@@ -237,39 +235,6 @@ def test_an_optuna_study_is_mirrored_and_loaded(command, tmp_path):
     assert code == 3
     assert "'first'" in " ".join(said["notes"])
     np.testing.assert_allclose(history(tmp_path / "second").X[0], best, rtol=1e-15)
-
-
-@pytest.mark.slow
-def test_a_second_process_works_on_a_shared_study(command, own, tmp_path):
-    options = ("--method", "cmaes", "--population", 12, "--max-evaluations", 240)
-    shared = tmp_path / "shared"
-    run = ["study", "run", f"{own}:slower", *options, "--output", shared, "--share", "--quiet"]
-    process = subprocess.Popen([sys.executable, "-m", "trueup", *map(str, run)])
-    try:
-        deadline = time.monotonic() + 60
-        while not (shared / "experiment.yaml").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        code, said = command("study", "work", shared, "--patience", 60)
-        assert process.wait(timeout=60) in (0, 3)
-    finally:
-        process.kill()
-        process.wait()
-    assert code == 0 and 0 < said["evaluations"] < 252
-    command("study", "run", f"{own}:problem", *options, "--output", tmp_path / "alone")
-    assert same(history(shared), history(tmp_path / "alone"))
-
-
-def test_working_on_a_study_that_is_not_shared_is_refused(command, own, tmp_path):
-    run = tmp_path / "run"
-    command("study", "run", f"{own}:problem", "--max-generations", 2, "--output", run)
-    for arguments, words in (
-        (("work", run), "resume"),
-        (("work", f"{own}:problem"), "--storage"),
-        (("run", f"{own}:problem", "--share", "--workers", 2, "-o", tmp_path / "x"), "one of them"),
-    ):
-        code, said = command("study", *arguments)
-        assert code == 2 and words in said["message"]
-    assert not (tmp_path / "x").exists()
 
 
 def test_list_names_damaged_runs_and_goes_on(command, tmp_path):

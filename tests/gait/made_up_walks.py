@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.gait import Curve, GaitReference, WalkObjective, WalkRecords, myoassist_anatomy
-from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.frames import FRAME
 
 MUSCLES = ("soleus_r", "edl_r", "soleus_l", "edl_l")
 PERIOD = 1.1

@@ -15,14 +15,13 @@ from trueup.gait import (
     replay_controller,
 )
 from trueup.gait.controller._exoskeleton_kernel import (
-    CLOCK,
-    DURATIONS,
+    Clock,
     pchip_slopes,
     pchip_value,
     start_clock,
     tick_clock,
 )
-from trueup.gait.walk._frames import F_EXO
+from trueup.gait.walk.frames import Frame
 from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING, on_ground
 
 
@@ -163,15 +162,18 @@ def test_toes_that_scuff_in_swing_have_no_stance(torques):
     assert np.argmax(torques(scuffs, True)[500:565, 0]) == 14
 
 
+CLOCK_SIZE = len(Clock)
+
+
 @numba.njit
 def ended_stances(load, shortest_swing, shortest_stance):
     """Durations of the stances that a clock has counted."""
-    clock, found = np.zeros(len(CLOCK)), np.zeros(len(load))
+    clock, found = np.zeros(CLOCK_SIZE), np.zeros(len(load))
     count, expects = 0, np.zeros(3)
     start_clock(clock)
     for i in range(len(load)):
         tick_clock(clock, load[i], 0.1, 0.01, shortest_swing, shortest_stance)
-        last = clock[DURATIONS : DURATIONS + 3]
+        last = clock[Clock.oldest : Clock.newest + 1]
         if (last != expects).any():
             expects[:] = last
             found[count] = last[2]
@@ -212,7 +214,7 @@ def test_no_torque_is_told_that_the_device_cannot_exert(device, most):
         acting.append(np.abs(np.asarray(batch.bind("actuator_force"))[0, devices]).max())
 
     records = simulation.run(vector, observe=observe)
-    told = records.frames[0, : records.length[0], F_EXO : F_EXO + 2].max()
+    told = records.frames[0, : records.length[0], Frame.exo_r : Frame.exo_l + 1].max()
     assert 0.5 * most < told <= most * (1.0 + 1e-12)
     # frames are fewer than steps of the controller
     assert told <= max(acting) * (1.0 + 1e-9) and max(acting) <= most * (1.0 + 1e-9)

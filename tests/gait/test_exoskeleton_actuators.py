@@ -7,7 +7,7 @@ import pytest
 from trueup.errors import GaitError
 from trueup.gait import FourParameterProfile, Walker, WalkSettings, WalkSimulation, planar22
 from trueup.gait.models._planar22 import planar22_anatomy
-from trueup.gait.walk._frames import F_EXO
+from trueup.gait.walk.frames import Frame
 
 
 def model_with(change):
@@ -74,7 +74,7 @@ def test_the_torque_that_is_told_acts_at_the_joint(gear, gain, controls, directi
 
     records = simulation.run(vector, observe=observe)
     acting = direction * np.array(acting)
-    told = records.frames[0, : records.length[0], F_EXO : F_EXO + 2]
+    told = records.frames[0, : records.length[0], Frame.exo_r : Frame.exo_l + 1]
     assert 5.0 < acting.max() <= 10.0 * (1.0 + 1e-9) and acting.min() >= 0.0
     # a frame tells what acted in the step before it
     every = simulation.frame_every

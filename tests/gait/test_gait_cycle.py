@@ -1,11 +1,21 @@
 """Strides and means over the gait cycle."""
 
+import itertools
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup.gait.walk.gait_cycle import Stride, mean_cycle, on_ground, over_cycle, strides_of
+from trueup.gait.walk.gait_cycle import (
+    SHORTEST_STANCE,
+    SHORTEST_SWING,
+    Stride,
+    mean_cycle,
+    on_ground,
+    over_cycle,
+    strides_of,
+)
 
 PERIOD = 0.01
 
@@ -15,6 +25,7 @@ def square(frames, cycle, stance, start=0):
     return np.where((np.arange(frames) - start) % cycle < stance, 0.8, 0.0)
 
 
+@settings(deadline=None)  # compiled at the first call
 @given(
     cycle=st.integers(40, 160), part=st.floats(0.3, 0.7), start=st.integers(0, 150),
     most=st.integers(1, 9),
@@ -33,6 +44,32 @@ def test_strides_of_an_even_gait(cycle, part, start, most):
         assert stride.stance == pytest.approx(stance / cycle)
         assert stride.start in downs and stride.end in downs
     assert strides_of(load, 1, PERIOD, most=most) == found[-most:]
+
+
+def turned(states, kind, frames):
+    """States with the inner spells of a kind that are shorter than some frames turned."""
+    states = list(states)
+    spells = [(state, len(list(run))) for state, run in itertools.groupby(states)]
+    place = 0
+    for number, (state, size) in enumerate(spells):
+        inner = 0 < number < len(spells) - 1
+        if inner and state == kind and size < frames:
+            states[place : place + size] = [not kind] * size
+        place += size
+    return states
+
+
+@settings(deadline=None)
+@given(
+    spells=st.lists(st.integers(1, 25), min_size=1, max_size=14),
+    begins=st.booleans(),
+    period=st.sampled_from([0.01, 0.004, 0.02]),
+)
+def test_short_lifts_belong_to_a_stance_and_then_short_stances_to_a_swing(spells, begins, period):
+    load = np.concatenate([np.full(n, 0.8 * ((k + begins) % 2)) for k, n in enumerate(spells)])
+    lifts = turned(load > 0.1, False, round(SHORTEST_SWING / period))
+    expected = turned(lifts, True, round(SHORTEST_STANCE / period))
+    assert on_ground(load, period).tolist() == expected
 
 
 def test_neither_a_scuff_nor_a_dip_of_the_load_is_a_stride():

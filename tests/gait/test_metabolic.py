@@ -7,14 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.gait import Walker, WalkObjective, WalkSettings, WalkSimulation
-from trueup.gait.controller._compiled import compiled_once
-from trueup.gait.costs._metabolic_kernel import (
+from trueup.gait._compiled import compiled_once
+from trueup.gait.models.metabolic import (
     FIBER,
     force_length,
     force_velocity,
+    metabolic_table,
+    muscle_fibers,
     muscle_power,
 )
-from trueup.gait.costs.metabolic import metabolic_table, muscle_fibers
 
 SHAPE = {"shortest": 0.5, "longest": 1.6, "lengthening": 1.4}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup.gait import Walker, WalkSettings, WalkSimulation
-from trueup.gait.walk._frames import F_LOAD, FRAME
+from trueup.gait.walk.frames import FRAME, Frame
 
 HORIZON = 2.0
 """Time that mirrored walks are compared over at most [s]. Rounding grows from 1e-16 to some 1e-13
@@ -40,7 +40,7 @@ def mirrored_entries(parameters, vector):
 
 
 def steps(walk):
-    loaded = walk[:, F_LOAD : F_LOAD + 2] > 0.1
+    loaded = walk[:, Frame.load_r : Frame.load_l + 1] > 0.1
     return np.sum(loaded[1:] & ~loaded[:-1])
 
 

@@ -50,7 +50,7 @@ from trueup.gait import (
 )
 from trueup.gait.costs.stages import PRESETS
 from trueup.gait.search.configuration import configuration_names
-from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.frames import FRAME
 
 HERE = Path(__file__).parent
 

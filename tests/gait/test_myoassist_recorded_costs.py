@@ -11,7 +11,7 @@ from trueup.gait import (
     read_myoassist_emg,
     read_myoassist_kinematics,
 )
-from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.frames import FRAME
 
 
 def activations(ctrl, first, muscles):

@@ -15,7 +15,7 @@ from trueup.gait import (
     WalkSimulation,
     survival,
 )
-from trueup.gait.controller._compiled import compiled_once
+from trueup.gait._compiled import compiled_once
 from trueup.gait.walk._disturbance_kernel import noise_of
 from trueup.gait.walk.perturbations import SURVIVAL, perturbed_vectors
 

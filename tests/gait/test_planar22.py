@@ -15,7 +15,7 @@ from trueup.gait import (
     planar22,
     planar22_anatomy,
 )
-from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.frames import FRAME
 
 MUSCLES = {
     "hamstrings", "bifemsh", "edl", "fdl", "glutmax", "iliopsoas", "rectfem", "vasti", "gastroc",

@@ -98,7 +98,7 @@ def test_every_gain_but_the_unused_one_is_read():
     controller = default_controller()
     read = {term.gain for reflex in controller.reflexes for term in reflex.terms}
     read |= {name for reflex in controller.reflexes for t in reflex.terms for name in t.above}
-    fixed = {*module.FIXED_GAINS, *module.FIXED_FRONTAL_GAINS}
+    fixed = {*module.GAINS, *module.FRONTAL_GAINS}
     unread = {gain.name for gain in controller.gains} - read - fixed
     assert unread == {"7_BFSH_PG"}
 

@@ -16,7 +16,7 @@ from trueup.gait import (
     WalkSimulation,
     replay_controller,
 )
-from trueup.gait.walk._frames import F_LOAD, FRAME
+from trueup.gait.walk.frames import FRAME, Frame
 
 pytest.importorskip("myo_sim")
 
@@ -183,7 +183,7 @@ def test_a_mirrored_start_gives_the_mirrored_walk(name, delayed, walkers):
     for column in ("hip", "knee", "ankle"):
         one, other = FRAME.index(f"{column}_r"), FRAME.index(f"{column}_l")
         np.testing.assert_allclose(left[:, one], right[:, other], atol=1e-7)
-    np.testing.assert_allclose(left[:, F_LOAD], right[:, F_LOAD + 1], atol=1e-6)
+    np.testing.assert_allclose(left[:, Frame.load_r], right[:, Frame.load_l], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -228,7 +228,7 @@ def test_muscles_of_a_group_are_stimulated_alike_and_others_least(walkers):
 
 def measured(walker, **angles):
     """Signals of both legs in a pose, by name."""
-    from trueup.gait.controller._registers import MEASURED
+    from trueup.gait.controller._registers import Measured
     from trueup.gait.walk._walk_kernel import start_walks
 
     simulation = WalkSimulation(walker, WalkSettings(duration=0.1, threads=1))
@@ -242,7 +242,7 @@ def measured(walker, **angles):
         simulation.program, simulation.body, simulation.rules, simulation._fields(batch), walks, 0,
         np.full((1, 2, 13), 0.01), np.full((1, 2, 2), np.nan),
     )  # fmt: skip
-    return {name: walks.measured[0, :, i].copy() for i, name in enumerate(MEASURED)}
+    return {name: walks.measured[0, :, i].copy() for i, name in enumerate(Measured.__members__)}
 
 
 @pytest.mark.parametrize("name", NAMES)

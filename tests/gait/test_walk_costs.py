@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_walks import MASS, costs, cut, reference, walk
 
 from trueup.errors import GaitError
 from trueup.gait import Curve, WalkObjective
 from trueup.gait.costs.stages import INVALID, PRESETS, TERMS, WORST
-from trueup.gait.walk._frames import FRAME
+from trueup.gait.walk.frames import FRAME
 from trueup.gait.walk.gait_cycle import strides_of
 
 
@@ -159,6 +159,7 @@ def test_wrong_objectives():
         walk().column("soleus")
 
 
+@settings(deadline=None)  # compiled at the first call
 @given(
     spells=st.lists(st.tuples(st.integers(1, 45), st.integers(1, 45)), min_size=1, max_size=12),
     begins=st.booleans(),

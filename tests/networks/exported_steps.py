@@ -11,6 +11,9 @@ import torch
 
 torch.set_num_threads(1)
 
+SUFFIXES = {"torchscript": "pt", "onnx": "onnx", "torch-export": "pt2"}
+"""Format -> ending of its file."""
+
 
 def columns(network: Any, inputs: np.ndarray, names: list[str]) -> np.ndarray:
     """The columns of ``network.inputs`` that an export takes."""
@@ -72,3 +75,13 @@ def onnx_rollout(path: Path, x: np.ndarray, state_shape: list) -> np.ndarray:
         torque, h = session.run(["torque", "h_next"], {"x": row, "h": h})
         torques.append(torque[0, 0])
     return np.array(torques, dtype=float)
+
+
+def rollout(form: str, path: Path, network: Any, inputs: np.ndarray) -> np.ndarray:
+    """Torque of a file of a format over inputs in the order of ``network.inputs``."""
+    content = onnx_metadata(path) if form == "onnx" else script_metadata(path)
+    x = columns(network, inputs, content["inputs"])
+    if form == "onnx":
+        return onnx_rollout(path, x, content["state_shape"])
+    step = load_script(path) if form == "torchscript" else torch.export.load(path).module()
+    return torch_rollout(step, x, content["state_shape"])

@@ -7,33 +7,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trueup.simulation.engine import Segment
-from trueup.simulation.observation import (
-    Channel,
-    GainOrBias,
-    Window,
-    WindowReader,
-    apply_changes,
-    clock_slack,
-)
+from trueup.simulation import Channel, GainOrBias, ObservedSequence, Segment, Window, WindowReader
+from trueup.simulation.measurement import apply_changes
+from trueup.simulation.observation import clock_slack
 
 _STEP = 0.01
 
 
-def _window(times, channels, steps, delay_range=(0.0, 0.0), start=0.0):
-    segment = Segment(start, np.zeros(1), np.zeros((steps, 0)))
+def _sequence(times, channels, steps, delay_range=(0.0, 0.0), start=0.0):
     times = np.asarray(times, float)
-    return Window(
-        segment, _STEP, channels, times, np.zeros((len(times), len(channels))), delay_range
+    return ObservedSequence(
+        name="run",
+        channels=channels,
+        signal_names=tuple(channel.name for channel in channels),
+        timestep=_STEP,
+        times=times,
+        measured=np.zeros((len(times), len(channels))),
+        weights=np.ones(len(channels)),
+        windows=(Window(Segment(start, np.zeros(1), np.zeros((steps, 0))), 0, len(times)),),
+        delay_range=delay_range,
     )
 
 
-def _read(window, delays, records, cuts):
-    reader = WindowReader(window, delays)
+def _read(sequence, delays, records, cuts):
+    reader = WindowReader(sequence, sequence.windows[0], delays)
     steps = next(iter(records.values())).shape[1]
     edges = sorted({0, steps, *(c for c in cuts if 0 < c < steps)})
     n = next(iter(records.values())).shape[0]
-    out = np.full((n, len(window.times), len(window.channels)), np.nan)
+    out = np.full((n, len(sequence.times), len(sequence.channels)), np.nan)
     for first, end in itertools.pairwise(edges):
         block = {k: v[:, first:end] for k, v in records.items()}
         for rows, values in reader.feed(first, block, end == steps):
@@ -42,16 +43,17 @@ def _read(window, delays, records, cuts):
     return out
 
 
-def _expected(window, delays, records):
+def _expected(sequence, delays, records):
     """np.interp, channel by channel and candidate by candidate."""
     n, steps = next(iter(records.values())).shape[:2]
-    out = np.empty((n, len(window.times), len(window.channels)))
-    for i, channel in enumerate(window.channels):
-        clock = window.segment.start_time + _STEP * (np.arange(steps) + channel.lag)
+    out = np.empty((n, len(sequence.times), len(sequence.channels)))
+    for i, channel in enumerate(sequence.channels):
+        start = sequence.windows[0].segment.start_time
+        clock = start + _STEP * (np.arange(steps) + channel.lag)
         for c in range(n):
             late = delays[i][c] if i in delays else 0.0
             out[c, :, i] = np.interp(
-                window.times - late, clock, records[channel.field][c, :, channel.column]
+                sequence.times - late, clock, records[channel.field][c, :, channel.column]
             )
     return out
 
@@ -84,10 +86,10 @@ def test_blocks_of_any_size_give_what_interpolation_of_the_whole_gives(
     if on_grid:
         times = np.unique(np.round(times / _STEP)) * _STEP
     delays = {i: rng.uniform(low, low + span, 3) for i in delayed}
-    window = _window(times, _CHANNELS, steps, (low, low + span) if delayed else (0.0, 0.0))
-    found = _read(window, delays, records, cuts)
-    np.testing.assert_allclose(found, _expected(window, delays, records), atol=1e-9)
-    np.testing.assert_array_equal(found, _read(window, delays, records, []))
+    sequence = _sequence(times, _CHANNELS, steps, (low, low + span) if delayed else (0.0, 0.0))
+    found = _read(sequence, delays, records, cuts)
+    np.testing.assert_allclose(found, _expected(sequence, delays, records), atol=1e-9)
+    np.testing.assert_array_equal(found, _read(sequence, delays, records, []))
 
 
 def test_samples_on_the_grid_are_taken_as_they_are_on_any_clock():
@@ -95,8 +97,8 @@ def test_samples_on_the_grid_are_taken_as_they_are_on_any_clock():
     rng = np.random.default_rng(0)
     records = {"qpos": rng.normal(size=(2, 50, 2)), "sensordata": rng.normal(size=(2, 50, 4))}
     for start in (0.0, 100.3, 1.7e9 + 0.123):
-        window = _window(start + _STEP * np.arange(1, 50), _CHANNELS, 50, start=start)
-        found = _read(window, {}, records, [7, 8, 31])
+        sequence = _sequence(start + _STEP * np.arange(1, 50), _CHANNELS, 50, start=start)
+        found = _read(sequence, {}, records, [7, 8, 31])
         np.testing.assert_array_equal(found[:, :, 0], records["qpos"][:, :-1, 0])
         np.testing.assert_array_equal(found[:, :, 1], records["sensordata"][:, 1:, 2])
 
@@ -111,12 +113,12 @@ def test_memory_of_blocks_is_bounded_by_the_delay():
     steps = 4000
     records = {"qpos": np.zeros((1, steps, 1))}
     channel = (Channel("a", "qpos", 0, 1),)
-    window = _window(_STEP * np.arange(60, steps - 5), channel, steps, (0.0, 0.5))
-    reader = WindowReader(window, {0: np.array([0.2])})
+    sequence = _sequence(_STEP * np.arange(60, steps - 5), channel, steps, (0.0, 0.5))
+    reader = WindowReader(sequence, sequence.windows[0], {0: np.array([0.2])})
     longest = 0
     for first in range(0, steps, 16):
         list(reader.feed(first, {"qpos": records["qpos"][:, first : first + 16]}, False))
-        longest = max(longest, reader._tails["qpos"].shape[1])
+        longest = max(longest, reader._kept["qpos"].shape[1])
     assert longest < 50 + 2 * 16
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from trueup.errors import ModelError, SignalError
 from trueup.signals import SignalType, TimeSeries, same_signals
-from trueup.simulation.trajectory import (
+from trueup.simulation import (
     ModelSequences,
     SystemTrajectory,
     create_initial_state,

@@ -5,19 +5,22 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import optuna
 import pytest
+from toy_postgresql import Server, find_programs
 from toy_study import Evolution, Sphere
 
 from trueup.errors import StorageError, TrueupWarning
 from trueup.fitting.problem import VectorisedCosts
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory, Store, run
-from trueup.studies.optuna_storage import OptunaMirror, database, mirror
+from trueup.studies.optuna_storage import OptunaMirror, database, load_study, mirror
 
 _SCRIPT = Path(__file__).with_name("toy_mirror.py")
 
@@ -32,7 +35,12 @@ def _run(path, tracker, *, generations=30, problem=None, search=None, **options)
 
 
 def _trials(url, name):
-    return optuna.load_study(study_name=name, storage=url).get_trials()
+    storage = optuna.storages.RDBStorage(url)
+    try:
+        return optuna.load_study(study_name=name, storage=storage).get_trials()
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
 
 
 def _assert_mirrors(trials, path):
@@ -229,3 +237,53 @@ def test_the_default_is_a_file_in_the_run_directory(tmp_path):
     _assert_mirrors(
         _trials(f"sqlite:///{tmp_path}/{{{{run}}}}/trials.sqlite", "{run}"), tmp_path / "{run}"
     )
+
+
+@pytest.fixture
+def server():
+    if find_programs() is None:
+        pytest.skip("PostgreSQL is not installed: on Debian,  apt-get install postgresql")
+    with contextlib.closing(Server()) as server:
+        server.start()
+        yield server
+
+
+def test_a_server_that_restarts_gets_every_trial_once(tmp_path, server, monkeypatch):
+    monkeypatch.setattr(mirror, "_SHORTEST_PAUSE", 0.02)
+    monkeypatch.setattr(mirror, "_LONGEST_PAUSE", 0.02)
+
+    def restart(generation):
+        if generation.number == 8:
+            server.stop()  # at once: connections break, transactions in progress are lost
+        if generation.number == 20:
+            server.start()
+
+    with warnings.catch_warnings():
+        # the outage falls between two writings, or is noticed and told
+        warnings.filterwarnings("ignore", "the storage postgresql", TrueupWarning)
+        tracker = OptunaMirror(server.url, "run")
+        _run(tmp_path / "run", tracker, problem=Sphere(0.02), on_generation=restart)
+    _assert_mirrors(
+        _trials(server.url.replace("postgresql", "postgresql+psycopg", 1), "run"), tmp_path / "run"
+    )
+    found = load_study(server.url, "run", Sphere().space)
+    assert found.trials == 30 * Evolution.population
+
+
+def test_processes_may_make_a_storage_at_the_same_time(tmp_path):
+    url, failed = f"sqlite:///{tmp_path}/study.db", []
+
+    def mirrored(name):
+        try:
+            _run(tmp_path / name, OptunaMirror(url), generations=2)
+        except StorageError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=mirrored, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    for name in "abcd":
+        _assert_mirrors(_trials(url, name), tmp_path / name)

@@ -14,7 +14,13 @@ from toy_study import Evolution, Sphere
 
 from trueup.errors import StorageError, TrueupWarning
 from trueup.studies import Budget, EventLog, RunDirectory, Store, TensorBoardTracker, run
-from trueup.studies.trackers import _scalars, wandb_tracker
+from trueup.studies.trackers import (
+    ScalarTracker,
+    TrackedRun,
+    Trackers,
+    study_scalars,
+    wandb_tracker,
+)
 from trueup.studies.trackers.tensorboard_tracker import FOLDER
 
 _TOY = Path(__file__).with_name("toy_study.py")
@@ -56,7 +62,7 @@ def _run(path, trackers, *, generations=10, **options):
 @pytest.fixture
 def every_generation(monkeypatch):
     """Trackers send every generation, however long that takes."""
-    monkeypatch.setattr(_scalars, "SHARE_OF_TIME", 1e9)
+    monkeypatch.setattr(study_scalars, "SHARE_OF_TIME", 1e9)
 
 
 def test_a_tracker_is_told_of_start_every_generation_and_end(tmp_path):
@@ -71,6 +77,75 @@ def test_a_tracker_is_told_of_start_every_generation_and_end(tmp_path):
     _run(tmp_path / "run", [again], generations=12, resume=True)
     assert again.told[0][1].generations == 10
     assert again.earlier == 60
+
+
+def test_a_registered_tracker_is_an_option_of_every_search_and_follows_a_study(tmp_path):
+    # a new tracker is its class and its entry in the registry, nothing else
+    code = """
+import json, sys
+from pathlib import Path
+from trueup.studies.trackers import TRACKERS, ScalarTracker, TrackerKind
+
+class Recorder(ScalarTracker):
+    name = "the recorder"
+    def begin(self, run):
+        self.told = [[run.name, run.step_name, run.first_step]]
+    def log(self, step, values):
+        self.told.append([step, values["cost"]])
+    def finish(self, summary):
+        Path("told.json").write_text(json.dumps([*self.told, summary["status"]]))
+
+TRACKERS["recorder"] = TrackerKind("Record it.", "__main__", "Recorder")
+from trueup.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=False,
+        )
+
+    for command in (["study", "run"], ["study", "resume"], ["actuator", "fit"]):
+        assert "--recorder" in run(*command, "--help").stdout
+    end = ("--max-generations", "3", "--quiet")
+    done = run("study", "run", "sphere", "--method", "random", "--recorder", *end)
+    assert done.returncode == 0, done.stderr
+    begun, *steps, status = json.loads((tmp_path / "told.json").read_text())
+    assert begun == ["sphere", "generation", 0]
+    assert (steps[0][0], steps[-1][0]) == (0, 2)
+    assert status == "iteration limit"
+
+
+def test_a_training_records_scalars_settings_and_files_through_the_same_trackers(tmp_path):
+    calls = []
+
+    class Curve(ScalarTracker):
+        name = "the curve"
+
+        def begin(self, run):
+            calls.append((run.name, run.group, run.step_name))
+
+        def log(self, step, values):
+            calls.append((step, values))
+
+        def add_file(self, path):
+            raise OSError("the line is dead")
+
+        def finish(self, summary):
+            raise AssertionError("it is told nothing more after its failure")
+
+    trackers = Trackers([Curve()], EventLog(tmp_path / "log.jsonl"))
+    run = TrackedRun(tmp_path, "knee-fold_1", {"hidden": 8}, group="knee", step_name="epoch")
+    trackers.tell("begin", run)
+    trackers.tell("log", 0, {"train_loss": 0.5})
+    with pytest.warns(TrueupWarning, match="the curve failed and is left out.*the line is dead"):
+        trackers.tell("add_file", tmp_path / "network.pt")
+    trackers.tell("finish", {"rmse": 0.1})
+    assert calls == [("knee-fold_1", "knee", "epoch"), (0, {"train_loss": 0.5})]
 
 
 @pytest.mark.parametrize("where", ["start", "generation", "end"])
@@ -98,7 +173,7 @@ def test_scalars_are_finite_and_leave_out_invalid_candidates(tmp_path):
     _run(tmp_path / "run", [recorder], generations=3)
     study, generation = recorder.told[0][1], recorder.told[1][1]
     assert generation.failures, "the toy study has invalid candidates in its first generation"
-    numbers = _scalars.scalars(study, generation)
+    numbers = study_scalars.scalars(study, generation)
     valid = [i for i in range(6) if i not in generation.failures]
     assert numbers["invalid"] == 6 - len(valid)
     assert numbers["best/cost"] == generation.costs[valid].min() == numbers["cost"]
@@ -109,8 +184,8 @@ def test_scalars_are_finite_and_leave_out_invalid_candidates(tmp_path):
 
 def test_sending_takes_its_share_of_the_time(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(_scalars.time, "monotonic", lambda: now[0])
-    pace, sent = _scalars.Pace(), 0
+    monkeypatch.setattr(study_scalars.time, "monotonic", lambda: now[0])
+    pace, sent = study_scalars.Pace(), 0
     for generation in range(10_000):
         now[0] += 0.01
         if pace.is_due(generation):
@@ -162,9 +237,9 @@ _WANDB = """
 import sys
 from toy_study import Evolution, Sphere
 from trueup.studies import Budget, RunDirectory, WandbTracker, run
-from trueup.studies.trackers import _scalars
+from trueup.studies.trackers import study_scalars
 
-_scalars.SHARE_OF_TIME = 1e9
+study_scalars.SHARE_OF_TIME = 1e9
 path, generations = sys.argv[1], int(sys.argv[2])
 problem = Sphere()
 resume = generations > 5
@@ -182,7 +257,7 @@ def _wandb_study(folder, generations):
         "WANDB_MODE": "offline",
         "WANDB_CACHE_DIR": str(folder / "cache"),
         "WANDB_CONFIG_DIR": str(folder / "config"),
-        "PYTHONPATH": str(_TOY.parent),
+        "PYTHONPATH": os.pathsep.join([str(_TOY.parent), os.environ.get("PYTHONPATH", "")]),
     }
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", _WANDB, folder / "run", str(generations)],

@@ -5,8 +5,8 @@ import numpy as np
 from mujoco import rollout
 
 from trueup.signals import TimeSeries
+from trueup.simulation import create_initial_state
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.trajectory import create_initial_state
 
 PENDULUM = """
 <mujoco>

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.bench.objective import Objective
     from trueup.actuators.bench.simulator import SCHEMES, BenchSimulator, Rollouts
-    from trueup.actuators.catalogue._parameter_files import load_models
     from trueup.actuators.catalogue.entries import find_servo, load_catalogue, register, servos
     from trueup.actuators.catalogue.parameter_file import (
         load_model,
+        load_models,
         model_from_dict,
         model_to_dict,
         published_models,
@@ -31,8 +31,15 @@ if TYPE_CHECKING:
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
-    from trueup.actuators.export._isaac_lab_export import isaac_lab_snippet
-    from trueup.actuators.export._mjcf_export import MJCF_FORMS, mjcf_snippet
+    from trueup.actuators.export.forms import (
+        EXPORT_FORMS,
+        ExportForm,
+        export_servo,
+        register_export_form,
+    )
+    from trueup.actuators.export.isaac_lab import isaac_lab_snippet
+    from trueup.actuators.export.mjcf import MJCF_FORMS, mjcf_snippet
+    from trueup.actuators.export.servo_export import ExportRequest, ServoExport
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
     from trueup.actuators.logs.log_files import read_log, read_logs, write_log
@@ -46,14 +53,8 @@ if TYPE_CHECKING:
         slow_ramp,
         staircase,
     )
-    from trueup.actuators.record.trajectories import (
-        MotionLimits,
-        Trajectory,
-        all_trajectories,
-        check_trajectory,
-        trajectory_named,
-    )
-    from trueup.actuators.report._compare_report import comparison_image, comparison_report
+    from trueup.actuators.record.trajectories import all_trajectories, trajectory_named
+    from trueup.actuators.record.trajectory import MotionLimits, Trajectory, check_trajectory
     from trueup.actuators.report._drive_backdrive import (
         DriveBackdrive,
         drive_backdrive,
@@ -64,9 +65,10 @@ if TYPE_CHECKING:
         drive_backdrive_report,
     )
     from trueup.actuators.report._friction_curves import FrictionCurves, friction_curves
-    from trueup.actuators.report._overlay_image import overlay_images
     from trueup.actuators.report._overlay_report import overlay_report
     from trueup.actuators.report._servo_report import servo_fit_report, servo_report
+    from trueup.actuators.report.compare_report import comparison_image, comparison_report
+    from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._choose_model import ModelChoice, TriedModel, choose_model
     from trueup.actuators.search._compare import ComparedModel, ModelComparison, compare
     from trueup.actuators.search._evaluate import Evaluation, evaluate
@@ -83,6 +85,12 @@ if TYPE_CHECKING:
     from trueup.actuators.search.servo_fit import ServoFit
 
 _EXPORTS = {
+    "EXPORT_FORMS": "trueup.actuators.export.forms",
+    "ExportForm": "trueup.actuators.export.forms",
+    "ExportRequest": "trueup.actuators.export.servo_export",
+    "ServoExport": "trueup.actuators.export.servo_export",
+    "export_servo": "trueup.actuators.export.forms",
+    "register_export_form": "trueup.actuators.export.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
     "ComparedModel": "trueup.actuators.search._compare",
@@ -96,12 +104,12 @@ _EXPORTS = {
     "InformationCriteria": "trueup.actuators.search._information_criteria",
     "IntervalStatistics": "trueup.actuators.logs._jitter",
     "Jitter": "trueup.actuators.logs._jitter",
-    "MJCF_FORMS": "trueup.actuators.export._mjcf_export",
+    "MJCF_FORMS": "trueup.actuators.export.mjcf",
     "ModelChoice": "trueup.actuators.search._choose_model",
     "ModelComparison": "trueup.actuators.search._compare",
     "ModelErrors": "trueup.actuators.search._model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
-    "MotionLimits": "trueup.actuators.record.trajectories",
+    "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
     "Pendulum": "trueup.actuators.bench.loads",
     "ProcessedLog": "trueup.actuators.logs._process",
@@ -118,17 +126,17 @@ _EXPORTS = {
     "ServoModel": "trueup.actuators.catalogue.servo_model",
     "ServoProblem": "trueup.actuators.search.problem",
     "TabulatedBench": "trueup.actuators.bench.loads",
-    "Trajectory": "trueup.actuators.record.trajectories",
+    "Trajectory": "trueup.actuators.record.trajectory",
     "TriedModel": "trueup.actuators.search._choose_model",
     "all_trajectories": "trueup.actuators.record.trajectories",
     "bench_from_mujoco": "trueup.actuators.bench.joint_bench",
     "bench_of": "trueup.actuators.bench.loads",
-    "check_trajectory": "trueup.actuators.record.trajectories",
+    "check_trajectory": "trueup.actuators.record.trajectory",
     "chirp": "trueup.actuators.record.designed_trajectories",
     "choose_model": "trueup.actuators.search._choose_model",
     "compare": "trueup.actuators.search._compare",
-    "comparison_image": "trueup.actuators.report._compare_report",
-    "comparison_report": "trueup.actuators.report._compare_report",
+    "comparison_image": "trueup.actuators.report.compare_report",
+    "comparison_report": "trueup.actuators.report.compare_report",
     "drive_backdrive": "trueup.actuators.report._drive_backdrive",
     "drive_backdrive_image": "trueup.actuators.report._drive_backdrive_report",
     "drive_backdrive_report": "trueup.actuators.report._drive_backdrive_report",
@@ -139,19 +147,19 @@ _EXPORTS = {
     "friction_curves": "trueup.actuators.report._friction_curves",
     "friction_model": "trueup.actuators.equations.friction_models",
     "information_criteria": "trueup.actuators.search._information_criteria",
-    "isaac_lab_snippet": "trueup.actuators.export._isaac_lab_export",
+    "isaac_lab_snippet": "trueup.actuators.export.isaac_lab",
     "jitter": "trueup.actuators.logs._jitter",
     "jitter_figure": "trueup.actuators.logs._jitter",
     "load_catalogue": "trueup.actuators.catalogue.entries",
     "load_model": "trueup.actuators.catalogue.parameter_file",
-    "load_models": "trueup.actuators.catalogue._parameter_files",
-    "mjcf_snippet": "trueup.actuators.export._mjcf_export",
+    "load_models": "trueup.actuators.catalogue.parameter_file",
+    "mjcf_snippet": "trueup.actuators.export.mjcf",
     "model_errors": "trueup.actuators.search._model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
     "motor_torque": "trueup.actuators.equations.servo_laws",
     "multisine": "trueup.actuators.record.designed_trajectories",
-    "overlay_images": "trueup.actuators.report._overlay_image",
+    "overlay_images": "trueup.actuators.report.overlay_image",
     "overlay_report": "trueup.actuators.report._overlay_report",
     "process": "trueup.actuators.logs._process",
     "published_models": "trueup.actuators.catalogue.parameter_file",
@@ -176,6 +184,7 @@ _EXPORTS = {
 }
 
 __all__ = [
+    "EXPORT_FORMS",
     "EXTENDED_TERMS",
     "FRICTION_MODELS",
     "MJCF_FORMS",
@@ -187,6 +196,8 @@ __all__ = [
     "ComparedModel",
     "DriveBackdrive",
     "Evaluation",
+    "ExportForm",
+    "ExportRequest",
     "FitSettings",
     "FrictionCurves",
     "FrictionModel",
@@ -204,6 +215,7 @@ __all__ = [
     "Rollouts",
     "Servo",
     "ServoAssessment",
+    "ServoExport",
     "ServoFit",
     "ServoFitInterrupted",
     "ServoLaw",
@@ -227,6 +239,7 @@ __all__ = [
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",
+    "export_servo",
     "find_servo",
     "fit",
     "friction_curves",
@@ -252,6 +265,7 @@ __all__ = [
     "read_logs",
     "record",
     "register",
+    "register_export_form",
     "register_friction_model",
     "releases",
     "resample_log",

@@ -81,10 +81,11 @@ def run_compare(arguments: CompareServoModels, output: Output) -> int:
     written = [page.save(arguments.output / "comparison.html")]
     written += [arguments.output / f"{label}.json" for label in fitted]
     extended = None if choice is None else choice.to_dict()
-    content = {**found.to_dict(), "extended": extended, "notes": notes, "skipped": skipped}
+    content = {**found.to_dict(notes), "extended": extended, "notes": notes, "skipped": skipped}
     written.append(atomic.write_json(arguments.output / "comparison.json", content))
     if arguments.png:
         written.append(comparison_image(found, arguments.output / "comparison.png"))
+    output.text(*found.verdict(notes).lines(), "")
     _print_comparison(found, output)
     for message in (*notes, *skipped):
         output.text(f"  ! {message}")

@@ -1,49 +1,17 @@
 """``trueup actuator export``: an identified servo for a simulator."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from tyro.conf import arg
 
+from trueup.actuators.export.forms import EXPORT_FORMS, export_servo
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 
-Form = Literal["mujoco", "mjcf-position", "mjcf-dcmotor", "mjlab", "isaac-lab"]
-"""What a servo is exported for."""
-
-_SCRIPT = """\
-# The servo {name!r} on a joint of a MuJoCo model, the whole model at C speed.
-# Run: python THIS_FILE model.xml joint
-import sys
-
-import mujoco
-import mujoco.viewer
-
-from trueup.actuators import servo_law
-
-file, joint = sys.argv[1:]
-servos = servo_law(file, {{joint: {path!r}}}{gains})
-model = servos.compile()
-data = mujoco.MjData(model)
-print("the goal [rad] is the control of", servos.channels["goal"][joint])
-with servos.installed(data), mujoco.viewer.launch_passive(model, data) as viewer:
-    while viewer.is_running():
-        mujoco.mj_step(model, data)
-        viewer.sync()
-"""
-
-_MJLAB = """\
-# The servo {name!r} in mjlab; trueup is installed beside it.
-from mjlab.managers.event_manager import EventTermCfg
-
-from trueup.actuators.mjlab import ServoActuatorCfg, prepare_servo_fields
-
-# among the actuators of an entity's articulation
-actuator = ServoActuatorCfg(target_names_expr=(".*",), json_path={path!r}{gains})
-# among the events of the environment: each has its own friction
-event = EventTermCfg(func=prepare_servo_fields, mode="startup")
-"""
+_FORMS = "; ".join(f"{name}: {form.description}" for name, form in EXPORT_FORMS.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +29,7 @@ class ExportServo:
 
     params: Annotated[Path, arg(metavar="FILE")]
     """Parameter file of the servo."""
-    form: Annotated[Form, arg(aliases=["--to"])] = "mjcf-dcmotor"
-    """mujoco: a script that runs the model at C speed. mjcf-dcmotor, mjcf-position: MJCF without
-    code. mjlab: the actuator's configuration. isaac-lab: the nearest of its configurations."""
+    form: Annotated[str, arg(aliases=["--to"], metavar="FORM", help=_FORMS)] = "mjcf-dcmotor"
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """File to write; printed where absent."""
     logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
@@ -113,7 +79,16 @@ def run_export(command: ExportServo, output: Output) -> int:
         logs = read_logs(
             command.logdir, uniform=True, skip_bad=command.skip_bad_logs, on_skip=skipped.append
         )
-    text, errors = _exported(model, command, logs)
+    exported = export_servo(
+        model,
+        command.form,
+        path=command.params,
+        logs=logs,
+        kp=command.kp,
+        vin=command.vin,
+        timestep=command.timestep,
+    )
+    text, errors = exported.text, exported.errors
     if target is None:
         output.text(text.rstrip("\n"))
     else:
@@ -133,14 +108,14 @@ def run_export(command: ExportServo, output: Output) -> int:
             "params": str(command.params),
             "output": None if target is None else str(target),
             "text": text,
-            "errors_rad": errors,
+            "errors_rad": None if errors is None else dict(errors),
             "skipped": skipped,
         }
     )
     return 0
 
 
-def _sentence(errors: dict[str, float]) -> str:
+def _sentence(errors: Mapping[str, float]) -> str:
     words = f"Position difference from the full model: {1e3 * errors['from_model']:.2f} mrad"
     if "from_logs" in errors:
         words += (
@@ -148,19 +123,3 @@ def _sentence(errors: dict[str, float]) -> str:
             f"off by {1e3 * errors['model_from_logs']:.2f} mrad"
         )
     return words
-
-
-def _exported(model: Any, command: ExportServo, logs: Any) -> tuple[str, dict[str, float] | None]:
-    from trueup.actuators.export._isaac_lab_export import export_isaac_lab
-    from trueup.actuators.export._mjcf_export import export_mjcf
-
-    options = {"kp": command.kp, "vin": command.vin}
-    if command.form in ("mjcf-position", "mjcf-dcmotor"):
-        form = command.form.removeprefix("mjcf-")
-        return export_mjcf(model, form, logs, timestep=command.timestep, **options)
-    if command.form == "isaac-lab":
-        return export_isaac_lab(model, logs, timestep=command.timestep, **options)
-    gains = "".join(f", {k}={v!r}" for k, v in options.items() if v is not None)
-    text = _SCRIPT if command.form == "mujoco" else _MJLAB
-    path = str(command.params.resolve())
-    return text.format(name=model.servo.name, path=path, gains=gains), None

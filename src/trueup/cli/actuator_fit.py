@@ -9,8 +9,7 @@ import yaml
 
 from trueup.actuators import Objective, load_catalogue, read_logs, servo_fit_report
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.report._servo_remarks import meanings_of, remark_of
-from trueup.actuators.report._servo_report import parameter_rows
+from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
 from trueup.actuators.search._fit import Prepared, fit, reached_its_end, start_model
 from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings, parse_values
 from trueup.actuators.search.servo_fit import ServoFit
@@ -167,6 +166,7 @@ def show_fit(result: ServoFit, output: Output) -> None:
     output.text(
         f"\n{model.servo.name} {model.friction.name}: {solution.status.value}. {solution.message}\n"
     )
+    output.text(*result.verdict.lines(), "")
     space = result.problem.space
     units = space.units or ("",) * space.size
     remarks = _remarks(result)

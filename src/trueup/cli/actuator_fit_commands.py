@@ -6,27 +6,17 @@ from typing import Annotated, Literal
 
 from tyro.conf import UseAppendAction, arg
 
+from trueup.actuators.bench.objective import OBJECTIVES
+from trueup.actuators.search.fit_settings import METHODS
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, TrackerOptions
 
 Scheme = Literal["semi-implicit", "bam"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitServo:
-    """Fit a friction model and the motor's parameters of a servo to logs from a bench.
-
-    Examples:
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
-          --validation-kp 400
-      trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
-
-    The parameter file holds the best so far while the fit runs. The run directory beside it,
-    m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
-    """
+class ServoFitOptions:
+    """Options of a servo fit, except those of trackers."""
 
     actuator: Annotated[str, arg(metavar="SERVO")]
     """Servo; trueup actuator list shows them."""
@@ -36,7 +26,7 @@ class FitServo:
     """Folder of evenly sampled logs; trueup actuator process makes them."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
-    method: Literal["auto", "cmaes", "random", "nsgaii", "least-squares"] = "auto"
+    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
     same without CMA-ES. cmaes: the whole box, BIPOP restarts. nsgaii: position and speed error."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
@@ -60,7 +50,7 @@ class FitServo:
     """Parameters that keep a value, such as R=2.0,kt=0.4."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of everything random."""
-    objective: Literal["mae", "rmse", "huber"] = "mae"
+    objective: Literal[*OBJECTIVES] = "mae"  # pyright: ignore[reportInvalidTypeForm]
     """Error to minimise: mean absolute, root mean square, or Huber."""
     speed_weight: Annotated[float, arg(metavar="WEIGHT")] = 0.0
     """Weight of the speed error [s] beside that of the position, which is 1."""
@@ -80,10 +70,6 @@ class FitServo:
     """Leave logs out that cannot be used, rather than refusing them all."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    wandb: bool = False
-    """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
-    tensorboard: bool = False
-    """Write event files for TensorBoard into the run directory."""
     resume: bool = False
     """Continue the fit in the run directory."""
     overwrite: bool = False
@@ -93,6 +79,23 @@ class FitServo:
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitServo(TrackerOptions, ServoFitOptions):
+    """Fit a friction model and the motor's parameters of a servo to logs from a bench.
+
+    Examples:
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
+          --validation-kp 400
+      trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
+
+    The parameter file holds the best so far while the fit runs. The run directory beside it,
+    m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    """
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from trueup.actuators import ServoLog, ServoModel, load_catalogue, read_logs
-from trueup.actuators.catalogue._parameter_files import load_models
+from trueup.actuators.catalogue.parameter_file import load_models
 from trueup.actuators.report._drive_backdrive import SPEEDS, drive_backdrive
 from trueup.actuators.report._drive_backdrive_report import (
     drive_backdrive_image,
     drive_backdrive_report,
     sentences,
 )
-from trueup.actuators.report._overlay_image import overlay_images
-from trueup.actuators.report._overlay_report import overlay_report, select_logs
+from trueup.actuators.report._overlay_report import overlay_report
+from trueup.actuators.report.overlay_figures import select_logs
+from trueup.actuators.report.overlay_image import overlay_images
 from trueup.actuators.search._model_errors import ModelErrors, model_errors, names_in_logs
 from trueup.cli.actuator_evaluate import milli
 from trueup.cli.actuator_show_commands import (

@@ -6,6 +6,7 @@ from trueup.cli.commands import Demo
 from trueup.cli.identify import interval_text
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
+from trueup.fitting.verdict import Verdict
 from trueup.sysid.demo import TRUE, write_demo
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.fit.identification import identify
@@ -51,13 +52,14 @@ def run_demo(command: Demo, output: Output) -> int:
     seconds = time.perf_counter() - start
     output.result(
         {
+            "verdict": result.summary["verdict"],
             "parameters": records,
             "seconds": seconds,
             "report": str(result.report),
             "directory": str(result.directory),
         }
     )
-    output.text("")
+    output.text("", *Verdict.from_plain(result.summary["verdict"]).lines(), "")
     output.table(
         ["parameter", "unit", "start", "true", "identified", "95 % interval", "truth is"], rows
     )

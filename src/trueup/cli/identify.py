@@ -8,6 +8,7 @@ import numpy as np
 from trueup.cli.commands import Identify
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
+from trueup.fitting.verdict import Verdict
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.experiment.settings import Experiment
@@ -57,6 +58,8 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
     """Print an identification for people."""
     level = f"{100 * summary['level']:.3g} % interval"
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
+    if summary.get("verdict"):  # of runs that were judged
+        output.text(*Verdict.from_plain(summary["verdict"]).lines(), "")
     rows = [
         [
             r["name"],
@@ -64,7 +67,7 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
             r["unit"],
             interval_text(r["low"], r["high"]),
             f"{r['start']:.6g}",
-            "on a bound" if r["at_bound"] else "" if r["determined"] else "not determined",
+            _remark(r),
         ]
         for r in summary["parameters"]
     ]
@@ -76,6 +79,12 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
     for note in summary["notes"]:
         output.text(f"  - {note}")
     output.text("", f"Report: {summary['report']}", f"Files:  {summary['directory']}")
+
+
+def _remark(row: dict[str, Any]) -> str:
+    if row["at_bound"]:
+        return "on a bound"
+    return "" if row["determined"] or np.isnan(row["low"]) else "not determined"
 
 
 def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -107,6 +116,8 @@ def interval_text(low: float, high: float) -> str:
     """An interval for a table."""
     if np.isinf(low) and np.isinf(high):
         return "anything"
+    if np.isnan(low):
+        return "none: no optimum"
     return f"{low:.5g} to {high:.5g}"
 
 

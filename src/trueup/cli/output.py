@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._secrets import mask, masked
+
 
 class Output:
     """Standard output of one command.
@@ -21,7 +23,7 @@ class Output:
     def text(self, *lines: str) -> None:
         """Print lines for people; silent with ``--json``."""
         if not self.json:
-            print(*lines, sep="\n", flush=True)
+            print(*map(mask, lines), sep="\n", flush=True)
 
     def table(self, columns: list[str], rows: list[list[str]], title: str = "") -> None:
         """Print a table for people; silent with ``--json``.
@@ -39,16 +41,21 @@ class Output:
                 str(cell).rjust(width) if right else str(cell).ljust(width)
                 for cell, width, right in zip(row, widths, numeric, strict=True)
             ]
-            print("  " + "  ".join(cells).rstrip())
+            print(mask("  " + "  ".join(cells).rstrip()))
         print(flush=True)
 
     def result(self, value: dict[str, Any]) -> None:
         """Print the object of ``--json``."""
         if self.json:
-            print(json.dumps(_plain(value), indent=2, allow_nan=False), flush=True)
+            print(json.dumps(masked(_plain(value)), indent=2, allow_nan=False), flush=True)
 
     def error(self, kind: str, message: str) -> None:
-        """Report an error: on the error stream, or as the object of ``--json``."""
+        """Report an error: on the error stream, or as the object of ``--json``.
+
+        A message is never empty: an error without words is one in trueup.
+        """
+        message = mask(message).strip()
+        assert message, f"{kind} has no words"
         if self.json:
             print(json.dumps({"error": kind, "message": message}, indent=2), flush=True)
         else:

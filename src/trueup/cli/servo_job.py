@@ -17,6 +17,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.run_directory import check_format_version
+from trueup.studies.trackers.registry import TRACKERS
 from trueup.studies.yaml_file import read_mapping
 
 FORMAT_VERSION = 1
@@ -36,8 +37,7 @@ def execution_of(
         workers=former.get("workers") if options.workers is None else options.workers,
         storage=storage,
         load_study=load if storage else None,
-        wandb=bool(options.wandb or former.get("wandb")),
-        tensorboard=bool(options.tensorboard or former.get("tensorboard")),
+        **{name: bool(getattr(options, name) or former.get(name)) for name in TRACKERS},
         quiet=options.quiet,
         json=options.json,
     )

@@ -64,40 +64,6 @@ class StudyResume(ExecutionOptions, BudgetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyWork:
-    """Evaluate candidates of a study that another process runs with --share, until it ends.
-
-    Examples:
-      trueup study work runs/mine
-      trueup study work mine.py:problem --storage postgresql://user@server/studies --study mine
-
-    A worker may come and go at any time. One that knows the run directory needs nothing else; on
-    another machine name the problem, the storage and the study.
-    Exit codes: 0 the study ended, 2 wrong input, 130 interrupted.
-    """
-
-    target: Annotated[Positional[str], arg(metavar="RUN|PROBLEM")]
-    """Run directory; or a problem, as trueup study run takes it."""
-    storage: Annotated[str | None, arg(metavar="URL")] = None
-    """Storage of the study; that of the run where absent."""
-    study: Annotated[str | None, arg(metavar="NAME")] = None
-    """Name of the study in the storage; that of the run where absent."""
-    dimension: Annotated[int | None, arg(metavar="INT")] = None
-    """Number of parameters of a test problem; its own where absent."""
-    patience: Annotated[float, arg(metavar="S")] = 300.0
-    """How long to wait for the storage, the study and the next candidate [s]."""
-    quiet: bool = False
-    """No progress."""
-    json: Json = False
-
-    def run(self, output: Output) -> int:
-        """Run the command; returns the exit code."""
-        from trueup.cli.study_work import run_study_work
-
-        return run_study_work(self, output)
-
-
-@dataclass(frozen=True, kw_only=True)
 class StudyList:
     """List the runs below a folder: kind, state, cost, evaluations, age.
 
@@ -176,7 +142,6 @@ class Study:
       trueup study list runs                          the runs below a folder
       trueup study show runs/sphere                   parameters, course, how it ended
       trueup study resume runs/sphere                 continue from the last checkpoint
-      trueup study work runs/sphere                   help a study that is run with --share
       trueup study export runs/sphere -o table.csv    every evaluation as a table
     """
 
@@ -185,6 +150,5 @@ class Study:
         "list": StudyList,
         "show": StudyShow,
         "resume": StudyResume,
-        "work": StudyWork,
         "export": StudyExport,
     }

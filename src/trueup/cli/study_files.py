@@ -10,7 +10,7 @@ import yaml
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.fitting import ParetoFront, Solution, Status
+from trueup.fitting import ParetoFront, Solution, Status, judge_search
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.run_directory import check_format_version
@@ -66,7 +66,7 @@ def read_experiment(directory: RunDirectory) -> dict[str, Any]:
 
 
 def solution_content(
-    name: str, kind: str, space: Space, solution: Solution, notes: list[str]
+    name: str, kind: str, space: Space, solution: Solution, notes: list[str], converges: bool
 ) -> dict[str, Any]:
     """Content of ``solution.json``; what is not finite is still a number here."""
     at_bound = space.at_bound(solution.x)
@@ -75,6 +75,7 @@ def solution_content(
         "trueup": __version__,
         "kind": kind,
         "name": name,
+        "verdict": judge_search(space, solution, converges).plain(),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,

@@ -1,15 +1,20 @@
 """Options of every command that runs a search; plain data, nothing heavy is imported."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import arg
 
+from trueup.fitting.search_methods import SEARCH_METHODS
+from trueup.studies.trackers.registry import TRACKERS
+
 Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
-Method = Literal[
-    "auto", "cmaes", "nsgaii", "random", "sobol", "scatter", "multi-start", "least-squares"
-]  # fmt: skip
+if TYPE_CHECKING:
+    Method = str
+else:
+    # the names of the registry are the choices of the option
+    Method = Literal[*SEARCH_METHODS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +31,21 @@ class BudgetOptions:
     """Stop once the cost is this low."""
 
 
+TrackerOptions = make_dataclass(
+    "TrackerOptions",
+    [
+        (name, Annotated[bool, arg(help=kind.help)], field(default=False))
+        for name, kind in TRACKERS.items()
+    ],
+    frozen=True,
+    kw_only=True,
+    namespace={"__doc__": "A switch for each tracker that is registered."},
+)
+
+
 @dataclass(frozen=True, kw_only=True)
-class ExecutionOptions:
-    """Where candidates are evaluated and who is told; nothing of it changes the history."""
+class PlaceOptions:
+    """Where candidates are evaluated, and what is shown meanwhile."""
 
     workers: Annotated[int | None, arg(metavar="INT")] = None
     """Processes that evaluate candidates; 0: one a core; absent: this one, which
@@ -37,19 +54,17 @@ class ExecutionOptions:
     """Dask scheduler that evaluates candidates, such as tcp://host:8786, or local."""
     storage: Annotated[str | None, arg(metavar="URL")] = None
     """Mirror the study into an Optuna storage, such as sqlite:///study.db, for its dashboard."""
-    share: bool = False
-    """Let other processes evaluate candidates too: start trueup study work RUN for each. They meet
-    in --storage; absent: an SQLite file in the run directory."""
     load_study: Annotated[str | None, arg(metavar="NAME")] = None
     """Continue the Optuna study of this name in --storage: its best is the start, its numbering
     goes on."""
-    wandb: bool = False
-    """Send the study to Weights & Biases; WANDB_MODE=offline keeps it in the run directory."""
-    tensorboard: bool = False
-    """Write event files for TensorBoard into the run directory."""
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions(TrackerOptions, PlaceOptions):
+    """How a study is run and tracked; nothing of it changes the history."""
 
 
 @dataclass(frozen=True, kw_only=True)

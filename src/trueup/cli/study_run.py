@@ -28,7 +28,6 @@ from trueup.cli.study_problems import (
 )
 from trueup.cli.study_search import (
     SEARCH_KEYS,
-    WITHOUT_END,
     budget_of,
     check_execution,
     evaluator_of,
@@ -40,7 +39,7 @@ from trueup.cli.study_search import (
 )
 from trueup.cli.study_show import show_summary
 from trueup.errors import ExperimentError, RunDirectoryError, listing
-from trueup.fitting import Solution, Status
+from trueup.fitting import SEARCH_METHODS, Solution, Status
 from trueup.parameters import Space
 from trueup.reports import read_study, study_report
 from trueup.studies import (
@@ -154,7 +153,7 @@ def _go(
     verbose = not (options.quiet or output.json)
     experiment = {**_experiment(setup, directory), "execution": execution_record(options)}
     origin = provenance.collect(setup.settings["seed"], setup.inputs, experiment)
-    evaluator = evaluator_of(options, directory)
+    evaluator = evaluator_of(options)
     if options.scheduler is not None:
         send_by_value(setup.named)
     trackers = trackers_of(options, setup.name)
@@ -187,7 +186,8 @@ def _go(
 
 
 def _write_results(setup: _Setup, directory: RunDirectory, solution: Solution) -> dict[str, Any]:
-    summary = solution_content(setup.name, KIND, setup.space, solution, setup.notes)
+    converges = SEARCH_METHODS[setup.settings["method"]].converges
+    summary = solution_content(setup.name, KIND, setup.space, solution, setup.notes, converges)
     if solution.front is not None:
         write_front(directory, setup.space.names, solution.front)
     atomic.write_json(directory.solution, summary)
@@ -197,7 +197,7 @@ def _write_results(setup: _Setup, directory: RunDirectory, solution: Solution) -
 
 def _reached_its_end(setup: _Setup, solution: Solution) -> bool:
     limits = (Status.EVALUATION_LIMIT, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-    endless = setup.settings["method"] in WITHOUT_END and solution.status in limits
+    endless = not SEARCH_METHODS[setup.settings["method"]].converges and solution.status in limits
     return solution.success or endless
 
 

@@ -1,25 +1,23 @@
 """What the options of a study ask for: search, budget, evaluator, trackers."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
+from trueup._secrets import mask
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
-from trueup.fitting import Problem, parse_cma_options
-from trueup.fitting.search_methods import SEARCH_METHODS, make_search
+from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.parameters import Space
-from trueup.studies import Budget, RunDirectory
+from trueup.studies import Budget
+from trueup.studies.trackers.registry import TRACKERS, make_trackers
 
-WITHOUT_END = ("nsgaii", "random", "sobol", "scatter")
-"""Methods that never converge: a budget that is used up is their end."""
+_LARGEST_SIGMA = 10.0
 
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
 
-_EXECUTION = ("workers", "scheduler", "storage", "share", "load_study", "wandb", "tensorboard")
+_EXECUTION = ("workers", "scheduler", "storage", "load_study", *TRACKERS)
 
 Options = TypeVar("Options", bound=ExecutionOptions)
 
@@ -39,7 +37,7 @@ def budget_of(options: BudgetOptions, former: dict[str, Any] | None = None) -> B
 def execution_record(options: ExecutionOptions) -> dict[str, Any]:
     """What a resumed study takes over of how it was run; no password is kept."""
     record = {key: getattr(options, key, None) for key in _EXECUTION}
-    if record["storage"] and urlsplit(record["storage"]).password:
+    if record["storage"] and mask(record["storage"]) != record["storage"]:
         record["storage"] = None
     return record
 
@@ -65,18 +63,13 @@ def check_execution(
       objectives: names of the costs.
 
     Raises:
-      FitError: two kinds of evaluators, or a study to load from no storage.
+      FitError: a study to load, and no storage.
       StorageError: the storage cannot be reached, or has a study of that name, or the study to
         load is of another problem.
       EvaluationError: the scheduler cannot be reached.
       MissingExtraError: a package that an option needs is not installed.
     """
-    if options.share and (options.workers is not None or options.scheduler is not None):
-        raise FitError(
-            "--share evaluates in this process and in those that join it, --workers and "
-            "--scheduler elsewhere: give one of them"
-        )
-    if options.load_study and not (options.storage or options.share):
+    if options.load_study and not options.storage:
         raise FitError("--load-study names a study of a storage: give the --storage too")
     if options.storage:
         from trueup.studies.optuna_storage.ownership import check_new_run
@@ -89,36 +82,24 @@ def check_execution(
         evaluator.check()
 
 
-def evaluator_of(options: ExecutionOptions, directory: RunDirectory | None = None) -> Any:
-    """Where candidates are evaluated; a shared study needs its run directory."""
-    if options.share and directory is not None:
-        from trueup.studies.optuna_storage import SharedStorage
-
-        load = options.load_study
-        return SharedStorage(directory, options.storage, load, load=load is not None)
+def evaluator_of(options: ExecutionOptions) -> Any:
+    """The evaluator that the options name."""
     from trueup.studies.evaluators._make import make_evaluator
 
     return make_evaluator(1 if options.workers is None else options.workers, options.scheduler)
 
 
 def trackers_of(options: ExecutionOptions, name: str) -> list[Any]:
-    """Who is told."""
+    """The trackers that the options name."""
     trackers: list[Any] = []
     load_study = options.load_study
-    if options.storage and not options.share:  # a shared study is in its storage already
+    if options.storage:
         from trueup.studies.optuna_storage import OptunaMirror
 
         trackers.append(
             OptunaMirror(options.storage, load_study or name, load=load_study is not None)
         )
-    if options.wandb:
-        from trueup.studies.trackers import WandbTracker
-
-        trackers.append(WandbTracker(project=os.environ.get("WANDB_PROJECT"), name=name))
-    if options.tensorboard:
-        from trueup.studies.trackers import TensorBoardTracker
-
-        trackers.append(TensorBoardTracker())
+    trackers += make_trackers(kind for kind in TRACKERS if getattr(options, kind))
     return trackers
 
 
@@ -159,6 +140,11 @@ def search_of(settings: dict[str, Any], problem: Problem, space: Space, budget: 
         own["restarts"] = settings["restarts"]
         own["options"] = parse_cma_options(settings["cma_options"])
     if settings["sigma"] is not None:
+        if not 0.0 < settings["sigma"] <= _LARGEST_SIGMA:
+            raise FitError(
+                f"--sigma is {settings['sigma']:g}; it is a part of each range, above 0 and at "
+                f"most {_LARGEST_SIGMA:g}"
+            )
         own["deviation"] = settings["sigma"]
     return make_search(
         method,

@@ -7,6 +7,7 @@ from trueup.cli.output import Output
 from trueup.cli.run_kinds import NETWORK
 from trueup.cli.run_state import RunState, run_state
 from trueup.errors import RunDirectoryError
+from trueup.fitting.verdict import Verdict
 from trueup.studies.progress import duration
 
 _ROWS = 40  # parameters that are printed; the files hold all
@@ -58,6 +59,8 @@ def run_study_show(path: Path, output: Output) -> int:
 def show_summary(summary: dict[str, Any], output: Output) -> None:
     """Print the content of ``solution.json`` of a study for people."""
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
+    if summary.get("verdict"):  # of studies that were judged
+        output.text(*Verdict.from_plain(summary["verdict"]).lines(), "")
     _parameter_table(summary["parameters"], output)
     if summary["front"] is not None:
         costs, names = summary["front"]["costs"], summary["front"]["objectives"]

@@ -13,8 +13,9 @@ to a :class:`Solution`::
     solution = fitting.minimise(problem, fitting.LeastSquares(problem.space))
 """
 
-from trueup.fitting._cma_options import parse_cma_options
+from trueup.fitting import baselines
 from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import Search, minimise
 from trueup.fitting._whiteness import (
     HeteroscedasticityTest,
@@ -24,8 +25,8 @@ from trueup.fitting._whiteness import (
     whiteness,
 )
 from trueup.fitting.auto_search import AutoSearch
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
+from trueup.fitting.cma_es.options import parse_cma_options
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.identifiability import (
     CollinearPair,
@@ -34,6 +35,7 @@ from trueup.fitting.identifiability import (
     WeakDirection,
     analyse,
 )
+from trueup.fitting.judging import Estimates, SearchEnd, judge, judge_search
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
@@ -66,7 +68,7 @@ from trueup.fitting.scores import (
     channel_scores,
     compare_predictors,
 )
-from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod, make_search
+from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod
 from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.fitting.uncertainty import (
     METHODS,
@@ -77,6 +79,7 @@ from trueup.fitting.uncertainty import (
     estimate_covariance,
     profile_likelihood,
 )
+from trueup.fitting.verdict import Comparison, Criterion, Grade, Reason, Verdict
 
 __all__ = [
     "LARGE_COST",
@@ -91,9 +94,13 @@ __all__ = [
     "CmaEs",
     "CmaEsSettings",
     "CollinearPair",
+    "Comparison",
     "CostSearch",
     "CovarianceEstimate",
+    "Criterion",
+    "Estimates",
     "Failures",
+    "Grade",
     "HeteroscedasticityTest",
     "Identifiability",
     "LeastSquares",
@@ -107,12 +114,14 @@ __all__ = [
     "Problem",
     "ProfileInterval",
     "RandomSearch",
+    "Reason",
     "ResidualGroup",
     "ScatterSearch",
     "ScoreRow",
     "ScoreTable",
     "ScoredSequence",
     "Search",
+    "SearchEnd",
     "SearchMethod",
     "SequenceFit",
     "SobolSearch",
@@ -121,9 +130,11 @@ __all__ = [
     "UnidentifiableDirection",
     "Vectorised",
     "VectorisedCosts",
+    "Verdict",
     "WeakDirection",
     "WhitenessTest",
     "analyse",
+    "baselines",
     "channel_scores",
     "compare_predictors",
     "compromise",
@@ -134,6 +145,8 @@ __all__ = [
     "final_jacobian",
     "heteroscedasticity",
     "hypervolume",
+    "judge",
+    "judge_search",
     "ljung_box",
     "make_search",
     "minimise",

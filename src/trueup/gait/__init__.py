@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.gait.controller._replay import Commands, replay_controller
     from trueup.gait.controller.exoskeleton import (
         FourParameterProfile,
         Knots,
         PointsProfile,
         Profile,
     )
+    from trueup.gait.controller.parameter_vector import Entry, ParameterVector
     from trueup.gait.controller.reflex_controller import (
         ReflexController,
         default_controller,
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
         read_myoassist_emg,
         read_myoassist_kinematics,
     )
-    from trueup.gait.costs.reference import Curve, GaitReference, read_reference, read_schwartz
+    from trueup.gait.costs.norms import GaitNorm, read_norm, read_schwartz
+    from trueup.gait.costs.reference import GaitReference, read_reference
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models._planar22 import planar22, planar22_anatomy
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from trueup.gait.models.walker import Walker
     from trueup.gait.report._dose_response import DoseResponse, dose_response
     from trueup.gait.report._survival import Survival, survival
-    from trueup.gait.report.norms import GaitNorm, read_norm
     from trueup.gait.report.video import write_walk_video
     from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
     from trueup.gait.search._make_problem import make_problem
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from trueup.gait.search.myoassist_import import import_configuration
     from trueup.gait.search.problem import GaitProblem, Scenario
     from trueup.gait.walk._cycle_start import CycleStart, cycle_start
+    from trueup.gait.walk._replay import Commands, replay_controller
     from trueup.gait.walk._walk_parameters import walk_parameters
-    from trueup.gait.walk.gait_cycle import Stride, strides_of
-    from trueup.gait.walk.parameter_vector import Entry, ParameterVector
+    from trueup.gait.walk.gait_cycle import Curve, Stride, strides_of
     from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
     from trueup.gait.walk.walk_records import WalkRecords
     from trueup.gait.walk.walk_series import WalkSeries, observe_walks
@@ -58,22 +58,22 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Anatomy": "trueup.gait.models.anatomy",
-    "Commands": "trueup.gait.controller._replay",
-    "Curve": "trueup.gait.costs.reference",
+    "Commands": "trueup.gait.walk._replay",
+    "Curve": "trueup.gait.walk.gait_cycle",
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
     "DoseResponse": "trueup.gait.report._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
-    "Entry": "trueup.gait.walk.parameter_vector",
+    "Entry": "trueup.gait.controller.parameter_vector",
     "FourParameterProfile": "trueup.gait.controller.exoskeleton",
     "FreshPerturbationsCmaEs": "trueup.gait.search.fresh_perturbations",
     "GaitConfiguration": "trueup.gait.search.configuration",
-    "GaitNorm": "trueup.gait.report.norms",
+    "GaitNorm": "trueup.gait.costs.norms",
     "GaitProblem": "trueup.gait.search.problem",
     "GaitReference": "trueup.gait.costs.reference",
     "Knots": "trueup.gait.controller.exoskeleton",
     "MyoAssistCost": "trueup.gait.costs.myoassist_cost",
-    "ParameterVector": "trueup.gait.walk.parameter_vector",
+    "ParameterVector": "trueup.gait.controller.parameter_vector",
     "PerturbationSizes": "trueup.gait.walk.perturbations",
     "Perturbations": "trueup.gait.walk.perturbations",
     "PointsProfile": "trueup.gait.controller.exoskeleton",
@@ -111,10 +111,10 @@ _EXPORTS = {
     "planar22_anatomy": "trueup.gait.models._planar22",
     "read_myoassist_emg": "trueup.gait.costs.myoassist_cost",
     "read_myoassist_kinematics": "trueup.gait.costs.myoassist_cost",
-    "read_norm": "trueup.gait.report.norms",
+    "read_norm": "trueup.gait.costs.norms",
     "read_reference": "trueup.gait.costs.reference",
-    "read_schwartz": "trueup.gait.costs.reference",
-    "replay_controller": "trueup.gait.controller._replay",
+    "read_schwartz": "trueup.gait.costs.norms",
+    "replay_controller": "trueup.gait.walk._replay",
     "strides_of": "trueup.gait.walk.gait_cycle",
     "survival": "trueup.gait.report._survival",
     "walk_parameters": "trueup.gait.walk._walk_parameters",

@@ -7,10 +7,8 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.networks.base.analytic_base import AnalyticBase
     from trueup.networks.base.servo_base import ServoBase
-    from trueup.networks.data._check_data import DataCheck, FileCheck, check_data
-    from trueup.networks.data._read_series import read_series
-    from trueup.networks.data._synthesize import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.data.actuator_series import ActuatorSeries
+    from trueup.networks.data.data_check import DataCheck, FileCheck, check_data
     from trueup.networks.data.data_settings import DataSettings, InertiaGroup, TorqueTerms
     from trueup.networks.data.data_splits import (
         DataSplit,
@@ -25,9 +23,11 @@ if TYPE_CHECKING:
         Feature,
     )
     from trueup.networks.data.normalization import Normalization
+    from trueup.networks.data.reading import read_series
+    from trueup.networks.data.synthetic_recordings import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.data.synthetic_settings import SyntheticSettings
-    from trueup.networks.evaluation._closed_loop import JointModel, RollOut, roll_out
-    from trueup.networks.evaluation._model_rollout import roll_out_in_model
+    from trueup.networks.evaluation.baseline_networks import fit_linear, fit_linear_chosen
+    from trueup.networks.evaluation.closed_loop import JointModel, RollOut, roll_out
     from trueup.networks.evaluation.metrics import (
         Band,
         NetworkScores,
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
         predict_series,
         score,
     )
-    from trueup.networks.model.ensemble import EnsembleTorque, NetworkEnsemble
-    from trueup.networks.model.linear_baseline import fit_linear, fit_linear_chosen
+    from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
     from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
+    from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
+    from trueup.networks.training.training_run import train
 
 _EXPORTS = {
     "FAMILIES": "trueup.networks.model.network",
@@ -53,44 +54,45 @@ _EXPORTS = {
     "AnalyticBase": "trueup.networks.base.analytic_base",
     "Band": "trueup.networks.evaluation.metrics",
     "CompiledRuntime": "trueup.networks.runtime.compiled_runtime",
-    "DataCheck": "trueup.networks.data._check_data",
+    "DataCheck": "trueup.networks.data.data_check",
     "DataSettings": "trueup.networks.data.data_settings",
     "DataSplit": "trueup.networks.data.data_splits",
-    "EnsembleTorque": "trueup.networks.model.ensemble",
+    "EnsembleTorque": "trueup.networks.runtime.ensemble",
     "Feature": "trueup.networks.data.features",
-    "FileCheck": "trueup.networks.data._check_data",
+    "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
-    "JointModel": "trueup.networks.evaluation._closed_loop",
+    "JointModel": "trueup.networks.evaluation.closed_loop",
     "Network": "trueup.networks.model.network",
-    "NetworkEnsemble": "trueup.networks.model.ensemble",
+    "NetworkEnsemble": "trueup.networks.runtime.ensemble",
     "NetworkLaw": "trueup.networks.runtime.control_law",
     "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
     "NetworkScores": "trueup.networks.evaluation.metrics",
     "Normalization": "trueup.networks.data.normalization",
-    "RollOut": "trueup.networks.evaluation._closed_loop",
+    "RollOut": "trueup.networks.evaluation.closed_loop",
     "Scores": "trueup.networks.evaluation.metrics",
     "SeriesScores": "trueup.networks.evaluation.metrics",
     "ServoBase": "trueup.networks.base.servo_base",
-    "SyntheticData": "trueup.networks.data._synthesize",
-    "SyntheticFile": "trueup.networks.data._synthesize",
+    "SyntheticData": "trueup.networks.data.synthetic_recordings",
+    "SyntheticFile": "trueup.networks.data.synthetic_recordings",
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
     "TorqueTerms": "trueup.networks.data.data_settings",
-    "check_data": "trueup.networks.data._check_data",
-    "fit_linear": "trueup.networks.model.linear_baseline",
-    "fit_linear_chosen": "trueup.networks.model.linear_baseline",
+    "check_data": "trueup.networks.data.data_check",
+    "fit_linear": "trueup.networks.evaluation.baseline_networks",
+    "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "load_network": "trueup.networks.model.network_file",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
-    "read_series": "trueup.networks.data._read_series",
-    "roll_out": "trueup.networks.evaluation._closed_loop",
-    "roll_out_in_model": "trueup.networks.evaluation._model_rollout",
+    "read_series": "trueup.networks.data.reading",
+    "roll_out": "trueup.networks.evaluation.closed_loop",
+    "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
     "save_network": "trueup.networks.model.network_file",
     "score": "trueup.networks.evaluation.metrics",
     "split_global": "trueup.networks.data.data_splits",
     "split_held_out": "trueup.networks.data.data_splits",
     "split_lomo": "trueup.networks.data.data_splits",
-    "synthesize": "trueup.networks.data._synthesize",
+    "synthesize": "trueup.networks.data.synthetic_recordings",
+    "train": "trueup.networks.training.training_run",
 }
 
 __all__ = [
@@ -140,6 +142,7 @@ __all__ = [
     "split_held_out",
     "split_lomo",
     "synthesize",
+    "train",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -29,6 +29,7 @@ from trueup.reports.study_report import study_report, study_sections
 from trueup.reports.table import Cell, Column, Highlight, Table
 from trueup.reports.time_series import Panel, Span, time_series_figure
 from trueup.reports.traces import Trace, TraceStyle
+from trueup.reports.verdict import verdict_section
 from trueup.reports.video import Video
 
 __all__ = [
@@ -74,4 +75,5 @@ __all__ = [
     "study_report",
     "study_sections",
     "time_series_figure",
+    "verdict_section",
 ]

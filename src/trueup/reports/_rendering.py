@@ -8,6 +8,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from trueup._secrets import mask, masked
 from trueup.errors import ReportError
 
 if TYPE_CHECKING:
@@ -60,6 +61,18 @@ class Context:
         return [as_content(content).markup(self) for content in contents]
 
 
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs of plain text; an empty line starts a new paragraph."""
+
+    text: str
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the paragraphs, escaped."""
+        paragraphs = [part.strip() for part in self.text.split("\n\n") if part.strip()]
+        return context.render("text.html", paragraphs=paragraphs, css_class="text")
+
+
 def as_content(content: object) -> Content:
     """Return ``content`` if it is a part, a string as :class:`~trueup.reports.Text`.
 
@@ -67,8 +80,6 @@ def as_content(content: object) -> Content:
         ReportError: it is neither.
     """
     if isinstance(content, str):
-        from trueup.reports.content import Text
-
         return Text(content)
     if isinstance(content, type) or not isinstance(content, Content):
         raise ReportError(
@@ -94,11 +105,17 @@ def environment() -> "Environment":
         loader=PackageLoader("trueup.reports", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_without_secrets,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["breakable"] = breakable
     return made
+
+
+def _without_secrets(value: object) -> object:
+    """A value as a template shows it: a text that is not yet HTML loses its secrets."""
+    return mask(value) if type(value) is str else value
 
 
 @lru_cache(maxsize=8)
@@ -117,7 +134,7 @@ def breakable(text: object) -> "Markup":
     """
     from markupsafe import Markup, escape
 
-    escaped = str(escape(text))
+    escaped = str(escape(mask(str(text))))
     return Markup(re.sub(r"(?<=\w)([_/.])(?=\w)", r"\1<wbr>", escaped))
 
 
@@ -125,7 +142,7 @@ def json_for_script(value: object) -> "Markup":
     """Return JSON that can stand inside a ``<script>`` element whatever its strings hold."""
     from markupsafe import Markup
 
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(masked(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

@@ -30,6 +30,8 @@ class StudyRecord:
     """How the search ended; empty where it has not."""
     message: str = ""
     advice: str = ""
+    verdict: dict[str, Any] | None = None
+    """Plain data of the verdict; None while the study is in progress."""
     front: np.ndarray | None = None
     """Costs ``(m, k)`` along the Pareto front, of a finished study with several objectives."""
     settings: dict[str, Any] = field(default_factory=dict)
@@ -78,6 +80,7 @@ def read_study(directory: RunDirectory) -> StudyRecord:
         status=str(solution.get("status", "")),
         message=str(solution.get("message", "")),
         advice=str(solution.get("advice", "")),
+        verdict=solution.get("verdict"),
         front=None if front is None else np.array(front, float),
         settings={k: v for k, v in settings.items() if k in ("problem", "search", "budget")},
         notes=list(solution.get("notes") or settings.get("notes") or ()),

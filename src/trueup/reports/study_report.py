@@ -23,6 +23,7 @@ from trueup.reports.study_figures import (
 from trueup.reports.study_record import StudyRecord
 from trueup.reports.study_statistics import groups_of
 from trueup.reports.table import Column, Highlight, Table
+from trueup.reports.verdict import verdict_section
 
 _SHOWN_AT_ONCE = 12  # parameters whose course is unfolded
 _BEST_SHARE = 0.05  # of the candidates, which parallel coordinates bring out
@@ -36,6 +37,8 @@ def study_report(record: StudyRecord) -> Page:
     """
     subtitle = f"{record.status}: {record.message}" if record.status else "not finished"
     page = Page(record.name, subtitle=subtitle, provenance=record.provenance)
+    if record.verdict is not None:
+        page.add(verdict_section(record.verdict))
     page.add(*study_sections(record))
     return page
 

@@ -4,20 +4,22 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import check_regular
 from trueup.errors import RecordingError, TrueupError, UnitError
 from trueup.signals.readers._clock import build_streams
-from trueup.signals.readers._magic import MAGIC, first_bytes, is_git_lfs_pointer, looks_like
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
     Reader,
     can_read,
+    check_content,
     check_options,
+    first_bytes,
     reader_named,
     reader_of,
 )
 from trueup.signals.recording import Recording
 
-_TEXT_FORMATS = ("csv", "json")
+_GIT_LFS = b"version https://git-lfs"  # what Git LFS leaves in place of a file
 
 
 def read(
@@ -109,6 +111,7 @@ def _reader(path: Path, format: str | None) -> Reader:
     """Return the reader of a path after looking at how the file begins."""
     if not path.exists():
         raise RecordingError(f"There is no file {path}. Give the path of a recording.")
+    check_regular(path)
     if path.is_dir():
         if not any(path.iterdir()):
             raise RecordingError(f"The folder {path} is empty: give one with a recording in it.")
@@ -116,22 +119,14 @@ def _reader(path: Path, format: str | None) -> Reader:
     try:
         if path.stat().st_size == 0:
             raise RecordingError(f"{path} is empty (0 bytes): record or copy it again.")
-        if is_git_lfs_pointer(path):
+        if first_bytes(path).startswith(_GIT_LFS):
             raise RecordingError(
                 f"{path} is a Git LFS pointer, not the data: run  git lfs pull  in its repository."
             )
     except OSError as error:
         raise RecordingError(f"{path} cannot be opened: {error}.") from error
     reader = reader_of(path) if format is None else reader_named(format)
-    kind = looks_like(path)
-    mismatch = reader.name in (*MAGIC, *_TEXT_FORMATS) and kind not in (None, reader.name)
-    if mismatch or (reader.name in MAGIC and kind is None):
-        content = f"looks like {kind}" if kind else f"begins with {first_bytes(path, 8)!r}"
-        advice = f"give format={kind!r}" if kind else "give the format it really has"
-        raise RecordingError(
-            f"{path} is not a {reader.name} file: its content {content}. Copy it again if it is "
-            f"damaged, or {advice}."
-        )
+    check_content(path, reader)
     return reader
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import UnitError, did_you_mean, listing
+from trueup.signals.checks.statistics import turns_one_way
 
 # A joint turns back before two turns; beyond that it is a wheel, or not in radians.
 _LARGEST_ANGLE = 4.0 * math.pi
@@ -42,9 +43,7 @@ def _angle(name: str, values: np.ndarray) -> str | None:
     largest = float(np.max(np.abs(values)))
     if largest <= _LARGEST_ANGLE:
         return None
-    # A wheel turns one way and ends far from where it began; a joint comes back.
-    travelled = abs(float(values[-1] - values[0]))
-    if travelled > _LARGEST_ANGLE and travelled > 0.7 * float(np.ptp(values)):
+    if turns_one_way(values, _LARGEST_ANGLE):
         return None
     if largest > 720.0 and np.array_equal(values, np.round(values)):
         guess = "encoder counts: give its offset and scale, and the unit they lead to"

@@ -1,18 +1,17 @@
 """What is wrong with a recording, said before a fit spends time on it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import RecordingError, SignalError, did_you_mean, listing
-from trueup.signals import _checks_clock, _checks_motion, _checks_units, _checks_values
-from trueup.signals._checks_motion import Channel
-from trueup.signals._finding import Finding, Severity
 from trueup.signals._samples import Array, is_time_series
-from trueup.signals._signal_statistics import resolution
+from trueup.signals.checks import clock, motion, units, values
+from trueup.signals.checks.finding import Finding, Found, Severity
+from trueup.signals.checks.recorded import Channel, Recorded
 
 __all__ = ["QUALITY_CHECKS", "Finding", "QualityReport", "Role", "check_quality"]
 
@@ -22,25 +21,42 @@ _ROLES = ("control", "position", "velocity", "other")
 _ROLE_OF_SIGNAL_TYPE = {"MjCtrl": "control", "MjStateQPos": "position", "MjStateQVel": "velocity"}
 _ORDER: dict[Severity, int] = {"refuse": 0, "warning": 1, "info": 2}
 
-#: The checks by name, in the order in which a reader wants them.
-QUALITY_CHECKS = (
-    "samples",
-    "time order",
-    "duplicate times",
-    "clock",
-    "gaps",
-    "jitter",
-    "finite",
-    "units",
-    "position-velocity",
-    "wrapping",
-    "excitation",
-    "constant",
-    "saturation",
-    "quantisation",
-    "rest",
-    "delay",
+
+class Check(NamedTuple):
+    """One quality check."""
+
+    name: str
+    find: Callable[[Recorded], Iterator[Found]]
+    needs_clock: bool = False
+    """Runs only where the times increase."""
+    fewest: int = 0
+    """Runs only with so many samples."""
+    can_be_accepted: bool = True
+    """Whether a person may accept what it refuses: a fit is possible all the same."""
+
+
+CHECKS = (
+    Check("samples", clock.length, can_be_accepted=False),
+    Check("time order", clock.order, can_be_accepted=False),
+    Check("duplicate times", clock.duplicates, can_be_accepted=False),
+    Check("clock", clock.description, needs_clock=True),
+    Check("gaps", clock.gaps, needs_clock=True),
+    Check("jitter", clock.jitter, needs_clock=True),
+    Check("finite", values.finite, can_be_accepted=False),
+    Check("units", units.units),
+    Check("position-velocity", units.position_velocity, True, clock.FEWEST_SAMPLES),
+    Check("wrapping", units.wrapping),
+    Check("excitation", motion.excitation, fewest=2),
+    Check("constant", values.constant),
+    Check("saturation", values.saturation),
+    Check("quantisation", values.quantisation),
+    Check("rest", motion.rest, True, clock.FEWEST_SAMPLES),
+    Check("delay", motion.delay, True, clock.FEWEST_SAMPLES),
 )
+"""All checks, in the order in which a reader wants their findings."""
+
+#: The checks by name, in the order in which a reader wants them.
+QUALITY_CHECKS = tuple(check.name for check in CHECKS)
 
 
 @dataclass(frozen=True)
@@ -142,82 +158,30 @@ def check_quality(
         times, channels, roles, pairs = _from_time_series(times, channels, roles, pairs)
     elif channels is None:
         raise SignalError("channels are missing: pass their values by name")
-    clock = np.asarray(times, dtype=np.float64)
-    if clock.ndim != 1:
-        raise SignalError(f"times have shape {clock.shape}: they are one-dimensional, (n,)")
-    columns, column_roles = _columns(clock, channels, roles or {})
-    given_units = _for_columns(units or {}, columns, "units")
-    joint_pairs = [_pair(pair, columns) for pair in pairs or ()]
+    samples = np.asarray(times, dtype=np.float64)
+    if samples.ndim != 1:
+        raise SignalError(f"times have shape {samples.shape}: they are one-dimensional, (n,)")
+    columns = _columns(samples, channels, roles or {}, units or {})
+    names = [column.name for column in columns]
     if responses is not None:
-        _known([*responses, *responses.values()], columns, "responses")
-    _check_names(accept)
-    unacceptable = {"samples", "time order", "duplicate times", "finite"}.intersection(accept)
-    if unacceptable:
-        raise SignalError(
-            f"{listing(sorted(unacceptable))} cannot be accepted: no fit can use such a recording"
-        )
-
-    findings = _checks_clock.check_length(clock) + _checks_clock.check_order(clock, first_line)
-    usable: dict[str, Channel] = {}
-    for name, values in columns.items():
-        broken = _checks_values.check_finite(name, values, clock)
-        findings += broken
-        if not broken and values.size:
-            usable[name] = Channel(name, values, column_roles[name], resolution(values))
-    for channel in usable.values():
-        findings += _check_values(channel, given_units)
-    findings += _checks_motion.check_excitation(list(usable.values())) if clock.size >= 2 else []
-
-    trim = None
-    if _checks_clock.clock_is_usable(clock):
-        trim = (float(clock[0]), float(clock[-1]))
-        findings += _checks_clock.check_steps(clock)
-        if clock.size >= 10:
-            more, trim = _check_over_time(clock, usable, joint_pairs, given_units, responses)
-            findings += more
+        _known([*responses, *responses.values()], names, "responses")
+    joint_pairs = tuple(_pair(pair, names) for pair in pairs or ())
+    _check_acceptable(accept)
+    recorded = Recorded(samples, columns, joint_pairs, responses, first_line)
+    findings = []
+    for check in CHECKS:
+        if samples.size < check.fewest or (check.needs_clock and not recorded.clock_increases):
+            continue
+        findings += [found.of(check.name) for found in check.find(recorded)]
+    trim = (float(samples[0]), float(samples[-1])) if recorded.clock_increases else None
+    for finding in findings:
+        if finding.check == "rest":
+            trim = (finding.figures["trim_start"], finding.figures["trim_end"])
     accepted = [
         replace(f, severity="warning") if f.check in accept and f.severity == "refuse" else f
         for f in findings
     ]
-    ranked = sorted(accepted, key=lambda f: (_ORDER[f.severity], QUALITY_CHECKS.index(f.check)))
-    return QualityReport(tuple(ranked), trim)
-
-
-def _check_values(channel: Channel, units: Mapping[str, str]) -> list[Finding]:
-    """Run the checks that need one channel and no clock."""
-    name, values = channel.name, channel.values
-    return [
-        *_checks_values.check_constant(name, values, channel.role),
-        *_checks_values.check_saturation(name, values, channel.resolution),
-        *_checks_values.check_quantisation(name, values, channel.resolution, channel.role),
-        *_checks_units.check_range(channel, units),
-        *_checks_units.check_wrapping(channel, units),
-    ]
-
-
-def _check_over_time(
-    times: Array,
-    channels: Mapping[str, Channel],
-    pairs: list[tuple[str, str]],
-    units: Mapping[str, str],
-    responses: Mapping[str, str] | None,
-) -> tuple[list[Finding], tuple[float, float]]:
-    """Run the checks that need a clock that increases."""
-    findings: list[Finding] = []
-    ratios: list[float] = []
-    for position, velocity in pairs:
-        if position in channels and velocity in channels:
-            more, ratio = _checks_units.check_position_velocity(
-                times, channels[position], channels[velocity], units
-            )
-            findings += more
-            if ratio is not None:
-                ratios.append(ratio)
-    findings += _checks_units.check_time_unit(times, ratios)
-    rest, trim = _checks_motion.check_rest(times, list(channels.values()))
-    findings += rest
-    findings += _checks_motion.check_delay(times, list(channels.values()), responses)
-    return findings, trim
+    return QualityReport(tuple(sorted(accepted, key=lambda f: _ORDER[f.severity])), trim)
 
 
 def _from_time_series(
@@ -253,9 +217,12 @@ def _from_time_series(
 
 
 def _columns(
-    times: Array, channels: Mapping[str, ArrayLike], roles: Mapping[str, str]
-) -> tuple[dict[str, Array], dict[str, str]]:
-    """Split wide channels into columns, and give each its role."""
+    times: Array,
+    channels: Mapping[str, ArrayLike],
+    roles: Mapping[str, str],
+    units: Mapping[str, str],
+) -> tuple[Channel, ...]:
+    """Split wide channels into columns, and give each its role and its unit."""
     _known(roles, channels, "roles")
     for name, role in roles.items():
         if role not in _ROLES:
@@ -263,8 +230,7 @@ def _columns(
                 f"role {role!r} of {name!r} does not exist; there is {listing(_ROLES)}."
                 f"{did_you_mean(str(role), _ROLES)}"
             )
-    columns: dict[str, Array] = {}
-    column_roles: dict[str, str] = {}
+    columns: list[Channel] = []
     for name, given in channels.items():
         values = np.asarray(given, dtype=np.float64)
         if values.ndim not in (1, 2) or values.shape[0] != times.size:
@@ -275,25 +241,13 @@ def _columns(
         wide = values.ndim == 2 and values.shape[1] != 1
         for index, column in enumerate(values.T if values.ndim == 2 else [values]):
             label = f"{name}[{index}]" if wide else name
-            columns[label] = column
-            column_roles[label] = roles.get(name, "other")
-    return columns, column_roles
+            unit = units.get(label, units.get(name))
+            columns.append(Channel(label, column, roles.get(name, "other"), unit))
+    _known(units, {*channels, *(column.name for column in columns)}, "units")
+    return tuple(columns)
 
 
-def _for_columns(
-    by_name: Mapping[str, str], columns: Mapping[str, Array], what: str
-) -> dict[str, str]:
-    """Spread a setting of a wide channel over its columns."""
-    spread: dict[str, str] = {}
-    for name, value in by_name.items():
-        parts = [name] if name in columns else [c for c in columns if c.startswith(f"{name}[")]
-        if not parts:
-            _known([name], columns, what)
-        spread.update(dict.fromkeys(parts, value))
-    return spread
-
-
-def _pair(pair: tuple[str, str], columns: Mapping[str, Array]) -> tuple[str, str]:
+def _pair(pair: tuple[str, str], columns: Collection[str]) -> tuple[str, str]:
     if isinstance(pair, str) or len(pair) != 2:
         raise SignalError(f"a pair is (position, velocity), not {pair!r}")
     _known(pair, columns, "pairs")
@@ -316,3 +270,12 @@ def _check_names(names: Iterable[str]) -> None:
                 f"check {name!r} does not exist.{did_you_mean(name, QUALITY_CHECKS)} "
                 f"There is {listing(QUALITY_CHECKS, limit=len(QUALITY_CHECKS))}."
             )
+
+
+def _check_acceptable(names: Collection[str]) -> None:
+    _check_names(names)
+    refused = {check.name for check in CHECKS if not check.can_be_accepted}.intersection(names)
+    if refused:
+        raise SignalError(
+            f"{listing(sorted(refused))} cannot be accepted: no fit can use such a recording"
+        )

@@ -26,6 +26,9 @@ class Stream:
         times: Sample times, shape (n,) [s].
         columns: Values by column name, each of shape (n,).
         units: Unit by column name, where the file or a mapping says so.
+        clock_column: Column of the file that gave the times; empty for a clock of the format, or
+            a rate.
+        clock_unit: Unit in which that column was read.
 
     Raises:
         RecordingError: No samples, a time that is not finite, or unequal lengths.
@@ -35,6 +38,8 @@ class Stream:
     times: np.ndarray
     columns: dict[str, np.ndarray]
     units: dict[str, str] = field(default_factory=dict)
+    clock_column: str = ""
+    clock_unit: str = "s"
 
     def __post_init__(self):
         label = f"stream {self.name!r}" if self.name else "the recording"

@@ -13,8 +13,8 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.signals import _time_series_csv, model_signals
 from trueup.signals._interpolation import InterpolationMethod, interpolate
-from trueup.signals._npz import read_npz
 from trueup.signals.model_signals import SignalName
+from trueup.signals.npz_archive import read_npz
 from trueup.signals.signal_type import (
     SignalMapping,
     SignalType,

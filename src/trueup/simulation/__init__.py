@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from trueup.simulation import control
     from trueup.simulation.engine import BatchEngine, Block
     from trueup.simulation.initial_state import create_initial_state, with_start_time
+    from trueup.simulation.measurement import (
+        DelayRule,
+        GainOrBias,
+        MeasurementModel,
+        MeasurementRules,
+        ScaleRule,
+    )
     from trueup.simulation.model_sequences import ModelSequences
-    from trueup.simulation.observation import Channel, GainOrBias, MeasurementModel
+    from trueup.simulation.observation import Channel, ObservedSequence, Window
     from trueup.simulation.open_loop import sysid_rollout
     from trueup.simulation.rendering import render_rollout
     from trueup.simulation.segment import Segment
@@ -22,18 +29,25 @@ if TYPE_CHECKING:
     from trueup.simulation.targets import element_names
     from trueup.simulation.variants import BuildModel, ModelVariants, compile_spec
     from trueup.simulation.warning_capture import captured_warnings
+    from trueup.simulation.window_reader import WindowReader
 
 _EXPORTS = {
     "BatchEngine": "trueup.simulation.engine",
     "Block": "trueup.simulation.engine",
     "BuildModel": "trueup.simulation.variants",
     "Channel": "trueup.simulation.observation",
-    "GainOrBias": "trueup.simulation.observation",
-    "MeasurementModel": "trueup.simulation.observation",
+    "DelayRule": "trueup.simulation.measurement",
+    "GainOrBias": "trueup.simulation.measurement",
+    "MeasurementModel": "trueup.simulation.measurement",
+    "MeasurementRules": "trueup.simulation.measurement",
     "ModelSequences": "trueup.simulation.model_sequences",
     "ModelVariants": "trueup.simulation.variants",
+    "ObservedSequence": "trueup.simulation.observation",
+    "ScaleRule": "trueup.simulation.measurement",
     "Segment": "trueup.simulation.segment",
     "SystemTrajectory": "trueup.simulation.system_trajectory",
+    "Window": "trueup.simulation.observation",
+    "WindowReader": "trueup.simulation.window_reader",
     "captured_warnings": "trueup.simulation.warning_capture",
     "compile_spec": "trueup.simulation.variants",
     "control": "trueup.simulation.control",
@@ -49,12 +63,18 @@ __all__ = [
     "Block",
     "BuildModel",
     "Channel",
+    "DelayRule",
     "GainOrBias",
     "MeasurementModel",
+    "MeasurementRules",
     "ModelSequences",
     "ModelVariants",
+    "ObservedSequence",
+    "ScaleRule",
     "Segment",
     "SystemTrajectory",
+    "Window",
+    "WindowReader",
     "captured_warnings",
     "compile_spec",
     "control",

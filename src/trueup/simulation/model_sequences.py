@@ -31,12 +31,7 @@ class ModelSequences:
     Attributes:
         name: as given.
         spec: as given.
-        sequence_name: names, one a sequence.
-        initial_state: initial states, one a sequence.
-        control: controls, one a sequence.
-        sensordata: measured signals, one a sequence.
         allow_missing_sensors: as given.
-        lead_in: as given, one a sequence.
         gt_model: the model compiled from ``spec`` as given.
         measured_rollout: one :class:`SystemTrajectory` a sequence, without states.
 
@@ -56,29 +51,71 @@ class ModelSequences:
         allow_missing_sensors: bool = False,
         lead_in: Sequence[LeadIn | None] | None = None,
     ):
-        self.name = name
-        self.spec = spec
-        self.allow_missing_sensors = allow_missing_sensors
-        self.sequence_name = (
-            [sequence_name] if isinstance(sequence_name, str) else list(sequence_name)
+        names = [sequence_name] if isinstance(sequence_name, str) else list(sequence_name)
+        states = _states(initial_state)
+        controls = [control] if isinstance(control, TimeSeries) else list(control)
+        measured = [sensordata] if isinstance(sensordata, TimeSeries) else list(sensordata)
+        lead_ins = [None] * len(names) if lead_in is None else list(lead_in)
+        _check_counts(
+            name,
+            {
+                "sequence names": len(names),
+                "initial states": len(states),
+                "controls": len(controls),
+                "sensordata": len(measured),
+                "lead-ins": len(lead_ins),
+            },
         )
-        self.initial_state = _states(initial_state)
-        self.control = [control] if isinstance(control, TimeSeries) else list(control)
-        self.sensordata = [sensordata] if isinstance(sensordata, TimeSeries) else list(sensordata)
-        self.lead_in = [None] * len(self.sequence_name) if lead_in is None else list(lead_in)
-        self._check_counts()
-        self.gt_model = _compiled_copy(spec, name)
-        self.measured_rollout = [
-            SystemTrajectory(self.gt_model, control, sensordata, state)
-            for control, sensordata, state in zip(
-                self.control, self.sensordata, self.initial_state, strict=True
-            )
+        model = _compiled_copy(spec, name)
+        trajectories = [
+            SystemTrajectory(model, *parts[:3], name=parts[3], lead_in=parts[4])
+            for parts in zip(controls, measured, states, names, lead_ins, strict=True)
         ]
-        for label, trajectory in zip(self.sequence_name, self.measured_rollout, strict=True):
+        self._set(name, spec, model, trajectories, allow_missing_sensors)
+        for trajectory in trajectories:
             try:
                 _check(trajectory, allow_missing_sensors)
             except SignalError as error:
-                raise SignalError(f"Sequence {label!r} of {name!r}: {error}") from error
+                raise SignalError(f"Sequence {trajectory.name!r} of {name!r}: {error}") from error
+
+    def _set(
+        self,
+        name: str,
+        spec: mujoco.MjSpec,
+        model: mujoco.MjModel,
+        trajectories: list[SystemTrajectory],
+        allow_missing_sensors: bool,
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        self.gt_model = model
+        self.measured_rollout = trajectories
+        self.allow_missing_sensors = allow_missing_sensors
+
+    @property
+    def sequence_name(self) -> list[str]:
+        """Names, one a sequence."""
+        return [trajectory.name for trajectory in self.measured_rollout]
+
+    @property
+    def initial_state(self) -> list[np.ndarray]:
+        """Full-physics state at the first control of each sequence."""
+        return [trajectory.initial_state for trajectory in self.measured_rollout]
+
+    @property
+    def control(self) -> list[TimeSeries]:
+        """Controls of each sequence."""
+        return [trajectory.control for trajectory in self.measured_rollout]
+
+    @property
+    def sensordata(self) -> list[TimeSeries]:
+        """Measured signals of each sequence."""
+        return [trajectory.sensordata for trajectory in self.measured_rollout]
+
+    @property
+    def lead_in(self) -> list[LeadIn | None]:
+        """What was recorded before each sequence begins."""
+        return [trajectory.lead_in for trajectory in self.measured_rollout]
 
     @classmethod
     def from_trajectories(
@@ -98,6 +135,7 @@ class ModelSequences:
             [trajectory.control for trajectory in trajectories],
             [trajectory.sensordata for trajectory in trajectories],
             allow_missing_sensors,
+            [trajectory.lead_in for trajectory in trajectories],
         )
 
     def __len__(self) -> int:
@@ -113,18 +151,9 @@ class ModelSequences:
             SignalError: no sequence of that name.
             IndexError: no sequence at that position.
         """
-        chosen = list(self._positions(key))
+        chosen = [self.measured_rollout[position] for position in self._positions(key)]
         part = object.__new__(type(self))
-        part.name = self.name
-        part.spec = self.spec
-        part.allow_missing_sensors = self.allow_missing_sensors
-        part.gt_model = self.gt_model
-        part.sequence_name = [self.sequence_name[position] for position in chosen]
-        part.initial_state = [self.initial_state[position] for position in chosen]
-        part.control = [self.control[position] for position in chosen]
-        part.sensordata = [self.sensordata[position] for position in chosen]
-        part.lead_in = [self.lead_in[position] for position in chosen]
-        part.measured_rollout = [self.measured_rollout[position] for position in chosen]
+        part._set(self.name, self.spec, self.gt_model, chosen, self.allow_missing_sensors)
         return part
 
     def __repr__(self) -> str:
@@ -147,20 +176,14 @@ class ModelSequences:
             return [int(key)]
         return [position for part in key for position in self._positions(part)]
 
-    def _check_counts(self) -> None:
-        counts = {
-            "sequence names": len(self.sequence_name),
-            "initial states": len(self.initial_state),
-            "controls": len(self.control),
-            "sensordata": len(self.sensordata),
-            "lead-ins": len(self.lead_in),
-        }
-        if len(set(counts.values())) > 1 or not self.sequence_name:
-            found = ", ".join(f"{count} {what}" for what, count in counts.items())
-            raise SignalError(
-                f"{self.name!r} needs one name, initial state, control and sensordata a sequence, "
-                f"and at least one sequence; found {found}."
-            )
+
+def _check_counts(name: str, counts: dict[str, int]) -> None:
+    if len(set(counts.values())) > 1 or not counts["sequence names"]:
+        found = ", ".join(f"{count} {what}" for what, count in counts.items())
+        raise SignalError(
+            f"{name!r} needs one name, initial state, control and sensordata a sequence, "
+            f"and at least one sequence; found {found}."
+        )
 
 
 def _states(initial_state: np.ndarray | Sequence[np.ndarray]) -> list[np.ndarray]:

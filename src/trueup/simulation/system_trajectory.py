@@ -11,13 +11,14 @@ import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, did_you_mean, listing
-from trueup.signals._npz import read_npz
 from trueup.signals.model_signals import sensor_mapping, state_mappings
+from trueup.signals.npz_archive import read_npz
 from trueup.signals.signal_type import SignalType, decode_signal_mapping, encode_signal_mapping
 from trueup.signals.time_series import TimeSeries
-from trueup.simulation._recorded_state import recorded_states
 from trueup.simulation.control_layout import control_columns
 from trueup.simulation.initial_state import state_size
+from trueup.simulation.lead_in import LeadIn
+from trueup.simulation.recorded_state import recorded_states
 
 _SENSOR_KINDS = {
     "joint_pos": mujoco.mjtSensor.mjSENS_JOINTPOS,
@@ -37,6 +38,8 @@ class SystemTrajectory:
         initial_state: full-physics state at the first control, shape (state size,).
         state: full-physics states, data of shape (n, state size) with the time as first column, or
             None for a recording of a real system.
+        name: name of the sequence, for messages and figures.
+        lead_in: what was recorded before the first control; None where that is nothing.
     """
 
     model: mujoco.MjModel
@@ -44,6 +47,8 @@ class SystemTrajectory:
     sensordata: TimeSeries
     initial_state: np.ndarray
     state: TimeSeries | None = None
+    name: str = ""
+    lead_in: LeadIn | None = None
 
     def replace(self, **changes: Any) -> SystemTrajectory:
         """Return a copy with some fields replaced."""
@@ -220,9 +225,9 @@ class SystemTrajectory:
                 f"and {samples} samples: resample the controls first."
             )
         starts = np.arange(samples // chunk_size) * chunk_size
-        states = np.vstack(
-            [self.initial_state, recorded_states(self, self.control.times[starts[1:]])]
-        )
+        later = self.control.times[starts[1:]]
+        known = recorded_states(self.model, self.state, self.sensordata, later)
+        states = np.vstack([self.initial_state, known])
         return [
             SystemTrajectory(
                 model=self.model,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trueup._secrets import masked
 from trueup.errors import EvaluationError, RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
 from trueup.studies._checkpoint import Checkpoints
@@ -212,6 +213,7 @@ class _Loop:
                 # The search has been asked and not told: its state is not one to go on from, so
                 # what was recorded since the last checkpoint goes too and is computed again.
                 return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+            failures = masked(failures)
             former = np.array(self.search.x, float)
             had_none = not math.isfinite(self.search.cost)
             self.search.tell(X, answer, failures)

@@ -6,6 +6,8 @@ file in one step. A process that is killed, or a disk that fills up, leaves the 
 JSON has no words for infinity and not-a-number. Here they are written as the strings
 ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, which ``float(...)`` of Python turns back into the
 numbers; other readers see a string where a number was not finite, never an invalid file.
+
+Passwords, tokens and keys are masked in texts and in JSON.
 """
 
 import contextlib
@@ -22,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
+from trueup._secrets import mask, masked
 from trueup.errors import RunDirectoryError
 
 _TEMPORARY_SUFFIX = ".trueup-partial"
@@ -63,9 +67,9 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write ``text`` as UTF-8 to ``path`` in one step; errors as :func:`write_bytes`.
 
-    What is no text (bytes of a file name in another encoding) becomes a question mark.
+    Characters that are no text (bytes of a file name in another encoding) become question marks.
     """
-    return write_bytes(path, text.encode("utf-8", "replace"))
+    return write_bytes(path, mask(text).encode("utf-8", "replace"))
 
 
 def write_json(path: str | os.PathLike[str], value: Any, *, indent: int | None = 2) -> Path:
@@ -76,7 +80,8 @@ def write_json(path: str | os.PathLike[str], value: Any, *, indent: int | None =
     Raises:
         TypeError: ``value`` holds an object that has no JSON form.
     """
-    return write_text(path, to_json(value, indent=indent) + "\n")
+    text = to_json(masked(to_plain(value)), indent=indent) + "\n"
+    return write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def to_json(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
@@ -93,11 +98,12 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         RunDirectoryError: the file does not exist, cannot be read, or is not JSON.
     """
     path = Path(path)
+    check_regular(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunDirectoryError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{path} is not a JSON file: {error}") from error
 
 

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from trueup._secrets import masked
 from trueup.errors import RunDirectoryError
-from trueup.studies.atomic import to_json
+from trueup.studies.atomic import to_json, to_plain
 
 
 class EventLog:
@@ -27,7 +28,8 @@ class EventLog:
             RunDirectoryError: the file cannot be written.
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        line = to_json({"time": now, "event": event, **fields}) + "\n"
+        content = {"time": now, "event": event, **fields}
+        line = to_json(masked(to_plain(content))) + "\n"
         try:
             with self._path.open("ab+") as file:
                 size = file.seek(0, os.SEEK_END)

@@ -1,7 +1,7 @@
-"""Where a result comes from: versions, machine, seed, settings and the hash of every input file.
+"""Provenance of a result: versions, machine, seed, settings and the hash of every input file.
 
-What is collected may be published with a result. It holds no host name, no user name, no password
-and no path that tells how a home folder is laid out.
+It may be published with the result: it holds no host name, no user name, no password and no path
+that shows how a home folder is laid out.
 """
 
 import datetime
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from trueup._secrets import MASK, is_secret, mask, mask_arguments
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError
 from trueup.studies.atomic import to_plain
@@ -29,13 +30,6 @@ _THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-_MASK = "***"
-_SECRET = re.compile(
-    r"(^|[-_.])(pass|passwd|password|passphrase|secret|secrets|token|credentials?|auth|apikey"
-    r"|api[-_.]?key|access[-_.]?key|private[-_.]?key)($|[-_.])",
-    re.IGNORECASE,
-)
-_LOGIN_IN_URL = re.compile(r"(?<=://)[^/\s@]+@")
 _HOME = re.compile(r"(/home|/Users|/var/home)/[^/\s:;,'\"]+|(?<![\w/])/root(?![\w-])")
 
 
@@ -75,9 +69,9 @@ def collect(
         "seed": None if seed is None else int(seed),
         "versions": _versions(packages),
         "platform": _platform(),
-        "arguments": _masked_arguments(arguments, folder),
+        "arguments": _arguments(arguments, folder),
         "inputs": [_input(Path(path), folder) for path in inputs],
-        "settings": to_plain(_masked(settings, folder)),
+        "settings": to_plain(_published(settings, folder)),
     }
 
 
@@ -149,58 +143,39 @@ def _portable(path: PurePath, folder: Path | None) -> str:
     return resolved.name or "/"
 
 
-def _masked(value: Any, folder: Path | None) -> Any:
+def _published(value: Any, folder: Path | None) -> Any:
+    """Plain data without secrets and without paths of this machine."""
     if isinstance(value, dict):
         return {
-            key: _MASK if _is_secret(key) and v is not None else _masked(v, folder)
+            key: MASK if is_secret(key) and v is not None else _published(v, folder)
             for key, v in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [_masked(v, folder) for v in value]
+        return [_published(v, folder) for v in value]
     if isinstance(value, PurePath):
-        return _portable(value, folder) if value.is_absolute() else _masked_text(str(value), folder)
+        return _portable(value, folder) if value.is_absolute() else _text(str(value), folder)
     if isinstance(value, str):
-        return _masked_text(value, folder)
+        return _text(mask(value), folder)
     return value
 
 
-def _masked_arguments(arguments: Sequence[str], folder: Path | None) -> list[str]:
-    masked: list[str] = []
-    for position, argument in enumerate(arguments):
+def _arguments(arguments: Sequence[str], folder: Path | None) -> list[str]:
+    shown = []
+    for position, argument in enumerate(mask_arguments(arguments)):
         name, separator, value = argument.partition("=")
-        is_option = argument.startswith("-")
         if position == 0:
-            masked.append(PurePath(argument).name)
-        elif _follows_secret(arguments, position):
-            masked.append(_MASK)
-        elif separator and (_is_secret(name.lstrip("-"))):
-            masked.append(f"{name}={_MASK}")
-        elif separator and is_option:
-            masked.append(f"{name}={_masked_text(value, folder)}")
+            shown.append(PurePath(argument).name)
+        elif separator and argument.startswith("-"):
+            shown.append(f"{name}={_text(value, folder)}")
         else:
-            masked.append(_masked_text(argument, folder))
-    return masked
+            shown.append(_text(argument, folder))
+    return shown
 
 
-def _follows_secret(arguments: Sequence[str], position: int) -> bool:
-    option = arguments[position - 1]
-    return (
-        option.startswith("--")
-        and "=" not in option
-        and _is_secret(option[2:])
-        and not arguments[position].startswith("--")
-    )
-
-
-def _masked_text(text: str, folder: Path | None) -> str:
-    text = _LOGIN_IN_URL.sub(f"{_MASK}@", text)
+def _text(text: str, folder: Path | None) -> str:
     # A ROS topic starts with a slash too: only what lies in an existing folder is a path.
     if text.startswith("/") and "\n" not in text and len(text) < 4096:
         path = Path(text)
         if path.parent != Path("/") and path.parent.is_dir():
             return _portable(path, folder)
     return _HOME.sub("~", text.replace(str(Path.home()), "~") if str(Path.home()) != "/" else text)
-
-
-def _is_secret(name: object) -> bool:
-    return isinstance(name, str) and _SECRET.search(name) is not None

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from trueup.sysid.experiment.experiment_file import load_experiment
     from trueup.sysid.experiment.settings import Experiment
     from trueup.sysid.fit.identification import Identification, identify
-    from trueup.sysid.fit.observations import construct_ts_from_defaults
-    from trueup.sysid.fit.observed_sequence import ObservationSettings
+    from trueup.sysid.fit.observation_settings import ObservationSettings
     from trueup.sysid.fit.problem import GrayBoxProblem
     from trueup.sysid.model_modifier import (
         apply_body_inertia,
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
         residual,
     )
     from trueup.sysid.toolbox._save_results import SavedResults, load_results, save_results
+    from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults
     from trueup.sysid.toolbox.intervals import calculate_intervals
     from trueup.sysid.toolbox.signal_transform import SignalTransform
 
@@ -70,7 +70,7 @@ _EXPORTS = {
     "InertiaType": "trueup.parameters",
     "ModelSequences": "trueup.simulation",
     "ModifyResidualFn": "trueup.sysid.toolbox._residual",
-    "ObservationSettings": "trueup.sysid.fit.observed_sequence",
+    "ObservationSettings": "trueup.sysid.fit.observation_settings",
     "Parameter": "trueup.parameters",
     "ParameterDict": "trueup.parameters",
     "ResidualFunction": "trueup.sysid.toolbox._residual",
@@ -93,7 +93,7 @@ _EXPORTS = {
     "body_inertia_param": "trueup.sysid.model_modifier",
     "build_residual_fn": "trueup.sysid.toolbox._residual",
     "calculate_intervals": "trueup.sysid.toolbox.intervals",
-    "construct_ts_from_defaults": "trueup.sysid.fit.observations",
+    "construct_ts_from_defaults": "trueup.sysid.toolbox.aligned_signals",
     "create_initial_state": "trueup.simulation",
     "default_report": "trueup.sysid.toolbox._default_report",
     "get_sensor_indices": "trueup.sysid.signal_modifier",

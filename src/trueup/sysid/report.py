@@ -47,6 +47,8 @@ def identification_report(
         subtitle=f"{summary['status']}: {summary['message']}",
         provenance=summary.get("provenance") or {},
     )
+    if summary.get("verdict"):  # of runs that were judged
+        page.add(reports.verdict_section(summary["verdict"]))
     page.add(_overview(summary))
     page.add(_parameters(summary))
     page.add(_signals(signals, summary))
@@ -186,9 +188,11 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
 
 def _remark(row: dict[str, Any]) -> str:
     remarks = []
+    if np.isnan(row["low"]):
+        remarks.append("no interval: the fit is no optimum")
     if row["at_bound"]:
         remarks.append("on a bound")
-    if not row["determined"]:
+    if not row["determined"] and not np.isnan(row["low"]):
         fills = np.isfinite([row["low"], row["high"]]).all()
         remarks.append("not determined" + (": the interval fills the bounds" if fills else ""))
     if row.get("model_error_ratio", 0.0) > 1:
@@ -204,6 +208,8 @@ def _remark(row: dict[str, Any]) -> str:
 def _span(low: float, high: float) -> str:
     if np.isinf(low) and np.isinf(high):
         return "anything"
+    if np.isnan(low):
+        return "none"
     return f"{reports.format_number(low, 5)} to {reports.format_number(high, 5)}"
 
 
@@ -229,14 +235,14 @@ def _panel(s: SequenceSignals, c: int) -> reports.Panel:
         score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
     traces = [
         reports.Trace("measured", s.times, measured, "measured"),
-        reports.Trace("initial", s.times, _shown(s.initial[:, c], measured), "initial"),
+        reports.Trace("initial", s.times, shown_initial(s.initial[:, c], measured), "initial"),
         reports.Trace("identified", s.times, fitted, "fitted"),
         reports.Trace("residual", s.times, error, "residual"),
     ]
     return reports.Panel(s.channels[c], unit, traces, subtitle=score)
 
 
-def _shown(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def shown_initial(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """The initial prediction, cut off where it would flatten everything else."""
     middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
     return np.where(np.abs(initial - middle) > reach, np.nan, initial)

@@ -1,1 +1,1 @@
-"""Servos, their constants and bounds, and identified models as files."""
+"""Catalogue of servos (laws, constants, bounds) and parameter files of identified models."""

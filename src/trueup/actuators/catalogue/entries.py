@@ -1,4 +1,4 @@
-"""The catalogue of servos: those that trueup knows, and those that a user registers."""
+"""Catalogue of servos: built-in ones, and those that a user registers."""
 
 import functools
 import math
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.actuators.catalogue.servo import MOTOR_PARAMETERS, Servo
 from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
@@ -19,12 +20,12 @@ _registered: dict[str, Servo] = {}
 
 
 def servos() -> dict[str, Servo]:
-    """Name -> servo, of all that are known or registered."""
+    """All servos by name, built-in and registered."""
     return {**_built_in(), **_registered}
 
 
 def find_servo(name: str) -> Servo:
-    """The servo of a name.
+    """Look a servo up by its name.
 
     Raises:
       FitError: there is no such servo.
@@ -40,7 +41,7 @@ def find_servo(name: str) -> Servo:
 
 
 def register(servo: Servo, *, replace: bool = False) -> Servo:
-    """Add a servo to the catalogue of this process.
+    """Add a servo to the catalogue, for this process.
 
     Raises:
       ParameterError: a servo of this name exists and ``replace`` is not set.
@@ -56,15 +57,15 @@ def register(servo: Servo, *, replace: bool = False) -> Servo:
 def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tuple[Servo, ...]:
     """Read servos from a YAML file and register them.
 
-    Each entry is a name with ``law``, ``vin`` [V], ``kp``, ``error_gain`` (what one kp makes of one
-    radian: duty cycle, A or N m), ``damping``, ``max_pwm`` (0 to 1), ``max_amps`` [A],
-    ``parameters`` and ``bounds``; a parameter is
-    ``[start value, lower bound, upper bound]``, an entry of ``bounds`` is ``[lower, upper]`` for a
+    Each entry has a name and the keys ``law``, ``vin`` [V], ``kp``, ``error_gain`` (duty cycle,
+    current [A] or torque [N m] per unit of kp and radian), ``damping``, ``max_pwm`` (0 to 1),
+    ``max_amps`` [A], ``parameters`` and ``bounds``. A parameter is
+    ``[start value, lower bound, upper bound]``; an entry of ``bounds`` is ``[lower, upper]`` of a
     friction parameter or extended term.
 
     Args:
       path: the file.
-      replace: whether an entry may replace a servo of the same name.
+      replace: replace servos of the same name.
 
     Returns:
       The servos of the file.
@@ -94,7 +95,7 @@ def _read(path: Path) -> dict[str, Servo]:
     import yaml
 
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = safe_yaml(read_settings(path))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         detail = " ".join(str(error).split())
         raise ParameterError(f"{path}: not a readable YAML file of servos: {detail}") from error

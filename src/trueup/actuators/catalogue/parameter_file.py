@@ -1,19 +1,20 @@
-"""Files of identified servo models: the flat JSON of Better Actuator Models, with a provenance.
+"""Parameter files of identified servos: the flat JSON of Better Actuator Models and a provenance.
 
-The file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
-for each parameter, in SI units. Files of this package add a number for each extended term, the form
-of the quadratic term where it is not the default, ``units`` and ``provenance``; files without them
-load too.
+A file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
+for each parameter, in SI units. trueup adds a number for each extended term, the form of the
+quadratic term where it is not the default, ``units`` and ``provenance``; files without them load
+too.
 """
 
 import importlib.util
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import read_settings
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
@@ -21,7 +22,7 @@ from trueup.actuators.equations.friction_models import friction_model
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
 
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
-"""Environment variable with folders of parameter files, each ``<motor>/<model>.json``."""
+"""Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
 
 _NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance")
 
@@ -33,21 +34,21 @@ def load_model(
     model: str | None = None,
     servo: str | None = None,
 ) -> ServoModel:
-    """Read an identified servo model; imports numpy and nothing of the simulators.
+    """Read an identified servo model; imports numpy, but no simulator.
 
-    Either ``path``, or ``motor_name`` and ``model`` of a file ``<motor>/<model>.json`` in the
-    folders of the environment variable ``TRUEUP_SERVO_MODELS``, or among those that the package
-    ``better-actuator-models`` brings where it is installed.
+    Give either ``path``, or ``motor_name`` and ``model`` of a file ``<motor>/<model>.json`` in a
+    folder of the environment variable ``TRUEUP_SERVO_MODELS`` or in the installed package
+    ``better-actuator-models``.
 
     Args:
       path: the file.
       motor_name: folder of the motor.
-      model: ``m1`` to ``m6``. With ``path``: the model that the file has to hold.
-      servo: servo that the file has to be of.
+      model: friction model, ``m1`` to ``m6``. With ``path``: the model that the file must hold.
+      servo: servo that the file must belong to.
 
     Raises:
-      ParameterError: the file cannot be read, is of another model or servo, or lacks a value.
-      FitError: its servo, model or terms do not exist; nor does a file of that motor and model.
+      ParameterError: the file cannot be read, belongs to another model or servo, or lacks a value.
+      FitError: unknown servo, model or term; no file of that motor and model.
     """
     if path is None:
         if motor_name is None or model is None:
@@ -57,7 +58,7 @@ def load_model(
         raise FitError("load_model takes a path or a motor_name, not both")
     path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_settings(path))
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -74,19 +75,51 @@ def load_model(
     return found
 
 
-def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
-    """A servo model from the content of a parameter file.
+def load_models(
+    paths: Sequence[str | os.PathLike[str]], *, servo: str | None = None
+) -> dict[str, ServoModel]:
+    """Read parameter files, labelled by their stems and as many folders as tell them apart.
 
-    A value beyond the present bounds is taken as it is and noted; so is a motor parameter that is
-    absent, which gets the catalogue's start value, and an absent angle offset, which is 0.
+    Args:
+      paths: the files; repeated ones are read once.
+      servo: servo that all files must belong to.
+
+    Raises:
+      ParameterError: a file cannot be used, or belongs to another servo.
+      FitError: unknown servo, model or term.
+    """
+    files = list(dict.fromkeys(Path(path) for path in paths))
+    labels = path_labels(files)
+    models = (load_model(file, servo=servo) for file in files)
+    return dict(zip(labels, models, strict=True))
+
+
+def path_labels(files: Sequence[Path]) -> list[str]:
+    """Shortest ending of each path, without suffix, that no other path has."""
+    parts = [(*file.absolute().parent.parts[1:], file.stem) for file in files]
+    labels = []
+    for own in parts:
+        others = [other for other in parts if other is not own]
+        depth = 1
+        while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
+            depth += 1
+        labels.append("/".join(own[-depth:]))
+    return labels
+
+
+def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
+    """Make a servo model from the content of a parameter file.
+
+    A value outside the catalogue's bounds is kept and noted. A missing motor parameter gets the
+    catalogue's start value and a missing angle offset gets 0, with a note too.
 
     Args:
       data: content of the file.
-      source: what to name in errors.
+      source: name of the file in errors.
 
     Raises:
-      ParameterError: a value is missing, is no finite number, or belongs to another model.
-      FitError: the servo, model or a term does not exist.
+      ParameterError: a value is missing, not finite, or belongs to another model.
+      FitError: unknown servo, model or term.
     """
     if not isinstance(data, dict):
         raise ParameterError(f"{source}: expected names and values, found {type(data).__name__}")
@@ -146,7 +179,7 @@ def model_to_dict(model: ServoModel) -> dict[str, Any]:
 
 
 def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
-    """Write the parameter file of a model, its folder too; the file is never half written."""
+    """Write the parameter file of a model atomically; makes its folder."""
     from trueup.studies import atomic
 
     path = Path(path)
@@ -155,7 +188,7 @@ def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:
 
 
 def published_models() -> dict[str, tuple[str, ...]]:
-    """Motor -> friction models of which :func:`load_model` finds a file."""
+    """Friction models of each motor that :func:`load_model` finds by name."""
     found: dict[str, set[str]] = {}
     for folder in _folders():
         for file in sorted(folder.glob("*/*.json")):

@@ -1,4 +1,4 @@
-"""What is known of a servo before any fit: its law, its firmware's constants, its bounds."""
+"""Description of a servo before any fit: motor law, firmware constants, parameter bounds."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from trueup.errors import ParameterError, listing
 
 @dataclass(frozen=True)
 class Servo:
-    """A kind of servo: law, constants, and the parameters of its motor."""
+    """Servo type: law, constants and motor parameters with their bounds."""
 
     name: str
     """Name in the catalogue, in logs and in parameter files."""
@@ -23,21 +23,21 @@ class Servo:
     title: str = ""
     """Make and type."""
     vin: float = math.nan
-    """Supply voltage [V] where a log does not say; NaN for a law without one."""
+    """Default supply voltage [V], for logs that state none; NaN for a law without one."""
     kp: float = 1.0
-    """Firmware gain where nothing else says."""
+    """Default firmware gain."""
     error_gain: float = 1.0
-    """What one kp makes of one radian of error: duty cycle, A or N m."""
+    """Duty cycle, current [A] or torque [N m] per unit of kp and radian of position error."""
     damping: float = 0.0
     """Derivative gain of the ``current_pd`` and ``torque_pd`` laws."""
     max_pwm: float = 1.0
-    """Greatest duty cycle, 0 to 1."""
+    """Maximum duty cycle, 0 to 1."""
     max_amps: float = math.inf
-    """Greatest current that the firmware lets flow [A]."""
+    """Current limit of the firmware [A]."""
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Bounds of friction parameters and extended terms that differ from their common ones."""
+    """Bounds of friction parameters and extended terms that differ from the defaults."""
     source: str = ""
-    """Where the constants come from."""
+    """Source of the constants."""
 
     def __post_init__(self) -> None:
         label = f"servo {self.name!r}"
@@ -69,14 +69,14 @@ class Servo:
         others = {*FRICTION_PARAMETERS, *EXTENDED_TERMS}
         if unknown := [name for name in self.bounds if name not in others]:
             raise ParameterError(
-                f"{label}: bounds of {listing(unknown)}, which is no friction parameter or "
+                f"{label}: bounds of {listing(unknown)}, not a friction parameter or "
                 f"extended term; there are {listing(sorted(others), 40)}"
             )
         if self.law != "torque_pd" and not self.vin > 0:
             raise ParameterError(f"{label}: the law {self.law!r} needs a positive vin [V]")
 
     def gains(self, kp: float | None = None, damping: float | None = None) -> tuple[float, float]:
-        """Gain of the position error and of the speed, for a firmware gain."""
+        """Gains of position error and of speed, at a firmware gain ``kp``."""
         kp = self.kp if kp is None else kp
         damping = self.damping if damping is None else damping
         if self.law == "current_pd":
@@ -86,10 +86,10 @@ class Servo:
     def model_parameters(
         self, friction: FrictionModel, terms: tuple[str, ...] = ()
     ) -> tuple[ModelParameter, ...]:
-        """All parameters of the servo with a friction model and extended terms.
+        """Parameters of the servo, a friction model and extended terms.
 
         Raises:
-          FitError: a term does not exist or has no meaning for this servo.
+          FitError: unknown term, or one without a meaning for this servo.
         """
         own = {p.name: p for p in self.parameters}
         terms = check_terms(terms, self.law, self.name)
@@ -101,13 +101,13 @@ class Servo:
 
 
 MOTOR_PARAMETERS = {
-    "kt": ("N m/A", "torque constant at the output"),
+    "kt": ("N m/A", "torque constant at the output shaft"),
     "R": ("ohm", "winding resistance"),
-    "armature": ("kg m^2", "inertia of motor and gears at the output"),
+    "armature": ("kg m^2", "inertia of motor and gears at the output shaft"),
     "error_gain_ratio": ("", "true gain of the position error over the stated one"),
     "max_velocity": ("rad/s", "speed at which the firmware moves its target"),
     "current_limit": ("A", "current limit of the firmware"),
     "ratio": ("", "true gain of the position error over the stated one"),
     "max_torque": ("N m", "torque limit of the firmware"),
 }
-"""Name -> unit and meaning of each parameter that a motor and its firmware may have."""
+"""Unit and meaning of each parameter of a motor and its firmware, by name."""

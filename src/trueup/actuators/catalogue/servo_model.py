@@ -1,4 +1,4 @@
-"""A servo with a friction model and the numbers of both: what a fit determines, a user deploys."""
+"""Identified servo: a servo, a friction model and a value of each of their parameters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,22 +22,22 @@ from trueup.parameters import Space
 
 @dataclass(frozen=True)
 class ServoModel:
-    """One servo, one friction model, and a value of each of their parameters."""
+    """A servo, a friction model and the values of their parameters; a fit returns one."""
 
     servo: Servo
-    """The kind of servo."""
+    """Servo type."""
     friction: FrictionModel
-    """M1 to M6."""
+    """Friction model, M1 to M6."""
     values: Mapping[str, float]
-    """Value of each parameter, all of :attr:`parameters`."""
+    """Value of each of :attr:`parameters`, by name, in SI units."""
     terms: tuple[str, ...] = ()
-    """Extended terms that the model has."""
+    """Extended terms of the model, see :data:`EXTENDED_TERMS`."""
     quadratic: str = "gated"
     """Form of the quadratic term of M6, see :data:`QUADRATIC_FORMS`."""
     notes: tuple[str, ...] = ()
-    """What a reader of its file should know: values beyond the bounds, values not given."""
+    """Remarks of the reader of its file: values outside the bounds, values filled in."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Where the numbers come from: data, cost, uncertainty; empty where nothing is said."""
+    """Origin of the values: data, cost, uncertainty; empty where a file states none."""
 
     def __post_init__(self) -> None:
         check_quadratic_form(self.quadratic)
@@ -62,7 +62,7 @@ class ServoModel:
         quadratic: str = "gated",
         **values: float,
     ) -> "ServoModel":
-        """A model with the catalogue's start values, but for those given.
+        """Make a model with the catalogue's start values, except those given.
 
         Args:
           servo: a servo or its name in the catalogue.
@@ -72,8 +72,8 @@ class ServoModel:
           values: values by parameter name.
 
         Raises:
-          FitError: no such servo, friction model or term.
-          ParameterError: a value of a parameter that the model does not have.
+          FitError: unknown servo, friction model or term.
+          ParameterError: the model has no parameter of a given name.
         """
         servo = find_servo(servo) if isinstance(servo, str) else servo
         friction = friction_model(friction) if isinstance(friction, str) else friction
@@ -92,17 +92,17 @@ class ServoModel:
         return tuple(p.name for p in self.parameters)
 
     def vector(self, names: Iterable[str] | None = None) -> np.ndarray:
-        """Values in the order of ``names``, by default of :attr:`names`, ``(p,)``."""
+        """Values ``(p,)`` in the order of ``names``; default: :attr:`names`."""
         names = self.names if names is None else self.check_names(names)
         return np.array([self.values[name] for name in names], float)
 
     def with_values(self, **values: float) -> "ServoModel":
-        """The same model with other values."""
+        """Copy of the model with some values replaced."""
         self.check_names(values)
         return replace(self, values={**self.values, **{k: float(v) for k, v in values.items()}})
 
     def check_names(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The names, if all are parameters of the model.
+        """Check that all names are parameters of the model, and return them.
 
         Raises:
           ParameterError: one is not.
@@ -117,9 +117,9 @@ class ServoModel:
         return names
 
     def space(self, names: Iterable[str] | None = None) -> Space:
-        """The box in which a search moves the named parameters, by default all.
+        """Search space of the named parameters; default: all.
 
-        The start is the model's value, moved into the bounds where it lies outside.
+        The start is the model's value, clipped to the bounds.
         """
         names = self.names if names is None else self.check_names(names)
         found = {p.name: p for p in self.parameters}
@@ -140,7 +140,10 @@ class ServoModel:
         torque_external: np.ndarray | float,
         speed: np.ndarray | float,
     ) -> tuple[np.ndarray, float]:
-        """``frictionloss`` [N m] and ``damping`` [N m s/rad]: :meth:`FrictionModel.frictions`."""
+        """Friction torque limit ``frictionloss`` [N m] and ``damping`` [N m s/rad].
+
+        See :meth:`FrictionModel.frictions`.
+        """
         return self.friction.frictions(
             self.values, torque_motor, torque_external, speed, self.quadratic
         )
@@ -153,5 +156,8 @@ class ServoModel:
         kp: float | None = None,
         vin: float | None = None,
     ) -> np.ndarray:
-        """Motor torque [N m] at position errors [rad] and speeds [rad/s]: :func:`motor_torque`."""
+        """Motor torque [N m] at position errors [rad] and speeds [rad/s].
+
+        See :func:`motor_torque`.
+        """
         return motor_torque(self.servo, self.values, error, speed, kp=kp, vin=vin)[0]

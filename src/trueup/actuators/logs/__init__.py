@@ -1,1 +1,1 @@
-"""Recordings of servos: files, resampling, checks and splits."""
+"""Servo logs: files, checks, resampling, findings and splits."""

@@ -1,4 +1,4 @@
-"""How evenly logs were sampled: intervals between samples, their spread and the samples missing."""
+"""Sampling jitter of servo logs: intervals between samples, their spread, missing samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError
 from trueup.reports import Figure, histogram_figure
 
-_LATE = 1.5  # of the median interval: from there on a sample counts as missing
+_LATE = 1.5  # intervals longer than this many medians count as a missing sample
 _BINS = 100
 
 
 @dataclass(frozen=True)
 class IntervalStatistics:
-    """Times between the samples of a log, or of several ones [s]."""
+    """Statistics of the sampling intervals of one log or of several [s]."""
 
     name: str
     """Name of the log."""
     intervals: int
-    """Number of intervals, one less than samples."""
+    """Number of intervals."""
     rate: float
-    """Samples a second, from the mean interval [Hz]."""
+    """Sampling rate: one over the mean interval [Hz]."""
     mean: float
     """Mean interval [s]."""
     std: float
@@ -34,38 +34,38 @@ class IntervalStatistics:
     longest: float
     """Longest interval [s]."""
     percentile_99: float
-    """Interval that 99 % of the intervals do not exceed [s]."""
+    """99th percentile of the intervals [s]."""
     late: int
-    """Number of intervals longer than one and a half times the median."""
+    """Number of intervals longer than 1.5 medians."""
 
 
 @dataclass(frozen=True, eq=False)
 class Jitter:
-    """Intervals between the samples of logs."""
+    """Sampling intervals of several logs."""
 
     logs: tuple[IntervalStatistics, ...]
-    """One entry a log."""
+    """Statistics of each log."""
     total: IntervalStatistics
-    """All intervals together."""
+    """Statistics of all intervals."""
     counts: np.ndarray
-    """Histogram of all intervals, (100,); one bin where they are all the same."""
+    """Histogram of all intervals, ``(100,)``, or ``(1,)`` where all are equal."""
     edges: Array
-    """Edges of its bins [s], one more than bins."""
+    """Edges of the bins [s], ``(101,)`` or ``(2,)``."""
     intervals: Array
-    """All intervals [s], log after log."""
+    """All intervals [s], log by log."""
 
 
 def jitter(logs: Sequence[ServoLog]) -> Jitter:
-    """Measure how evenly logs were sampled.
+    """Measure the sampling jitter of logs.
 
     Args:
-        logs: raw logs; resampled ones have no jitter left.
+        logs: raw logs; resampling removes the jitter.
 
     Raises:
-        RecordingError: there is no log.
+        RecordingError: ``logs`` is empty.
     """
     if not logs:
-        raise RecordingError("no log is given whose intervals could be measured")
+        raise RecordingError("jitter needs at least one log, got none")
     each = [np.diff(log.times) for log in logs]
     intervals = np.concatenate(each)
     counts, edges = np.histogram(intervals, bins=_bins(intervals))
@@ -79,7 +79,7 @@ def jitter(logs: Sequence[ServoLog]) -> Jitter:
 
 
 def jitter_figure(measured: Jitter) -> Figure:
-    """Draw the histogram of all intervals, for a page of :mod:`trueup.reports`."""
+    """Histogram of all intervals, as a figure for :mod:`trueup.reports`."""
     total = measured.total
     return histogram_figure(
         measured.intervals * 1e3,

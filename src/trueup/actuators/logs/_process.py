@@ -22,32 +22,32 @@ from trueup.actuators.logs.log_files import (
 from trueup.actuators.logs.log_findings import log_findings
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
-from trueup.signals._finding import Finding
+from trueup.signals import Finding
 
 COMPATIBLE = ("bam",)
-"""Other tools whose resampling can be reproduced."""
+"""Tools whose resampling :func:`process` can reproduce."""
 
 _HELD = ("kp", "kd", "torque_limit", "current_limit", "control_mode")
-_MOST_FAILED = 0.02  # share of failed reads above which a log is refused
-_EDGE = 1e-9  # of a step: rounding of the last sample
+_MOST_FAILED = 0.02  # largest share of failed reads in a usable log
+_EDGE = 1e-9  # steps: tolerance for rounding at the last sample
 
 
 @dataclass(frozen=True)
 class ProcessedLog:
-    """One log that was resampled."""
+    """Result of resampling one log."""
 
     source: Path
     """The raw log."""
     path: Path
     """The resampled log."""
     samples: int
-    """Number of samples of the resampled log."""
+    """Number of resampled samples."""
     duration: float
-    """Time from its first sample to its last [s]."""
+    """Duration [s]."""
     failed_reads: int
-    """Samples of the raw log that were left out, because the servo had not answered."""
+    """Number of raw samples dropped because the servo had not answered."""
     findings: tuple[Finding, ...] = ()
-    """What looks wrong in it although it could be right, such as a slipped unit."""
+    """Suspicious properties of the log, such as a value in another unit."""
 
 
 def process(
@@ -59,27 +59,28 @@ def process(
     skip_bad: bool = False,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[ProcessedLog]:
-    """Resample all raw logs of a folder and write them to another one.
+    """Resample the raw logs of a folder onto an even grid and write them to another folder.
 
-    Commands (goals, torque-enable, gains) keep their value until the next sample; measurements are
-    interpolated linearly. Nothing is extrapolated: a log starts at its first sample and ends at the
-    last. Every file gets its time step ``dt`` and a ``provenance`` with the hash of the raw log.
-    All logs are read and checked before the first one is written.
+    Commands (goals, torque-enable, gains) are held until the next sample; measurements are
+    interpolated linearly. Nothing is extrapolated: the grid starts at the first sample and ends at
+    the last. Each file gets its time step ``dt`` and a ``provenance`` with the hash of the raw log.
+    All logs are read and checked before the first file is written.
 
     Args:
         raw: folder of raw logs, or one file.
-        logdir: folder for the resampled logs; made where absent. Files of the same name are
+        logdir: folder of the resampled logs; created if missing. Files of the same name are
             replaced.
         dt: time step [s].
-        compat: ``"bam"`` resamples as Better Actuator Models does: every field is interpolated, the
-            goal across its steps too, torque-enable is then compared with one half, and the grid
-            starts at 0 s, which extrapolates before the first sample.
-        skip_bad: leave logs out that cannot be used, rather than refusing them all. Of logs of
-            several servos the most frequent one is kept.
-        on_skip: told why a log was left out; a :class:`~trueup.errors.TrueupWarning` otherwise.
+        compat: ``"bam"`` reproduces Better Actuator Models: all fields are interpolated, steps of
+            the goal included, torque-enable is compared with one half, and the grid starts at 0 s,
+            which extrapolates before the first sample.
+        skip_bad: skip unusable logs instead of raising. Of logs of several servos, the most
+            frequent servo is kept.
+        on_skip: called with the reason for each skipped log; default: warn with
+            :class:`~trueup.errors.TrueupWarning`.
 
     Raises:
-        RecordingError: a log cannot be used, the step is no positive time, or both folders are one.
+        RecordingError: a log is unusable, ``dt`` is not positive, or both folders are the same.
     """
     raw, logdir = Path(raw), Path(logdir)
     _check_settings(raw, logdir, dt, compat)
@@ -115,22 +116,23 @@ def process(
 def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
     """Resample a log onto an even grid that starts at its first sample.
 
-    Commands (goals, torque-enable, gains) are held, measurements interpolated linearly. Reads that
-    failed are left out before.
+    Commands (goals, torque-enable, gains) are held, measurements interpolated linearly. Failed
+    reads are dropped first.
 
     Args:
-        log: raw log, or one of another time step.
+        log: raw log, or a log with another time step.
         dt: time step [s].
 
     Raises:
-        RecordingError: the log is shorter than a step, has a gap or an angle that jumps, or more
+        RecordingError: the log is shorter than a step, has a gap or a jump of the angle, or more
             than 2 % of its reads failed.
     """
     where = log.source
     failed = log_checks.failed_reads(log.times, log.position)
     if failed.mean() > _MOST_FAILED:
         raise RecordingError(
-            f"{where}: {failed.sum()} of {failed.size} reads failed, which is too many to fill in"
+            f"{where}: {failed.sum()} of {failed.size} reads failed; at most "
+            f"{100 * _MOST_FAILED:g} % can be filled in"
         )
     kept = np.flatnonzero(~failed)
     times = log.times[kept]
@@ -211,7 +213,7 @@ def _resampled(path: Path, dt: float, compat: str | None) -> tuple[ServoLog, dic
 
 
 def _resampled_as_bam(data: Mapping[str, Any], dt: float, where: str) -> dict[str, Any]:
-    """Entries as Better Actuator Models makes them: to the last bit, its faults included."""
+    """Resample as Better Actuator Models does, bit for bit, errors included."""
     columns = log_checks.entry_columns(data["entries"], where)
     times = columns.pop("timestamp")
     grid = np.arange(0.0, times[-1], dt)

@@ -1,6 +1,6 @@
-"""What makes a servo log unusable: missing fields, a clock that runs backwards, angles that jump.
+"""Checks that refuse an unusable servo log: missing fields, time running backwards, angle jumps.
 
-Every check raises :class:`~trueup.errors.RecordingError` with a message that begins with the file.
+Each check raises :class:`~trueup.errors.RecordingError`; the message starts with the file.
 """
 
 import math
@@ -15,21 +15,21 @@ from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
 
 HEADER_FIELDS = ("mass", "length", "kp", "motor", "trajectory", "entries")
-"""What every header holds; the mass and the length are 0 on a rig that is no pendulum."""
+"""Required fields of the header; mass and length are 0 on a rig without a pendulum."""
 
 ENTRY_FIELDS = ("timestamp", "position", "speed", "goal_position", "torque_enable")
-"""What every entry of a log holds."""
+"""Required fields of each entry."""
 
 FASTEST = 60.0
-"""Speed that no servo for position control reaches [rad/s]; the fastest here turn at 13."""
+"""Speed limit of plausible motion [rad/s]; the fastest servo of the catalogue turns at 13."""
 
 SMALLEST_JUMP = 0.5
-"""A change of the angle that is smaller than this [rad] is never called a jump."""
+"""Smallest change of the angle that counts as a jump [rad]."""
 
 LONGEST_GAP = 0.25
-"""Longest time without a sample across which a log may be interpolated [s]."""
+"""Longest gap between samples that may be interpolated [s]."""
 
-_NO_PENDULUM = "; it is 0 on a rig that is no pendulum"
+_NO_PENDULUM = "; it is 0 on a rig without a pendulum"
 _NEVER_NEGATIVE = {
     "mass": (" kg", _NO_PENDULUM),
     "arm_mass": (" kg", ""),
@@ -39,14 +39,14 @@ _NEVER_NEGATIVE = {
     "damping": ("", ""),
     "vin": (" V", ""),
 }
-"""Value of the header -> its unit, and what to write where there is none."""
+"""Unit of each header field that must not be negative, and advice for rigs without it."""
 
 _TURN = 2 * math.pi
 _LONGEST_FAILED_READ = 3  # samples
 
 
 def check_header(data: object, where: str) -> Mapping[str, Any]:
-    """Check that ``data`` is a log with all fields of the header and at least two entries."""
+    """Check that ``data`` has all header fields and at least two entries."""
     if not isinstance(data, dict):
         raise RecordingError(
             f"{where}: a servo log is a JSON object with a header and 'entries', this is a "
@@ -57,7 +57,7 @@ def check_header(data: object, where: str) -> Mapping[str, Any]:
             raise RecordingError(
                 f"{where}: the header has no field {name!r}; it has {listing(data)}."
                 f"{did_you_mean(name, data)} Add it to the file; mass and length are 0 on a rig "
-                "that is no pendulum"
+                "without a pendulum"
             )
     entries = data["entries"]
     if not isinstance(entries, list) or len(entries) < 2:
@@ -67,7 +67,7 @@ def check_header(data: object, where: str) -> Mapping[str, Any]:
 
 
 def header_number(data: Mapping[str, Any], name: str, where: str) -> float:
-    """A value of the header as a finite number."""
+    """Header value as a finite number."""
     value = data[name]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise RecordingError(f"{where}: {name!r} of the header is {value!r}, not a number")
@@ -77,12 +77,12 @@ def header_number(data: Mapping[str, Any], name: str, where: str) -> float:
 def check_header_values(
     data: Mapping[str, Any], torque_enable: NDArray[np.bool_], where: str
 ) -> None:
-    """Check that no value of the header is one that no bench can have.
+    """Check header values against what a bench can have.
 
     Args:
-        data: header, its values finite numbers where present.
-        torque_enable: whether the servo is driven at each sample ``(n,)``.
-        where: what errors call the log.
+        data: header; values that are present are finite numbers.
+        torque_enable: whether the servo is driven, ``(n,)``.
+        where: name of the log in errors.
     """
     for name, (unit, absent) in _NEVER_NEGATIVE.items():
         value = data.get(name)
@@ -106,7 +106,7 @@ def check_header_values(
 
 
 def entry_columns(entries: Sequence[Any], where: str) -> dict[str, Array]:
-    """Turn entries into one array a field; every entry must hold the same fields, as numbers."""
+    """Convert entries to one array per field; all entries must hold the same numeric fields."""
     if not all(isinstance(entry, dict) for entry in entries):
         raise RecordingError(f"{where}: every entry must be an object with named values")
     names = entries[0].keys()
@@ -143,7 +143,7 @@ def _column(values: list[Any], name: str, where: str) -> Array:
 
 
 def check_times(times: Array, where: str) -> None:
-    """Check that the clock only goes forward."""
+    """Check that time increases strictly."""
     backwards = np.flatnonzero(np.diff(times) <= 0)
     if backwards.size:
         index = int(backwards[0])
@@ -155,7 +155,7 @@ def check_times(times: Array, where: str) -> None:
 
 
 def check_even(times: Array, dt: float, where: str) -> None:
-    """Check that samples stand ``dt`` apart, as the header of a resampled log says."""
+    """Check that samples of a resampled log are ``dt`` [s] apart, as its header says."""
     worst = float(np.abs(np.diff(times) - dt).max())
     if not dt > 0 or worst > 1e-3 * dt:
         raise RecordingError(
@@ -165,23 +165,23 @@ def check_even(times: Array, dt: float, where: str) -> None:
 
 
 def check_gaps(times: Array, where: str) -> None:
-    """Check that no stretch without samples is too long to be interpolated."""
+    """Check that no gap between samples is too long to interpolate."""
     intervals = np.diff(times)
     index = int(intervals.argmax())
     if intervals[index] > LONGEST_GAP:
         raise RecordingError(
-            f"{where}: no sample between {times[index]:.3f} s and {times[index + 1]:.3f} s; what "
-            f"the servo did there is unknown (at most {LONGEST_GAP} s can be interpolated)"
+            f"{where}: no sample between {times[index]:.3f} s and {times[index + 1]:.3f} s; "
+            f"at most {LONGEST_GAP} s can be interpolated"
         )
 
 
 def failed_reads(times: Array, position: Array) -> np.ndarray:
-    """Find reads that failed: one to three samples elsewhere, away and back at once.
+    """Find failed reads: one to three samples that jump away and back.
 
-    Some recorders write the angle of raw value 0 where a servo did not answer.
+    Some recorders write the angle of raw value 0 when a servo does not answer.
 
     Returns:
-        Boolean array (n,), True at a failed read.
+        Mask ``(n,)``, True at a failed read.
     """
     failed = np.zeros(times.size, dtype=bool)
     if np.abs(np.diff(position)).max(initial=0.0) <= SMALLEST_JUMP:
@@ -202,7 +202,7 @@ def failed_reads(times: Array, position: Array) -> np.ndarray:
 
 
 def check_jumps(times: Array, position: Array, where: str) -> None:
-    """Check that the angle nowhere changes faster than a servo can turn."""
+    """Check that the angle never changes faster than a servo can turn."""
     change = np.abs(np.diff(position))
     interval = np.diff(times)
     jumps = np.flatnonzero(
@@ -232,17 +232,17 @@ def check_jumps(times: Array, position: Array, where: str) -> None:
 
 
 def usual_servo(logs: Sequence[ServoLog]) -> str | None:
-    """The servo that most logs are of; None where several have as many."""
+    """Servo of most logs; None on a tie."""
     (name, most), *others = Counter(log.motor for log in logs).most_common()
     return None if others and others[0][1] == most else name
 
 
 def check_one_servo(logs: Sequence[ServoLog]) -> str:
-    """Check that all logs are of one servo, and return its name.
+    """Check that all logs belong to one servo, and return its name.
 
     Raises:
-        RecordingError: they are of several; it names the logs of each, and first those that are not
-            of the usual one or, where no servo is the usual one, a log of each.
+        RecordingError: several servos; the message starts with the logs that are not of the most
+            frequent servo or, on a tie, with one log of each.
     """
     by_servo: dict[str, list[str]] = {}
     for log in logs:
@@ -264,15 +264,15 @@ def check_one_servo(logs: Sequence[ServoLog]) -> str:
 def logs_of_one_servo(
     logs: Sequence[ServoLog], skip_bad: bool, tell: Callable[[str], None]
 ) -> list[ServoLog]:
-    """The logs, checked to be of one servo, or those of the servo that most are of.
+    """Check that all logs belong to one servo, or keep those of the most frequent servo.
 
     Args:
         logs: logs.
-        skip_bad: leave out those that are not of the usual servo, if there is one.
-        tell: told of each log that was left out.
+        skip_bad: drop logs of other servos than the most frequent one, instead of raising.
+        tell: called with a message for each dropped log.
 
     Raises:
-        RecordingError: they are of several servos.
+        RecordingError: several servos.
     """
     usual = usual_servo(logs)
     if usual is None or not skip_bad:

@@ -1,10 +1,10 @@
-"""Read and write servo logs: JSON with a header and one entry a sample, raw or evenly resampled.
+"""Read and write servo logs: JSON with a header and one entry per sample, raw or resampled.
 
 The format is that of the recorders of Rhoban's Better Actuator Models: ``mass``, ``arm_mass``,
 ``length``, ``kp``, ``vin``, ``motor`` and ``trajectory`` beside a list ``entries`` of
 ``timestamp``, ``position``, ``speed``, ``goal_position``, ``torque_enable``, ``load``,
-``input_volts`` and ``temp``. A log that was resampled holds its time step ``dt`` too. A header
-``load_unit: duty`` says that the load is a duty cycle of -1 to 1, whatever the servo.
+``input_volts`` and ``temp``. A resampled log has its time step ``dt`` too. The header value
+``load_unit: duty`` marks a load given as a duty cycle, -1 to 1.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
 from trueup.actuators.logs import log_checks
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
@@ -25,8 +26,8 @@ from trueup.studies import atomic
 LogSource = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 _OF_THE_LOG = ("arm_mass", "arm-mass", "vin", "damping", "dt", "load_unit")
-_DUTY_COUNTS = {"xl330": 885.0, "xl330i": 885.0}  # counts of full duty; others: parts in 1000
-_SIGN_BIT_11 = 1024  # magnitude in ten bits, sign in the next: protocol 1 servos and the XL320
+_DUTY_COUNTS = {"xl330": 885.0, "xl330i": 885.0}  # counts of full duty; other servos: 1000
+_SIGN_BIT_11 = 1024  # ten bits of magnitude, then the sign: Protocol 1.0 servos and the XL320
 
 
 def read_logs(
@@ -38,20 +39,21 @@ def read_logs(
     skip_bad: bool = False,
     on_skip: Callable[[str], None] | None = None,
 ) -> list[ServoLog]:
-    """Read the logs of a folder (``*.json``, in the order of their names), or those named.
+    """Read the logs of a folder (``*.json``, sorted by name), or the files given.
 
     Args:
         source: folder, file, or files.
         uniform: refuse raw logs, whose samples are not evenly spaced.
-        motor: servo that the logs must be of; None: any, but all of the same.
-        check_motion: refuse angles that jump.
-        skip_bad: leave logs out that cannot be used, rather than refusing them all. Of logs of
-            several servos the most frequent one is kept.
-        on_skip: told why a log was left out; a :class:`~trueup.errors.TrueupWarning` otherwise.
+        motor: servo that the logs must belong to; None: any one servo.
+        check_motion: refuse jumps of the angle.
+        skip_bad: skip unusable logs instead of raising. Of logs of several servos, the most
+            frequent servo is kept.
+        on_skip: called with the reason for each skipped log; default: warn with
+            :class:`~trueup.errors.TrueupWarning`.
 
     Raises:
-        RecordingError: there is no log, or one cannot be used: not JSON, a missing field, a value
-            that is no number, time running backwards, an angle that jumps, another servo.
+        RecordingError: no log, or an unusable one: not JSON, a missing field, a value that is not a
+            number, time running backwards, a jump of the angle, another servo.
     """
     tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(source)
@@ -82,10 +84,10 @@ def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> Serv
 
     Args:
         path: the file.
-        check_motion: refuse angles that jump.
+        check_motion: refuse jumps of the angle.
 
     Raises:
-        RecordingError: the file cannot be read or used; the message names it and says why.
+        RecordingError: the file cannot be read or used; the message names it and the reason.
     """
     content, data = read_log_object(path)
     log = parse_log(data, Path(path).stem, str(path), hashlib.sha256(content).hexdigest())
@@ -95,9 +97,10 @@ def read_log(path: str | os.PathLike[str], *, check_motion: bool = True) -> Serv
 
 
 def read_log_object(path: str | os.PathLike[str]) -> tuple[bytes, Mapping[str, Any]]:
-    """Read the bytes of a log file and the JSON object they hold, with all fields of the header."""
+    """Read the bytes of a log file and its JSON object; the header is complete."""
     path = Path(path)
     try:
+        check_regular(path)
         content = path.read_bytes()
         data = json.loads(content)
     except OSError as error:
@@ -108,17 +111,17 @@ def read_log_object(path: str | os.PathLike[str]) -> tuple[bytes, Mapping[str, A
 
 
 def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "") -> ServoLog:
-    """Turn the content of a log file into a :class:`ServoLog`; jumps are not looked for.
+    """Convert the content of a log file to a :class:`ServoLog`, without the check for jumps.
 
     Args:
         data: header and ``entries``.
         name: name of the log.
-        source: what errors call it: its file.
+        source: file name, for errors.
         sha256: hash of the file.
 
     Raises:
-        RecordingError: a field is missing or no number, a value of the header is one that no bench
-            can have, or time runs backwards.
+        RecordingError: a field is missing or not a number, a header value is impossible, or time
+            runs backwards.
     """
     log_checks.check_header(data, source)
     columns = log_checks.entry_columns(data["entries"], source)
@@ -159,7 +162,7 @@ def parse_log(data: Mapping[str, Any], name: str, source: str, sha256: str = "")
 
 
 def log_object(log: ServoLog) -> dict[str, Any]:
-    """The JSON object of a log: header and ``entries``, as other tools of this format read it."""
+    """JSON object of a log: header and ``entries``."""
     columns: dict[str, np.ndarray] = {"position": log.position, "speed": log.speed}
     optional = {"load": log.load, "input_volts": log.input_volts, "temp": log.temperature}
     columns |= {name: values for name, values in optional.items() if values is not None}
@@ -181,37 +184,37 @@ def log_object(log: ServoLog) -> dict[str, Any]:
 
 
 def write_log(log: ServoLog, path: str | os.PathLike[str]) -> Path:
-    """Write a log as JSON in one step, so that the file is never half.
+    """Write a log as JSON, atomically.
 
     Raises:
-        RunDirectoryError: the folder does not exist or cannot be written, or the disk is full.
+        RunDirectoryError: the folder is missing or not writable, or the disk is full.
     """
     return write_log_object(log_object(log), path)
 
 
 def write_log_object(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the JSON object of a log in one step; its entries hold plain Python values."""
+    """Write the JSON object of a log atomically; its entries hold plain Python values."""
     header = {key: value for key, value in content.items() if key != "entries"}
     plain = {**atomic.to_plain(header), "entries": content["entries"]}
     return atomic.write_text(path, json.dumps(plain, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def log_files(source: LogSource) -> list[Path]:
-    """The log files of a folder, or the files themselves.
+    """List the log files of a folder, or the files given.
 
     Raises:
-        RecordingError: the folder does not exist or holds no log.
+        RecordingError: the folder is missing or holds no log.
     """
     if not isinstance(source, (str, os.PathLike)):
         files = [Path(path) for path in source]
         if not files:
-            raise RecordingError("no log is given")
+            raise RecordingError("the list of logs is empty")
         return files
     path = Path(source)
     if path.is_file():
         return [path]
     if not path.exists():
-        raise RecordingError(f"{path}: there is no such folder or file of logs")
+        raise RecordingError(f"{path}: no such folder or file of logs")
     files = sorted(path.glob("*.json"))
     if not files:
         names = sorted(entry.name for entry in path.iterdir())
@@ -237,7 +240,7 @@ def _optional(data: Mapping[str, Any], name: str, where: str) -> float | None:
 
 
 def _duty(load: Array | None, motor: str, unit: object) -> Array | None:
-    """The load as a duty cycle, -1 to 1, or None where it was resampled as an unsigned number."""
+    """Load as a duty cycle, -1 to 1; None where it was interpolated as an unsigned number."""
     if load is None or unit == "duty" or np.abs(load).max() <= 1.0:
         return load
     if motor in _DUTY_COUNTS:

@@ -1,6 +1,6 @@
-"""What looks wrong in servo logs although it could be right: a slipped unit, a mirrored encoder.
+"""Findings in servo logs: suspicious values that may be right, such as a mirrored encoder.
 
-What cannot be right is refused when a log is read, see :mod:`trueup.actuators.logs.log_checks`.
+Impossible values are refused when a log is read, see :mod:`trueup.actuators.logs.log_checks`.
 """
 
 import dataclasses
@@ -10,10 +10,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from trueup.actuators.logs.servo_log import Array, ServoLog
-from trueup.signals._checks_motion import Channel
-from trueup.signals._checks_units import check_position_velocity
-from trueup.signals._finding import Finding
-from trueup.signals._signal_statistics import resolution
+from trueup.signals import Finding, check_quality
+from trueup.signals.checks.units import RELATED
 
 PLAUSIBLE = {
     "mass": (1e-3, 20.0, "kg", ((1e3, "g"),)),
@@ -24,15 +22,15 @@ PLAUSIBLE = {
 """Value of a header -> least and greatest on a bench for servos, unit, and units it may be in
 instead, with how many of them make one. 0 says that a rig has none, or that it is not known."""
 
-_MOVED = 0.2  # range [rad] of a motion whose direction can be judged
-_OPPOSITE = -0.5  # correlation of position and goal below which one of them is mirrored
-_FOLLOWS = 0.8  # the same above which the position follows the goal
-_APART = 1.0  # mean distance [rad] of the two that no load explains
-_FILTERED = (0.7, 1.4)  # ratios of speed to derivative that a filter in the servo explains
+_MOVED = 0.2  # smallest range of motion [rad] whose direction can be judged
+_OPPOSITE = -0.5  # correlation of position and goal below which one is mirrored
+_FOLLOWS = 0.8  # correlation above which the position follows the goal
+_APART = 1.0  # mean distance of position and goal [rad] that no load explains
+_FILTERED = (0.7, 1.4)  # ratios of speed to derivative that the servo's filter explains
 
 
 def log_findings(log: ServoLog) -> tuple[Finding, ...]:
-    """What looks wrong in a log: values of the header, speed against position, position and goal.
+    """Compare header values, speed with position, and position with goal.
 
     Args:
         log: raw or evenly sampled log.
@@ -44,7 +42,7 @@ def log_findings(log: ServoLog) -> tuple[Finding, ...]:
 
 
 def header_finding(name: str, value: float) -> Finding | None:
-    """Find a value of the header that no bench for servos has."""
+    """Finding of a header value outside the plausible range of a servo bench."""
     low, high, unit, others = PLAUSIBLE[name]
     if low <= value <= high:
         return None
@@ -54,16 +52,16 @@ def header_finding(name: str, value: float) -> Finding | None:
         "header",
         "warning",
         name,
-        f"{name} is {value:g} {unit}, benches for servos have {low:g} to {high:g} {unit}: {guess}",
+        f"{name} is {value:g} {unit}, servo benches have {low:g} to {high:g} {unit}: {guess}",
         {"value": value},
     )
 
 
 def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str]:
-    """A sentence for each kind of finding: that of the first log, and how many others share it.
+    """One sentence per kind of finding: the first log's, and the number of other logs.
 
     Args:
-        logs: name of each log, and its findings.
+        logs: name and findings of each log.
     """
     first: dict[tuple[str, str], str] = {}
     others: dict[tuple[str, str], int] = {}
@@ -81,19 +79,25 @@ def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str
 
 
 def _speed_finding(log: ServoLog) -> Finding | None:
-    """Compare the speed with the derivative of the position; rollouts start from it."""
-    position = Channel("position", log.position, "position", resolution(log.position))
-    speed = Channel("speed", log.speed, "velocity", resolution(log.speed))
-    found, ratio = check_position_velocity(log.times, position, speed, {})
+    """Compare the speed with the derivative of the position: rollouts start from the speed."""
+    report = check_quality(
+        log.times,
+        {"position": log.position, "speed": log.speed},
+        roles={"position": "position", "speed": "velocity"},
+        pairs=[("position", "speed")],
+    )
+    found = report.of_check("position-velocity")
     low, high = _FILTERED
-    if not found or ratio is None or low < ratio < high:
+    if not found or low < found[0].figures["ratio"] < high:
+        return None
+    if abs(found[0].figures["correlation"]) < RELATED:
         return None
     sentence = f"{found[0].sentence} Rollouts start from this speed."
     return dataclasses.replace(found[0], severity="warning", sentence=sentence)
 
 
 def _mirror_finding(log: ServoLog) -> Finding | None:
-    """Compare the position with the goal while torque is on: their direction, and their zeros."""
+    """Compare direction and zero of position and goal while torque is on."""
     driven = log.torque_enable
     if np.count_nonzero(driven) < 10:
         return None

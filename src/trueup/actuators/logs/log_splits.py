@@ -1,4 +1,4 @@
-"""Hold servo logs out of a fit by gain, by mass, or by trajectory."""
+"""Split servo logs into training and held-out logs by gain, mass or trajectory."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
 
-_SAME_GAIN, _SAME_MASS = 1e-9, 1e-3  # relative; masses are written with three digits or eight
+_SAME_GAIN, _SAME_MASS = 1e-9, 1e-3  # relative: files give masses with three digits or with eight
 
 Values = float | str | Sequence[float] | Sequence[str] | None
 
@@ -19,22 +19,22 @@ def split_logs(
     mass: float | Sequence[float] | None = None,
     trajectory: str | Sequence[str] | None = None,
 ) -> tuple[list[ServoLog], list[ServoLog]]:
-    """Split logs into those to fit and those to judge by.
+    """Split logs into training and held-out logs.
 
-    A log is held out if it has one of the gains, one of the masses or one of the trajectories.
+    A log is held out if it has one of the gains, masses or trajectories.
 
     Args:
         logs: the logs.
-        kp: gain or gains to hold out, in the unit of the servo.
-        mass: mass or masses to hold out [kg], as precise as 0.1 %.
+        kp: gain or gains to hold out, in firmware units.
+        mass: mass or masses to hold out [kg], within 0.1 %.
         trajectory: name or names of trajectories to hold out.
 
     Returns:
-        Training and held-out logs, each in their order.
+        Training logs and held-out logs, in the given order.
 
     Raises:
-        RecordingError: a value occurs in no log (those that do are listed), or nothing would be
-            left to fit.
+        RecordingError: a value occurs in no log (the message lists those that do), or no training
+            log would remain.
     """
     held_out: set[int] = set()
     for name, values, same in (
@@ -49,7 +49,7 @@ def split_logs(
             held_out.update(found)
     if len(held_out) == len(logs):
         raise RecordingError(
-            f"all {len(logs)} logs would be held out and none left to fit: hold out fewer"
+            f"all {len(logs)} logs would be held out, with none left to fit: hold out fewer"
         )
     training = [log for i, log in enumerate(logs) if i not in held_out]
     return training, [logs[i] for i in sorted(held_out)]

@@ -1,4 +1,4 @@
-"""One recording of a servo on a bench, in SI units."""
+"""Recording of a servo on a bench, in SI units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,34 +12,34 @@ Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ServoLog:
-    """What was commanded to a servo on a bench, and what it measured.
+    """Commands and measurements of a servo on a bench.
 
     Angles are 0 where the pendulum hangs down, counterclockwise positive. All arrays have one value
-    a sample, shape (n,), and are read-only.
+    per sample, shape ``(n,)``, and are read-only.
     """
 
     name: str
     """Name of the file without its suffix."""
     source: str
-    """File that the log was read from, or what made it."""
+    """File that the log was read from, or the function that made it."""
     sha256: str
-    """SHA-256 of the bytes of that file, as hexadecimal digits; empty where there is no file."""
+    """SHA-256 of that file in hexadecimal digits; empty without a file."""
     motor: str
-    """Servo, as the log names it: ``xl330``, ``sts3215``."""
+    """Servo name in the log: ``xl330``, ``sts3215``."""
     trajectory: str
-    """Name of the trajectory that was commanded."""
+    """Name of the commanded trajectory."""
     mass: float
-    """Mass at the tip of the pendulum [kg]; 0 on a rig that is no pendulum."""
+    """Mass at the tip of the pendulum [kg]; 0 on a rig without a pendulum."""
     arm_mass: float
-    """Mass of the arm [kg]; 0 where the log does not say."""
+    """Mass of the arm [kg]; 0 if unknown."""
     length: float
-    """Distance from the axis to the tip mass [m]; 0 on a rig that is no pendulum."""
+    """Distance from the axis to the tip mass [m]; 0 on a rig without a pendulum."""
     kp: float
-    """Proportional gain in the unit of the servo's firmware."""
+    """Proportional gain in firmware units."""
     vin: float | None
-    """Nominal supply voltage [V]; None where the log does not say."""
+    """Nominal supply voltage [V]; None if unknown."""
     damping: float | None
-    """Derivative gain of servos that have one; None where the log does not say."""
+    """Derivative gain of servos that have one; None if unknown."""
     dt: float | None
     """Time step [s] of an evenly sampled log; None for a raw log."""
     times: Array
@@ -49,19 +49,19 @@ class ServoLog:
     speed: Array
     """Measured angular speed [rad/s], (n,)."""
     goal_position: Array
-    """Commanded angle [rad], (n,); each value holds until the next sample."""
+    """Commanded angle [rad], (n,), held until the next sample."""
     torque_enable: NDArray[np.bool_]
-    """Whether the servo is driven, (n,); False lets it go limp."""
+    """Whether the servo is driven, (n,)."""
     load: Array | None
-    """Measured duty cycle of the bridge, -1 to 1, (n,); None where the log does not say."""
+    """Measured duty cycle of the bridge, -1 to 1, (n,); None if not recorded."""
     input_volts: Array | None
-    """Measured supply voltage [V], (n,); None where the log does not say."""
+    """Measured supply voltage [V], (n,); None if not recorded."""
     temperature: Array | None
-    """Measured temperature [degrees C], (n,); None where the log does not say."""
+    """Measured temperature [degrees C], (n,); None if not recorded."""
     columns: Mapping[str, Array] = field(default_factory=dict)
-    """Further entries of the log by their names in the file, each (n,), in the file's units."""
+    """Other fields of the entries by name, each (n,), in the file's units."""
     header: Mapping[str, Any] = field(default_factory=dict)
-    """Further values of the header by their names in the file."""
+    """Other header values by name."""
 
     def __post_init__(self) -> None:
         arrays = [self.times, self.position, self.speed, self.goal_position, self.torque_enable]

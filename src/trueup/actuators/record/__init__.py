@@ -1,4 +1,4 @@
-"""Recording on hardware: drivers of servos, one recording, and sweeps over gains.
+"""Recording on hardware: servo drivers, single recordings, and sweeps over gains.
 
 ::
 
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
         record_sweep,
         sweep_seconds,
     )
-    from trueup.actuators.record.bus_driver import BusDriver
+    from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver, FeetechDriver
     from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
-    from trueup.actuators.record.dynamixel import DynamixelDriver
-    from trueup.actuators.record.feetech import FeetechDriver
     from trueup.actuators.record.partial_log import recover
     from trueup.actuators.record.settings import Bench, RecordSettings
     from trueup.actuators.record.simulated_servo import Pendulum, SimulatedServo
@@ -42,8 +40,8 @@ _EXPORTS = {
     "STANDARD_TRAJECTORIES": "trueup.actuators.record._sweep",
     "Bench": "trueup.actuators.record.settings",
     "BusDriver": "trueup.actuators.record.bus_driver",
-    "DynamixelDriver": "trueup.actuators.record.dynamixel",
-    "FeetechDriver": "trueup.actuators.record.feetech",
+    "DynamixelDriver": "trueup.actuators.record.bus_driver",
+    "FeetechDriver": "trueup.actuators.record.bus_driver",
     "Pendulum": "trueup.actuators.record.simulated_servo",
     "PlannedRecording": "trueup.actuators.record._sweep",
     "Reading": "trueup.actuators.record.driver",

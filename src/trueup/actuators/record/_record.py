@@ -10,14 +10,13 @@ from typing import Any
 from trueup._version import __version__
 from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
-from trueup.actuators.record.safety import Safety
+from trueup.actuators.record.safety import Safety, StopSignals
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
-from trueup.actuators.record.stop_signals import StopSignals
-from trueup.actuators.record.trajectories import Trajectory, check_trajectory
+from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
 _RAMP_STEP = 0.01  # [s]
-_LAST_ATTEMPTS = 5  # to switch the torque off
+_LAST_ATTEMPTS = 5  # attempts to switch the torque off
 
 Tell = Callable[[float], None]
 
@@ -32,30 +31,30 @@ def record(
     settings: RecordSettings | None = None,
     on_progress: Tell | None = None,
 ) -> Path:
-    """Record one trajectory on a servo that is open, and write the raw log.
+    """Record one trajectory on an open servo, and write the raw log.
 
-    The servo is checked, moves to the start at limited speed, follows the trajectory on a grid of
-    absolute deadlines of a monotonic clock, returns to rest and goes limp (or holds). The samples
-    are written as they come, to ``<name>.partial.jsonl``; at the end they become the raw log in one
-    step. Whatever stops the recording before (an error, Ctrl-C, SIGTERM), the servo is made safe
-    and the partial log stays for :func:`~trueup.actuators.record.recover`.
+    The servo is checked, moves to the start at limited speed, follows the trajectory at absolute
+    deadlines of a monotonic clock, returns to rest and goes limp (or holds). Samples are appended
+    to ``<name>.partial.jsonl`` at once; at the end they become the raw log, atomically. On an
+    error, Ctrl-C or SIGTERM the servo is made safe, and the partial log stays for
+    :func:`~trueup.actuators.record.recover`.
 
     Args:
-        driver: the servo, open.
-        trajectory: what is commanded.
-        path: the raw log to write.
-        bench: what hangs on the servo.
-        kp: proportional gain in the unit of the firmware.
+        driver: open servo.
+        trajectory: trajectory to command.
+        path: raw log to write.
+        bench: pendulum on the servo.
+        kp: proportional gain in firmware units.
         settings: timing and limits.
-        on_progress: told the share of the trajectory that is done, about ten times a second.
+        on_progress: called with the completed share of the trajectory, about ten times a second.
 
     Returns:
-        The raw log.
+        The path of the raw log.
 
     Raises:
-        HardwareError: the servo does not answer, reports a fault, or is out of its limits.
-        RecordingError: the trajectory is beyond the limits, or the log exists or cannot be written.
-        KeyboardInterrupt: Ctrl-C or SIGTERM; the servo is safe then.
+        HardwareError: the servo does not answer, reports a fault, or exceeds its limits.
+        RecordingError: the trajectory exceeds the limits, or the log exists or cannot be written.
+        KeyboardInterrupt: Ctrl-C or SIGTERM, after the servo has been made safe.
     """
     settings = settings or RecordSettings()
     safety = Safety(driver.limits, settings)
@@ -118,7 +117,7 @@ def _go_to_start(
     start, enable = trajectory.at(0.0)
     if not enable:
         return
-    # The goal is set before the torque: a servo moves to whatever goal it was left with.
+    # Goal before torque: a servo moves to whatever goal its register still holds.
     driver.write_goal(first.position)
     driver.write_torque(True)
     _ramp(driver, first.position, start, safety, settings, stop)
@@ -135,7 +134,7 @@ def _follow(
     stop: StopSignals,
     on_progress: Tell | None,
 ) -> dict[str, Any]:
-    """Command and measure until the end; returns what the header says about it."""
+    """Command and measure until the end; returns packet and sample counts for the header."""
     period = 1.0 / settings.rate
     retries_before, packets, missed, samples = driver.retries, 0, 0, 0
     driven = trajectory.at(0.0)[1]
@@ -149,7 +148,7 @@ def _follow(
             break
         goal, enable = trajectory.at(now)
         if enable:
-            # The goal first, where the torque comes back: the old one may be far away.
+            # Goal before torque here too: the old goal may be far away.
             driver.write_goal(goal)
         if enable != driven:
             driver.write_torque(enable)
@@ -159,7 +158,7 @@ def _follow(
         reading = driver.read()
         after = time.monotonic()
         packets += 1 + enable
-        # A reading is worth the middle of its exchange.
+        # The servo samples at an unknown time within the exchange: its middle is the best guess.
         log.append(_entry((before + after) / 2 - begin, reading, goal, enable))
         samples += 1
         safety.check(reading)
@@ -169,7 +168,7 @@ def _follow(
             shown = now
         deadline += period
         late = time.monotonic() - deadline
-        if late > 0:  # deadlines that have passed are left out, not made up for in a burst
+        if late > 0:  # missed deadlines are skipped: a burst would make up for them unevenly
             skipped = int(late / period)
             missed += skipped
             deadline += skipped * period
@@ -206,7 +205,7 @@ def _go_to_rest(
     settings: RecordSettings,
     stop: StopSignals,
 ) -> None:
-    """Lower the pendulum to where it hangs down; one that is limp hangs there already."""
+    """Lower a driven pendulum to where it hangs down; a limp one hangs already."""
     goal, enable = trajectory.at(trajectory.duration)
     if enable:
         rest = min(max(0.0, safety.limits.lowest), safety.limits.highest)
@@ -229,7 +228,7 @@ def _ramp(
 
 
 def _ticks(duration: float, stop: StopSignals) -> Iterator[float]:
-    """Shares of ``duration`` [s] that have passed, every hundredth of a second."""
+    """Elapsed shares of ``duration`` [s], every 10 ms."""
     begin = time.monotonic()
     while (passed := time.monotonic() - begin) < duration:
         stop.check()
@@ -240,23 +239,23 @@ def _ticks(duration: float, stop: StopSignals) -> Iterator[float]:
 def _make_safe(
     driver: ServoDriver, finish: Finish, cause: BaseException | None, partial: Path
 ) -> None:
-    """Let the servo go limp, or hold where it is; say so where that fails."""
+    """Release the servo or hold its angle, and raise with a warning where that fails."""
     try:
         _retried(lambda: _let_go_or_hold(driver, finish))
     except HardwareError as error:
         message = (
-            f"THE SERVO MAY STILL BE DRIVEN: it could not be told to stop ({error}). Switch its "
+            f"THE SERVO MAY STILL BE DRIVEN: the command to stop failed ({error}). Switch its "
             "power off"
         )
         if cause is None:
             raise HardwareError(message) from error
-        raise HardwareError(f"{cause}. {message}. What was recorded is in {partial}") from cause
+        raise HardwareError(f"{cause}. {message}. The recorded samples are in {partial}") from cause
     if isinstance(cause, HardwareError):
-        raise HardwareError(f"{cause}. What was recorded is in {partial}") from cause
+        raise HardwareError(f"{cause}. The recorded samples are in {partial}") from cause
     if isinstance(cause, KeyboardInterrupt):
-        state = "limp" if finish == "limp" else "left as it was, holding its angle"
+        state = "limp" if finish == "limp" else "holding its angle"
         raise KeyboardInterrupt(
-            f"{cause}: the servo is {state}, what was recorded is in {partial}"
+            f"{cause}: the servo is {state}, the recorded samples are in {partial}"
         ) from cause
 
 

@@ -1,4 +1,4 @@
-"""Record every trajectory at every gain, one log each; finished ones are skipped."""
+"""Sweep: record each trajectory at each gain, one log each; existing logs are skipped."""
 
 import os
 import time
@@ -10,13 +10,13 @@ from trueup.actuators.logs.log_files import read_log
 from trueup.actuators.record._record import record
 from trueup.actuators.record.driver import ServoDriver
 from trueup.actuators.record.settings import Bench, RecordSettings
-from trueup.actuators.record.trajectories import Trajectory, check_trajectory
+from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
-_COOLER = 5.0  # below the highest temperature before the next run begins [K]
+_COOLER = 5.0  # margin below the highest temperature for the next start [K]
 _LONGEST_COOLING = 900.0  # [s]
 _WAIT = 1.0  # [s]
-_ROUND_TRIP = 2.0  # typical way to the start and back to rest [rad]
+_ROUND_TRIP = 2.0  # typical motion to the start and back to rest [rad]
 
 STANDARD_GAINS: dict[str, tuple[float, ...]] = {
     "xl330": (50, 100, 200, 300, 400),
@@ -25,10 +25,10 @@ STANDARD_GAINS: dict[str, tuple[float, ...]] = {
     "mx106": (4, 8, 16, 32),
     "sts3215": (4, 8, 16, 32),
 }
-"""Gains to sweep over, by servo, in the unit of its firmware."""
+"""Default gains of a sweep by servo, in firmware units."""
 
 STANDARD_TRAJECTORIES = ("sin_sin", "lift_and_drop", "up_and_down", "sin_time_square")
-"""Trajectories to sweep over."""
+"""Default trajectories of a sweep."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +36,31 @@ class PlannedRecording:
     """One recording of a sweep."""
 
     kp: float
-    """Proportional gain in the unit of the firmware."""
+    """Proportional gain in firmware units."""
     trajectory: Trajectory
-    """What is commanded."""
+    """Trajectory to command."""
     path: Path
     """The raw log."""
     done: bool
-    """Whether it has been recorded already."""
+    """Whether the log exists."""
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is."""
+    """Progress of a sweep."""
 
     number: int
-    """The recording in progress, from 1 on."""
+    """Number of the current recording, from 1."""
     total: int
-    """Recordings of the sweep, finished ones included."""
+    """Number of recordings, finished ones included."""
     path: Path
-    """The raw log to be."""
+    """Raw log of the current recording."""
     fraction: float
-    """Share of its trajectory that is done, 0 to 1."""
+    """Completed share of its trajectory, 0 to 1."""
     seconds_left: float
-    """Time to the end of the sweep [s]."""
+    """Remaining time of the sweep [s]."""
     note: str = ""
-    """What the sweep waits for, or nothing."""
+    """Reason for waiting, if any."""
 
 
 def plan_sweep(
@@ -72,19 +72,19 @@ def plan_sweep(
     trajectories: Sequence[Trajectory],
     settings: RecordSettings | None = None,
 ) -> list[PlannedRecording]:
-    """List what a sweep would record, checked against its limits; no servo is needed.
+    """Plan a sweep: list and check its recordings, without a servo.
 
     Args:
         motor: name of the servo.
         directory: folder of the raw logs.
-        bench: what hangs on the servo.
-        gains: proportional gains, recorded in this order.
+        bench: pendulum on the servo.
+        gains: proportional gains in firmware units, in the order of recording.
         trajectories: trajectories to record at each gain.
         settings: timing and limits.
 
     Raises:
-        RecordingError: a trajectory is beyond the limits, nothing is to record, or the folder holds
-            a log of the same name from another bench.
+        RecordingError: a trajectory exceeds the limits, nothing is to be recorded, or the folder
+            holds a log of the same name from another bench.
     """
     settings = settings or RecordSettings()
     if not gains or not trajectories:
@@ -109,7 +109,7 @@ def plan_sweep(
 def sweep_seconds(
     planned: Sequence[PlannedRecording], settings: RecordSettings | None = None
 ) -> float:
-    """Time that the recordings take that are not done [s], ways to the start included."""
+    """Duration of the open recordings, moves to the start included [s]."""
     settings = settings or RecordSettings()
     each = settings.settle + _ROUND_TRIP / settings.start_speed + _WAIT
     return sum(each + item.trajectory.duration for item in planned if not item.done)
@@ -123,25 +123,24 @@ def record_sweep(
     settings: RecordSettings | None = None,
     on_progress: Callable[[SweepProgress], None] | None = None,
 ) -> list[Path]:
-    """Record what :func:`plan_sweep` planned and is not done yet, on a servo that is open.
+    """Make the open recordings of a plan of :func:`plan_sweep`.
 
-    A sweep that was interrupted goes on where it stopped: plan it again. Between two recordings the
-    servo may cool down.
+    To resume an interrupted sweep, plan it again. A hot servo cools down before the next recording.
 
     Args:
-        driver: the servo, open.
-        planned: the recordings.
-        bench: what hangs on the servo, as it was planned.
+        driver: open servo.
+        planned: planned recordings.
+        bench: pendulum on the servo, as planned.
         settings: timing and limits.
-        on_progress: told how far the sweep is.
+        on_progress: called with the progress of the sweep.
 
     Returns:
         All raw logs of the plan.
 
     Raises:
-        HardwareError: the servo does not answer, reports a fault, is out of its limits, or does not
+        HardwareError: the servo does not answer, reports a fault, exceeds its limits, or does not
             cool down.
-        KeyboardInterrupt: Ctrl-C or SIGTERM; the servo is safe then.
+        KeyboardInterrupt: Ctrl-C or SIGTERM, after the servo has been made safe.
     """
     settings = settings or RecordSettings()
     for index, item in enumerate(planned):

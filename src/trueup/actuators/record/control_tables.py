@@ -1,4 +1,4 @@
-"""Where servos keep what, and in which unit: the control tables of their makers.
+"""Control tables of servos: addresses, units and encodings of their registers.
 
 Dynamixel: ROBOTIS e-Manual, https://emanual.robotis.com/docs/en/dxl/ (pages XL330-M288-T, XL-320,
 MX-64 and MX-106 with Protocol 1.0). Feetech: memory table of the STS and SMS series.
@@ -20,20 +20,20 @@ _RPM = _TURN / 60
 
 @dataclass(frozen=True)
 class Register:
-    """One value of a control table: ``value = unit * (raw - zero)``."""
+    """Register of a control table: ``value = unit * (raw - zero)``."""
 
     address: int
     size: int
-    """Bytes, lowest first."""
+    """Size in bytes, lowest byte first."""
     unit: float = 1.0
-    """What one count is worth, in SI units."""
+    """Value of one count, in SI units."""
     sign: Sign = "none"
-    """How negative numbers are written."""
+    """Encoding of negative numbers."""
     zero: int = 0
-    """Raw number of the value 0."""
+    """Raw number at the value 0."""
 
     def decode(self, raw: bytes) -> float:
-        """Value of the bytes of this register."""
+        """Decode the bytes of the register."""
         number = int.from_bytes(raw, "little", signed=self.sign == "complement")
         if isinstance(self.sign, int):
             magnitude = number & ((1 << self.sign) - 1)
@@ -41,7 +41,7 @@ class Register:
         return self.unit * (number - self.zero)
 
     def encode(self, value: float) -> bytes:
-        """Bytes of a value, rounded to a count.
+        """Encode a value, rounded to a count.
 
         Raises:
             HardwareError: the value does not fit into the register.
@@ -59,14 +59,14 @@ class Register:
 
 @dataclass(frozen=True)
 class ControlTable:
-    """Registers and constants of one kind of servo."""
+    """Registers and constants of a servo type."""
 
     motor: str
-    """Name of the servo, as logs say it."""
+    """Name of the servo in logs."""
     protocol: Literal[1, 2]
-    """Protocol on the bus."""
+    """Dynamixel protocol version."""
     model_numbers: tuple[int, ...]
-    """Model numbers that belong to it; empty: not checked."""
+    """Valid model numbers; empty: not checked."""
     torque: Register
     gain: Register
     goal: Register
@@ -84,13 +84,13 @@ class ControlTable:
     error: Register | None = None
     """Register of hardware errors, one bit each."""
     set_up: tuple[tuple[Register, float], ...] = ()
-    """What is written once, with the torque off: mode, profile, other gains."""
+    """Registers written once with the torque off (mode, profile, other gains) and their values."""
     faults: Mapping[int, str] | None = None
-    """Meaning of the bits of an error."""
+    """Meaning of each error bit."""
 
     @property
     def block(self) -> tuple[int, int]:
-        """Address and size of the one read that holds everything measured."""
+        """Address and size of the block that holds all measurements."""
         measured = [self.position, self.speed, self.load, self.volts, self.temperature]
         measured += [self.current] if self.current else []
         start = min(register.address for register in measured)

@@ -1,9 +1,9 @@
-"""Trajectories designed to excite one thing each: multisine, chirp, staircase, ramp, releases."""
+"""Trajectories that each excite one effect: multisine, chirp, staircase, ramp, releases."""
 
 import numpy as np
 
 from trueup.actuators.logs.servo_log import Array
-from trueup.actuators.record.trajectories import Keyframe, Trajectory, cubic
+from trueup.actuators.record.trajectory import Keyframe, Trajectory, cubic
 from trueup.errors import RecordingError
 
 _FADE = 0.5  # time in which periodic trajectories fade in from rest and out again [s]
@@ -16,12 +16,12 @@ def multisine(
     duration: float = 10.0,
     name: str = "multisine",
 ) -> Trajectory:
-    """Sines of equal speed, at all multiples of 1 / duration between two frequencies.
+    """Sum of sines of equal speed amplitude at all multiples of 1 / duration within a band.
 
     The phases are those of Schroeder, "Synthesis of low-peak-factor signals and binary sequences
     with low autocorrelation", IEEE Transactions on Information Theory 16 (1970), for a flat
-    spectrum, here of the speed: ``-pi k (k - 1) / n`` for sine k of n. So the peak of the speed
-    stays low for its power.
+    spectrum, here of the speed: ``-pi k (k - 1) / n`` for sine k of n. They keep the peak speed low
+    for its power.
 
     Args:
         amplitude: largest angle [rad].
@@ -51,8 +51,8 @@ def multisine(
     return Trajectory(
         name,
         duration,
-        "All linear quantities at once, evenly over the frequencies: armature, viscous friction, "
-        "torque constant; its even power makes a comparison of models fair.",
+        "Armature, viscous friction and torque constant at once, with even power over the band: a "
+        "fair test for a comparison of models.",
         lambda t: amplitude / peak * _fade(t, duration) * swing(t),
     )
 
@@ -65,7 +65,7 @@ def chirp(
     duration: float = 10.0,
     name: str = "chirp",
 ) -> Trajectory:
-    """A sine whose frequency grows by the same factor each second; its speed stays limited.
+    """Sine of exponentially growing frequency and limited speed.
 
     Args:
         amplitude: angle at low frequencies [rad].
@@ -76,7 +76,7 @@ def chirp(
         name: name of the trajectory.
 
     Raises:
-        RecordingError: the frequencies do not grow.
+        RecordingError: the frequencies are not increasing, or the duration is too short.
     """
     if not (0 < lowest < highest and duration > 2 * _FADE):
         raise RecordingError(
@@ -107,7 +107,7 @@ def staircase(
     hold: float = 0.8,
     name: str = "staircase",
 ) -> Trajectory:
-    """Smooth moves with holds between them, up and down again on the same angles.
+    """Smooth moves with holds between them, up and down through the same angles.
 
     Args:
         highest: angle of the uppermost hold [rad].
@@ -133,7 +133,7 @@ def staircase(
 def slow_ramp(
     highest: float = 1.5, speed: float = 0.25, rest: float = 0.5, name: str = "slow_ramp"
 ) -> Trajectory:
-    """At constant slow speed up, to the other side, and back.
+    """Slow motion at constant speed up, to the other side, and back.
 
     Args:
         highest: angle on both sides [rad].
@@ -147,8 +147,8 @@ def slow_ramp(
     return Trajectory(
         name,
         float(at[-1]),
-        "Coulomb friction and its load dependence: hardly any speed, so that what is left of the "
-        "commanded torque after gravity is friction, at every load, in both directions.",
+        "Coulomb friction and its load dependence: at low speed, the commanded torque less gravity "
+        "is friction, at every load, in both directions.",
         lambda t: np.interp(t, at, angles),
     )
 
@@ -156,7 +156,7 @@ def slow_ramp(
 def releases(
     angles: tuple[float, ...] = (1.5, -0.8), fall: float = 2.5, name: str = "releases"
 ) -> Trajectory:
-    """Lift the pendulum, let it go limp, catch it at rest, and again from another angle.
+    """Lift the pendulum, release it, catch it at rest, and repeat from another angle.
 
     Args:
         angles: angles to fall from [rad].
@@ -170,20 +170,20 @@ def releases(
         start = keyframes[-1][0] + lift
         drop = start + hold
         limp.append((drop, drop + fall))
-        # The goal waits at rest already, so that the servo is not thrown back when it is caught.
+        # The goal is at rest before the torque returns: the servo is not thrown back to the lift.
         keyframes += [(start, angle), (drop, angle), (drop + 0.1, 0.0), (drop + fall + catch, 0.0)]
     return Trajectory(
         name,
         keyframes[-1][0],
-        "Friction without the motor: each fall swings with the armature and loses energy to "
-        "friction alone, from two loads; also whether the bridge brakes when the torque is off.",
+        "Friction without the motor: each fall loses energy to friction alone, from two loads; it "
+        "also shows whether the bridge brakes while the torque is off.",
         cubic(keyframes),
         limp=tuple(limp),
     )
 
 
 def _fade(times: Array, duration: float) -> Array:
-    """0 at both ends, 1 between, with zero slope where they meet."""
+    """Window that is 0 at both ends and 1 between, with a continuous slope."""
     share = np.clip(np.minimum(times, duration - times) / _FADE, 0.0, 1.0)
     return share**2 * (3 - 2 * share)
 

@@ -1,4 +1,4 @@
-"""What a recorder needs from a servo: a small protocol that every driver follows."""
+"""Protocol that a servo driver implements for the recorder."""
 
 from dataclasses import dataclass
 from types import TracebackType
@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Reading:
-    """What a servo measures at one moment."""
+    """Measurements of a servo at one moment."""
 
     position: float
     """Angle, 0 where the pendulum hangs down [rad]."""
@@ -25,7 +25,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class ServoLimits:
-    """Limits that are set in the servo itself."""
+    """Limits set in the servo."""
 
     lowest: float
     """Lowest angle, 0 where the pendulum hangs down [rad]."""
@@ -41,18 +41,18 @@ class ServoLimits:
 
 @runtime_checkable
 class ServoDriver(Protocol):
-    """One servo on a bench; a context manager that opens and closes it.
+    """Servo on a bench; a context manager that opens and closes it.
 
-    Every method raises :class:`~trueup.errors.HardwareError` where the servo does not answer after
-    the driver's own retries, or reports a fault.
+    Every method raises :class:`~trueup.errors.HardwareError` if the servo does not answer after the
+    driver's retries, or reports a fault.
     """
 
     motor: str
-    """Name of the servo, as logs say it."""
+    """Name of the servo in logs."""
 
     @property
     def retries(self) -> int:
-        """Packets that were lost or corrupt and sent again, since the servo was opened."""
+        """Number of packets repeated because they were lost or corrupt."""
         ...
 
     @property
@@ -61,11 +61,11 @@ class ServoDriver(Protocol):
         ...
 
     def open(self) -> None:
-        """Connect, check that the servo is the one expected, and read its limits."""
+        """Connect, check the model of the servo, and read its limits."""
         ...
 
     def close(self) -> None:
-        """Disconnect. The servo stays as it is: switch the torque off before."""
+        """Disconnect; does not switch the torque off."""
         ...
 
     def read(self) -> Reading:
@@ -81,7 +81,7 @@ class ServoDriver(Protocol):
         ...
 
     def write_gain(self, kp: float) -> None:
-        """Set the proportional gain in the unit of the firmware; the other gains become 0."""
+        """Set the proportional gain in firmware units and the other gains to 0."""
         ...
 
     def __enter__(self) -> "ServoDriver": ...

@@ -1,4 +1,4 @@
-"""The log of a recording in progress: one line a sample, so that a crash loses nothing."""
+"""Log of a recording in progress: one line per sample, so that a crash loses nothing."""
 
 import json
 import os
@@ -12,14 +12,14 @@ SUFFIX = ".partial.jsonl"
 
 
 class PartialLog:
-    """A log that is written as it is recorded, and becomes a raw log when it is complete.
+    """Log that is written sample by sample, and becomes a raw log at the end.
 
-    The first line holds the header, every other one an entry. Each line is handed to the operating
-    system at once, so that it survives the end of the process. What an earlier recording of the
-    same name left is kept under another one.
+    The first line holds the header, each following line an entry. Each line is handed to the
+    operating system at once, so that it survives the end of the process. A partial log that an
+    earlier recording left is renamed.
 
     Args:
-        path: the raw log to be; the partial one stands beside it.
+        path: future raw log; the partial log is written beside it.
         header: header of the log.
 
     Raises:
@@ -47,10 +47,10 @@ class PartialLog:
         self._write(entry)
 
     def complete(self, further: dict[str, Any]) -> Path:
-        """Write the raw log in one step and remove the partial one.
+        """Write the raw log atomically and remove the partial one.
 
         Args:
-            further: what is added to the header, known at the end only.
+            further: header values known only at the end.
         """
         self._file.close()
         content = {**self._header, **further, "entries": self._entries}
@@ -72,12 +72,12 @@ class PartialLog:
 
 
 def partial_path(path: str | os.PathLike[str]) -> Path:
-    """Where the partial log of a raw log stands."""
+    """Path of the partial log of a raw log."""
     return Path(path).with_suffix(SUFFIX)
 
 
 def _keep_former(partial: Path) -> None:
-    """Move what an earlier recording left out of the way."""
+    """Rename a partial log that an earlier recording left."""
     if not partial.exists():
         return
     stem = partial.name.removesuffix(SUFFIX)
@@ -88,9 +88,9 @@ def _keep_former(partial: Path) -> None:
 
 
 def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> Path:
-    """Turn what an interrupted recording left into a raw log; the partial one stays.
+    """Make a raw log from the partial log of an interrupted recording; the partial log stays.
 
-    The header says ``interrupted: true``. A last line that was cut off is left out.
+    The header gets ``interrupted: true``. A truncated last line is dropped.
 
     Args:
         partial: the partial log.
@@ -100,8 +100,8 @@ def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None
         The raw log.
 
     Raises:
-        RecordingError: the file cannot be read, is no partial log, holds fewer than two samples, or
-            the raw log exists already.
+        RecordingError: the file cannot be read, is not a partial log, holds fewer than two samples,
+            or the raw log exists.
     """
     partial = Path(partial)
     stem = partial.name.removesuffix(SUFFIX)
@@ -111,7 +111,7 @@ def recover(partial: str | os.PathLike[str], path: str | os.PathLike[str] | None
     except OSError as error:
         raise RecordingError(f"{partial}: cannot be read: {error.strerror or error}") from error
     objects: list[dict[str, Any]] = []
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last line end is cut off
+    for number, line in enumerate(lines[:-1], start=1):  # after the last line end: a truncated line
         try:
             value = json.loads(line)
         except ValueError as error:

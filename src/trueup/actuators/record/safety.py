@@ -1,15 +1,21 @@
-"""Whether a servo is in a state in which it may move, and go on moving."""
+"""Limits of a servo that moves, and signals that ask it to stop."""
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
 
 from trueup.actuators.record.driver import Reading, ServoLimits
 from trueup.actuators.record.settings import RecordSettings
-from trueup.actuators.record.trajectories import MotionLimits
+from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError
 
-_FEWEST_PACKETS = 40  # before the share of lost ones says anything
+_FEWEST_PACKETS = 40  # below, the share of lost packets is noise
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Safety:
-    """Watch the readings of one recording.
+    """Checks of the readings during one recording.
 
     Args:
         servo: limits in the servo.
@@ -28,14 +34,14 @@ class Safety:
             speed=limits.speed,
             jump=limits.jump,
         )
-        """What a trajectory may ask for: the stricter of both."""
+        """Limits of trajectories: the stricter of servo and settings."""
         self._volts_out_of_range = 0
 
     def check_start(self, reading: Reading) -> None:
         """Check the servo before its torque is switched on.
 
         Raises:
-            HardwareError: voltage, temperature or angle are out of range.
+            HardwareError: voltage, temperature or angle is out of range.
         """
         if reason := self._volts(reading):
             raise HardwareError(f"not started: {reason}")
@@ -52,7 +58,7 @@ class Safety:
         """Check the servo while it moves.
 
         Raises:
-            HardwareError: it is too hot, beyond its range, or its voltage stays out of range.
+            HardwareError: temperature or angle is out of range, or the voltage stays out of range.
         """
         if reading.temperature >= self._temperature:
             raise HardwareError(f"stopped: {self._hot(reading)}")
@@ -68,10 +74,10 @@ class Safety:
             raise HardwareError(f"stopped: {reason}")
 
     def check_retries(self, retries: int, packets: int) -> None:
-        """Check that not too many packets were lost.
+        """Check the share of lost packets.
 
         Raises:
-            HardwareError: more of them were lost than the settings allow.
+            HardwareError: the share exceeds the limit of the settings.
         """
         if packets >= _FEWEST_PACKETS and retries > self._settings.most_retries * packets:
             raise HardwareError(
@@ -97,3 +103,39 @@ class Safety:
 
 def _chosen(wanted: float | None, otherwise: float) -> float:
     return otherwise if wanted is None else wanted
+
+
+class StopSignals:
+    """Context manager that notes Ctrl-C, SIGTERM and SIGHUP, to be checked between two packets.
+
+    A packet is never cut off, and a second Ctrl-C does not interrupt the safe stop. Python handles
+    signals in its main thread only; in another thread this object does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._former: dict[int, Any] = {}
+        self.requested: str | None = None
+        """Name of the received signal, or None."""
+
+    def __enter__(self) -> "StopSignals":
+        if threading.current_thread() is threading.main_thread():
+            for name in _SIGNALS:
+                number = getattr(signal, name, None)
+                # Ignored signals stay so: a background job of a shell, or nohup.
+                if number is None or signal.getsignal(number) is signal.SIG_IGN:
+                    continue
+                self._former[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._former.items():
+            # None: the former handler was not installed from Python and cannot be put back.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if a signal has been received."""
+        if self.requested is not None:
+            raise KeyboardInterrupt(f"stopped by {self.requested}")
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        self.requested = signal.Signals(number).name

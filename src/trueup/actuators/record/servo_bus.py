@@ -1,4 +1,4 @@
-"""Reads and writes of registers over a serial bus, with lost packets sent again and counted."""
+"""Register reads and writes over a serial bus; lost packets are repeated and counted."""
 
 import termios
 import time
@@ -10,7 +10,7 @@ _SUCCESS = 0  # codes of the dynamixel-sdk
 _ALERT = 0x80  # protocol 2: the servo reports a hardware error
 _CRC_ERROR = 0x03  # protocol 2: the servo received a corrupt packet
 _CHECKSUM_ERROR = 0x10  # protocol 1: the same
-_SETTLE = 2e-3  # before a packet is sent again [s]
+_SETTLE = 2e-3  # pause before a packet is repeated [s]
 _INSTRUCTION_ERRORS = {
     1: "the instruction failed",
     2: "the instruction is unknown",
@@ -22,18 +22,18 @@ _INSTRUCTION_ERRORS = {
 
 
 class ServoBus:
-    """One servo on a serial bus that speaks Dynamixel Protocol 1.0 or 2.0.
+    """Servo on a serial bus with Dynamixel Protocol 1.0 or 2.0.
 
-    Feetech's protocol frames packets as Protocol 1.0 does.
+    Feetech's packets have the frames of Protocol 1.0.
 
     Args:
         port: serial port, such as ``/dev/ttyUSB0``.
-        servo_id: number of the servo on the bus, 0 to 252.
+        servo_id: ID of the servo on the bus, 0 to 252.
         protocol: 1 or 2.
-        baud_rate: speed of the bus [bit/s].
-        timeout: time to wait for an answer [s]. A USB adapter whose latency timer stands at 16 ms
-            needs more than that.
-        attempts: how often a packet is sent before the servo counts as gone.
+        baud_rate: baud rate [bit/s].
+        timeout: waiting time for an answer [s]; longer than the latency timer of a USB adapter,
+            16 ms by default.
+        attempts: number of attempts to send a packet.
 
     Raises:
         MissingExtraError: the package dynamixel-sdk is not installed.
@@ -64,9 +64,9 @@ class ServoBus:
         self._packets: Any = dynamixel_sdk.PacketHandler(float(protocol))
         self._handler.setPacketTimeout = self._set_timeout
         self.retries = 0
-        """Packets that were sent again since the bus was opened."""
+        """Number of repeated packets since the bus was opened."""
         self.alert = 0
-        """Error bits of the last answer: an alert (protocol 2), or the faults themselves (1)."""
+        """Error bits of the last answer: an alert (Protocol 2.0) or the faults (1.0)."""
 
     def open(self) -> None:
         """Open the serial port.
@@ -132,9 +132,9 @@ class ServoBus:
         for attempt in range(self._attempts):
             if attempt:
                 self.retries += 1
-                # What is still on its way must not be taken for the answer to the next packet.
+                # A late answer must not be taken for the answer to the next packet.
                 time.sleep(_SETTLE)
-            # The SDK leaves its mark of a port in use behind where an exchange is cut off.
+            # The SDK leaves the port marked as in use when an exchange is cut off.
             self._handler.is_using = False
             try:
                 value, result, error = exchange()
@@ -143,7 +143,7 @@ class ServoBus:
                     f"{self._name}: the port is gone ({lost}). Check cable and power"
                 ) from lost
             except (IndexError, TypeError) as broken:
-                # An answer shorter than its fields, which the SDK does not expect: an earlier one.
+                # The SDK does not expect an answer shorter than its fields: a late answer.
                 reason = f"a malformed answer ({broken})"
                 continue
             if result != _SUCCESS:
@@ -155,7 +155,7 @@ class ServoBus:
                 return value
         raise HardwareError(
             f"{self._name}: no good answer after {self._attempts} attempts to {what}: {reason}. "
-            "Check power, cable, baud rate and number of the servo"
+            "Check power, cable, baud rate and ID of the servo"
         )
 
     def _arrived_corrupt(self, error: int) -> bool:

@@ -1,10 +1,10 @@
-"""What a recording is made of and how carefully it is made."""
+"""Settings of a recording: the pendulum, timing and limits."""
 
 import math
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from trueup.actuators.record.trajectories import MotionLimits
+from trueup.actuators.record.trajectory import MotionLimits
 from trueup.errors import HardwareError
 
 Finish: TypeAlias = Literal["limp", "hold"]
@@ -12,16 +12,16 @@ Finish: TypeAlias = Literal["limp", "hold"]
 
 @dataclass(frozen=True)
 class Bench:
-    """The pendulum on the servo, as it stands in the header of a log."""
+    """Pendulum on the servo, as in the header of a log."""
 
     mass: float
-    """Mass at the tip [kg]; 0 on a rig that is no pendulum."""
+    """Mass at the tip [kg]; 0 on a rig without a pendulum."""
     length: float
-    """Distance from the axis to the tip mass [m]; 0 on a rig that is no pendulum."""
+    """Distance from the axis to the tip mass [m]; 0 on a rig without a pendulum."""
     arm_mass: float = 0.0
     """Mass of the arm [kg]."""
     vin: float | None = None
-    """Nominal supply voltage [V]; None: the voltage measured at the start."""
+    """Nominal supply voltage [V]; None: measured at the start."""
 
     def __post_init__(self) -> None:
         for name in ("mass", "length", "arm_mass"):
@@ -34,31 +34,31 @@ class Bench:
 
 @dataclass(frozen=True)
 class RecordSettings:
-    """How a recording is timed, and what is safe."""
+    """Timing and limits of a recording."""
 
     rate: float = 200.0
-    """Samples a second [Hz]; a slower bus gives fewer."""
+    """Sampling rate [Hz]; a slow bus may reach less."""
     start_speed: float = 0.8
-    """Speed on the way to the start and back to rest [rad/s]."""
+    """Speed of the moves to the start and back to rest [rad/s]."""
     settle: float = 0.5
-    """Time at the start before the recording begins [s]."""
+    """Waiting time at the start before the recording [s]."""
     finish: Finish = "limp"
-    """Torque at the end and after an interruption: off, or holding the angle it has."""
+    """Torque at the end and after an interruption: off (``limp``), or holding the angle."""
     limits: MotionLimits = field(default_factory=MotionLimits)
-    """What a trajectory may ask for; the limits in the servo hold too."""
+    """Limits of trajectories; the limits set in the servo apply too."""
     margin: float = 0.3
-    """How far beyond the limits the servo may swing before the recording is stopped [rad]."""
+    """Overshoot beyond the limits that stops the recording [rad]."""
     lowest_volts: float | None = None
     """Lowest supply voltage [V]; None: the limit in the servo."""
     highest_volts: float | None = None
     """Highest supply voltage [V]; None: the limit in the servo."""
     highest_temperature: float = 60.0
-    """Highest temperature [degrees C]; the limit in the servo holds too."""
+    """Highest temperature [degrees C]; the limit in the servo applies too."""
     patience: int = 20
-    """Samples in a row with a voltage out of range before the recording is stopped: a servo that
-    brakes lifts the voltage for a moment."""
+    """Consecutive samples with a voltage out of range that stop the recording; braking raises the
+    voltage for a moment."""
     most_retries: float = 0.05
-    """Share of packets sent again above which the recording is stopped."""
+    """Share of repeated packets above which the recording is stopped."""
 
     def __post_init__(self) -> None:
         for name in ("rate", "start_speed", "highest_temperature"):

@@ -1,7 +1,7 @@
-"""A simulated servo with a pendulum, on a pseudo-terminal: for tests and for trying things out.
+"""Simulated servo with a pendulum on a pseudo-terminal, for tests and trials without hardware.
 
-It speaks Dynamixel Protocol 2.0 or 1.0 byte for byte, so that a driver and its SDK cannot tell it
-from a servo, and it can lose packets, corrupt them, report faults and be unplugged.
+It implements Dynamixel Protocol 2.0 and 1.0, so that drivers and the SDK work unchanged, and it can
+lose packets, corrupt them, report faults and be unplugged.
 """
 
 import contextlib
@@ -13,12 +13,12 @@ import time
 from dataclasses import dataclass
 from types import TracebackType
 
-from trueup.actuators.record import _packets
+from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
 from trueup.errors import HardwareError
 
-_STEP = 5e-4  # of the simulation [s]
-_LONGEST = 0.5  # that the simulation catches up with at once [s]
+_STEP = 5e-4  # time step of the simulation [s]
+_LONGEST = 0.5  # longest time simulated at once [s]
 _TABLE_SIZE = 256
 _POLL = 0.05  # [s]
 _GRAVITY = 9.80665
@@ -27,28 +27,28 @@ _LIMITS = {"lowest_volts": 3.5, "highest_volts": 9.0, "highest_temperature": 70.
 
 @dataclass(frozen=True)
 class Pendulum:
-    """Motor, friction and pendulum of the simulated servo, of about the size of an XL330."""
+    """Motor, friction and pendulum of the simulated servo, about the size of an XL330."""
 
     mass: float = 0.12
     """Mass at the tip [kg]."""
     length: float = 0.1
     """Length of the arm [m]."""
     armature: float = 0.0018
-    """Inertia of the rotor at the output [kg m^2]."""
+    """Rotor inertia, referred to the output shaft [kg m^2]."""
     torque_constant: float = 0.39
-    """Torque constant at the output [N m/A]."""
+    """Torque constant, referred to the output shaft [N m/A]."""
     resistance: float = 4.0
-    """Resistance of the winding [ohm]."""
+    """Winding resistance [ohm]."""
     friction: float = 0.013
     """Coulomb friction [N m]."""
     damping: float = 0.004
     """Viscous friction [N m s/rad]."""
     gain: float = 2.8774e-3
-    """Duty cycle for an error of one radian at a gain of 1 [1/rad]."""
+    """Duty cycle per unit of gain and radian of error [1/rad]."""
 
 
 class SimulatedServo:
-    """A servo on a pseudo-terminal, in a thread of its own; a context manager.
+    """Servo on a pseudo-terminal, served by its own thread; a context manager.
 
     ::
 
@@ -57,8 +57,8 @@ class SimulatedServo:
 
     Args:
         table: control table of the servo.
-        servo_id: its number on the bus.
-        pendulum: what it moves.
+        servo_id: ID on the bus.
+        pendulum: motor, friction and pendulum.
         volts: supply voltage [V].
         temperature: temperature [degrees C].
 
@@ -89,9 +89,9 @@ class SimulatedServo:
         self.temperature = temperature
         """Temperature [degrees C]."""
         self.fault = 0
-        """Bits of the hardware error that every answer reports."""
+        """Hardware error bits that every answer reports."""
         self.instructions = 0
-        """Intact instructions received."""
+        """Number of intact instructions received."""
         self._lost = 0
         self._corrupt = 0
         self._silent = False
@@ -122,12 +122,12 @@ class SimulatedServo:
 
     @property
     def gain(self) -> float:
-        """Proportional gain in the unit of the firmware."""
+        """Proportional gain in firmware units."""
         with self._lock:
             return self._load(self._table.gain)
 
     def lose(self, packets: int) -> None:
-        """Do not answer the next instructions; they are carried out."""
+        """Carry out the next instructions without answering."""
         with self._lock:
             self._lost = packets
 
@@ -137,12 +137,12 @@ class SimulatedServo:
             self._corrupt = packets
 
     def fall_silent(self) -> None:
-        """Answer nothing any more, as a servo without power."""
+        """Stop answering, like a servo without power."""
         with self._lock:
             self._silent = True
 
     def unplug(self) -> None:
-        """Close the port from the other side, as an adapter that is pulled out."""
+        """Close the port, like an adapter that is pulled out."""
         self._stop.set()
         self._thread.join()
         self._close(self._master)
@@ -155,9 +155,8 @@ class SimulatedServo:
             raise HardwareError(f"no pseudo-terminal for a simulated servo: {error}") from error
         import tty
 
-        tty.setraw(
-            self._slave
-        )  # bytes pass as they are; kept open, so that a reader may come and go
+        # Raw mode passes bytes unchanged; the slave stays open so that a reader may reconnect.
+        tty.setraw(self._slave)
         self._port = os.ttyname(self._slave)
         self._now = time.monotonic()
         self._stop = threading.Event()
@@ -186,27 +185,27 @@ class SimulatedServo:
                 continue
             try:
                 buffer += os.read(self._master, 4096)
-            except OSError:  # the reader has gone; another one may come
+            except OSError:  # the reader has closed the port; another may open it
                 time.sleep(_POLL)
                 continue
-            while instruction := _packets.take_instruction(buffer, self._table.protocol):
+            while instruction := packets.take_instruction(buffer, self._table.protocol):
                 answer = self._answer(instruction)
                 if answer:
                     os.write(self._master, answer)
 
-    def _answer(self, instruction: _packets.Instruction) -> bytes:
+    def _answer(self, instruction: packets.Instruction) -> bytes:
         table = self._table
         with self._lock:
             if not instruction.intact or self._silent:
                 return b""
-            if instruction.servo_id not in (self._servo_id, _packets.BROADCAST):
+            if instruction.servo_id not in (self._servo_id, packets.BROADCAST):
                 return b""
             self.instructions += 1
             self._advance()
             error, content = self._carry_out(instruction)
-            if instruction.servo_id == _packets.BROADCAST and instruction.code not in (
-                _packets.PING,
-                _packets.SYNC_READ,
+            if instruction.servo_id == packets.BROADCAST and instruction.code not in (
+                packets.PING,
+                packets.SYNC_READ,
             ):
                 return b""
             if self._lost:
@@ -214,29 +213,29 @@ class SimulatedServo:
                 return b""
             if self.fault:
                 error |= 0x80 if table.protocol == 2 else self.fault
-            packet = _packets.status_packet(self._servo_id, error, content, table.protocol)
+            packet = packets.status_packet(self._servo_id, error, content, table.protocol)
             if self._corrupt:
                 self._corrupt -= 1
                 packet = packet[:-1] + bytes([packet[-1] ^ 0x5A])
             return packet
 
-    def _carry_out(self, instruction: _packets.Instruction) -> tuple[int, bytes]:
+    def _carry_out(self, instruction: packets.Instruction) -> tuple[int, bytes]:
         code, given = instruction.code, instruction.parameters
-        if code == _packets.PING:
+        if code == packets.PING:
             answer = bytes([*self._memory[0:2], 52]) if self._table.protocol == 2 else b""
             return 0, answer
-        if code == _packets.READ:
+        if code == packets.READ:
             address, size = self._span(given)
             return 0, bytes(self._memory[address : address + size])
-        if code == _packets.WRITE:
+        if code == packets.WRITE:
             start = 2 if self._table.protocol == 2 else 1
             self._write(int.from_bytes(given[:start], "little"), given[start:])
             return 0, b""
-        if code == _packets.SYNC_READ:
+        if code == packets.SYNC_READ:
             address, size = self._span(given)
             asked = self._servo_id in given[4:]
             return 0, bytes(self._memory[address : address + size]) if asked else b""
-        if code == _packets.SYNC_WRITE:
+        if code == packets.SYNC_WRITE:
             address, size = self._span(given)
             start = 4 if self._table.protocol == 2 else 2
             for at in range(start, len(given), size + 1):
@@ -255,7 +254,7 @@ class SimulatedServo:
         del self._memory[_TABLE_SIZE:]
 
     def _advance(self) -> None:
-        """Simulate up to now, and write what is measured into the table."""
+        """Simulate up to now, and update the measurements in the control table."""
         now = time.monotonic()
         for _ in range(int(min(now - self._now, _LONGEST) / _STEP)):
             self._step(_STEP)

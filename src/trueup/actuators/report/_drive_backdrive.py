@@ -1,9 +1,8 @@
-"""What a motor can drive and what drives it back: limits of torque against load, by speed.
+"""Limits of driving and backdriving: load torque against motor torque, by speed.
 
 The balance is that of the friction models (Duclusaud, Passault, Padois, Ly 2025, "Extended friction
-models for the physics simulation of servo actuators", arXiv 2410.08650): friction takes away what
-torque it needs to stop the joint, as far as its budget allows. A joint that turns at a constant
-speed is at the end of that budget.
+models for the physics simulation of servo actuators", arXiv 2410.08650): friction takes the torque
+that stops the joint, up to its budget. A joint that turns at constant speed uses the whole budget.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,54 +16,53 @@ from trueup.actuators.logs.servo_log import Array
 from trueup.errors import FitError
 
 SPEEDS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-"""Speeds of the diagram where none are given [rad/s]."""
+"""Default speeds of the diagram [rad/s]."""
 
-_REACH = 4.0  # the load is looked for up to this many times the greatest motor torque
+_REACH = 4.0  # largest load of the search, in units of the greatest motor torque
 _CELLS, _HALVINGS = 800, 40
-_POINTS = 161  # motor torques
+_POINTS = 161  # number of motor torques
 
 
 @dataclass(frozen=True, eq=False)
 class DriveBackdrive:
     """Loads between which a motor torque holds or slows the joint.
 
-    The load is the external torque against the direction in which the motor pushes. Above
-    ``backdrive`` the load pushes the motor back, below ``drive`` the motor moves the load; between
-    them friction wins: a joint at rest stays, a moving one slows down. Mirrored through the origin
-    the diagram is that of the other direction.
+    The load is the external torque against the motor. Above ``backdrive`` the load drives the motor
+    back, below ``drive`` the motor drives the load; between them friction holds a joint at rest and
+    slows a moving one. The diagram of the other direction is its mirror image in the origin.
     """
 
     model: ServoModel
-    """The model."""
+    """Servo model."""
     speeds: Array
     """Speeds of the joint [rad/s], ``(s,)``."""
     motor: Array
-    """Motor torques at the output [N m], ``(m,)``, from 0."""
+    """Motor torques at the output shaft [N m], ``(m,)``, from 0."""
     drive: Array
-    """Greatest load [N m] that a motor torque keeps moving at a speed, ``(s, m)``; negative where
-    the load has to help."""
+    """Greatest load that a motor torque moves at a speed [N m], ``(s, m)``; negative where the load
+    must assist."""
     backdrive: Array
-    """Smallest load [N m] that keeps moving against a motor torque at a speed, ``(s, m)``; infinite
-    where no load does: the gear locks itself."""
+    """Smallest load that moves against a motor torque at a speed [N m], ``(s, m)``; infinite where
+    the gear is self-locking."""
     no_load_torque: Array
-    """Motor torque [N m] that turns the unloaded joint at each speed, ``(s,)``; infinite where none
-    up to the greatest does."""
+    """Motor torque that turns the unloaded joint at each speed [N m], ``(s,)``; infinite beyond the
+    range of the search."""
 
     @property
     def breakaway_torque(self) -> float:
-        """Load [N m] that begins to turn the joint with the motor off; infinite: none does."""
+        """Load that starts to turn the joint with the motor off [N m]; infinite if none does."""
         return self.at_zero_torque(0)
 
     def at_zero_torque(self, row: int) -> float:
-        """Load [N m] that turns the joint at a speed with the motor off."""
+        """Load that turns the joint with the motor off [N m], at the speed ``speeds[row]``."""
         return float(self.backdrive[row, 0])
 
     def efficiencies(self, row: int) -> tuple[float, float]:
-        """Share of the torque that arrives at a speed, at the greatest motor torque.
+        """Efficiencies at the speed ``speeds[row]`` and the greatest motor torque.
 
         Returns:
-            Forward, load over motor torque while the motor drives, 0 where it does not; backward,
-            motor torque over load while the load drives, 0 where the gear locks itself.
+            Forward: load over motor torque while the motor drives, 0 where it does not. Backward:
+            motor torque over load while the load drives, 0 where the gear is self-locking.
         """
         forward = max(float(self.drive[row, -1] / self.motor[-1]), 0.0)
         return forward, float(self.motor[-1] / self.backdrive[row, -1])
@@ -76,17 +74,17 @@ def drive_backdrive(
     speeds: Sequence[float] = SPEEDS,
     points: int = _POINTS,
 ) -> DriveBackdrive:
-    """Compute the limits of driving and of backdriving, for all torques and speeds at once.
+    """Compute the limits of driving and backdriving, for all torques and speeds at once.
 
     Args:
-        model: an identified servo model.
-        max_torque: greatest motor torque of the diagram [N m]; by default what the servo gives at
-            standstill and nominal voltage.
-        speeds: speeds of the joint [rad/s], from 0 on.
+        model: identified servo model.
+        max_torque: greatest motor torque of the diagram [N m]; default: stall torque at nominal
+            voltage.
+        speeds: speeds of the joint [rad/s], 0 or positive.
         points: number of motor torques, at least 2.
 
     Raises:
-        FitError: a torque or speed that is not positive and finite, or too few points.
+        FitError: a torque or speed is not positive and finite, or there are too few points.
     """
     top = stall_torque(model) if max_torque is None else float(max_torque)
     if not (top > 0 and np.isfinite(top)):
@@ -100,11 +98,11 @@ def drive_backdrive(
     torque, rate = motor[None, :], rates[:, None]
 
     def surplus_driving(load: Array, torque: Array = torque) -> Array:
-        """What is left of the motor torque [N m] while the joint turns its way."""
+        """Surplus of the motor torque [N m] while the joint turns in its direction."""
         return torque - load - friction_budget(model, torque, -load, rate)
 
     def surplus_backdriving(load: Array) -> Array:
-        """What is left of the load [N m] while the joint turns against the motor."""
+        """Surplus of the load [N m] while the joint turns against the motor."""
         return load - torque - friction_budget(model, torque, -load, rate)
 
     reach = _REACH * (top + float(friction_budget(model, 0.0, 0.0, rates).max()))
@@ -120,7 +118,7 @@ def drive_backdrive(
 
 
 def stall_torque(model: ServoModel) -> float:
-    """Torque at standstill with a large position error, at nominal voltage [N m]."""
+    """Stall torque at a large position error and nominal voltage [N m]."""
     torque, _ = motor_torque(model.servo, model.values, 1e6, 0.0)
     return float(torque)
 
@@ -128,16 +126,16 @@ def stall_torque(model: ServoModel) -> float:
 def friction_budget(
     model: ServoModel, motor: Array | float, external: Array | float, speed: Array
 ) -> Array:
-    """Torque [N m] that friction can take at a speed [rad/s]; everything broadcasts."""
+    """Friction budget [N m] at a speed [rad/s]; arguments broadcast."""
     loss, damping = model.frictions(motor, external, speed)
     return np.asarray(loss + damping * np.abs(speed))
 
 
 def first_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Smallest argument from which on the function is positive; infinite where it never is.
+    """Smallest argument at which a function becomes positive; infinite where it never does.
 
-    Friction that grows with the load makes the function neither linear nor monotone, so the
-    interval is cut into cells first; the crossing within its cell is then found by halving.
+    Load-dependent friction makes the function neither linear nor monotone: the first positive cell
+    of a grid is found, and the crossing in it by bisection.
     """
     steps = np.linspace(0.0, 1.0, _CELLS + 1).reshape(-1, *[1] * low.ndim)
     positive = function(low + steps * (high - low)) > 0
@@ -153,5 +151,5 @@ def first_positive(function: Callable[[Array], Array], low: Array, high: Array) 
 
 
 def _last_positive(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Greatest argument up to which the function is positive; minus infinity where it never is."""
+    """Greatest argument at which a function is positive; minus infinity where it never is."""
     return -first_positive(lambda x: function(-x), -high, -low)

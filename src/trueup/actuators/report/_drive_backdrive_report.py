@@ -1,4 +1,4 @@
-"""The diagram of driving and backdriving, as HTML and as PNG, with what it shows in words."""
+"""Diagram of driving and backdriving, as HTML and as PNG, with findings in words."""
 
 import os
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ import numpy as np
 from trueup import reports
 from trueup.actuators.logs.servo_log import Array
 from trueup.actuators.report._drive_backdrive import DriveBackdrive
-from trueup.actuators.report._png import new_figure, numbered_paths, save_png
+from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 
 
 def drive_backdrive_report(limits: Sequence[DriveBackdrive], labels: Sequence[str]) -> reports.Page:
-    """A page with the diagram of each model and the numbers read from it.
+    """Report with the diagram of each model and its key numbers.
 
     Args:
-        limits: one a model.
+        limits: limits of each model.
         labels: name of each model.
     """
     servos = sorted({each.model.servo.title or each.model.servo.name for each in limits})
@@ -34,7 +34,7 @@ def drive_backdrive_report(limits: Sequence[DriveBackdrive], labels: Sequence[st
 
 
 def drive_backdrive_figure(limits: DriveBackdrive, title: str = "") -> reports.Figure:
-    """Both limits of each speed in the plane of motor torque and load."""
+    """Figure of load limits against motor torque, a pair of curves for each speed."""
     low, high = _shown_range(limits)
     curves = []
     for row, speed in enumerate(limits.speeds):
@@ -67,7 +67,7 @@ def drive_backdrive_figure(limits: DriveBackdrive, title: str = "") -> reports.F
 
 
 def limits_table(limits: DriveBackdrive) -> reports.Table:
-    """Friction and efficiency at each speed."""
+    """Table of friction and efficiency at each speed."""
     rows = []
     for row, speed in enumerate(limits.speeds):
         forward, backward = limits.efficiencies(row)
@@ -101,7 +101,7 @@ def limits_table(limits: DriveBackdrive) -> reports.Table:
 
 
 def sentences(limits: DriveBackdrive) -> list[str]:
-    """What the diagram says, in words."""
+    """Findings of the diagram in words."""
     top, slowest = limits.motor[-1], limits.speeds[0]
     where = "at rest" if slowest == 0 else f"at {slowest:g} rad/s"
     forward, backward = limits.efficiencies(0)
@@ -129,7 +129,7 @@ def sentences(limits: DriveBackdrive) -> list[str]:
         held = limits.backdrive[:, -1] - limits.drive[:, -1]
         if np.isfinite(held[[0, -1]]).all():
             found.append(
-                f"The band in which friction wins is {held[0]:.3g} N m wide {where} and "
+                f"The band in which friction holds the joint is {held[0]:.3g} N m wide {where} and "
                 f"{held[-1]:.3g} N m at {limits.speeds[-1]:g} rad/s."
             )
     return found
@@ -168,31 +168,31 @@ def drive_backdrive_image(
 
 
 _EXPLANATION = """\
-The horizontal axis is what the motor pushes with, the vertical axis what the load pushes against
-it. Without friction both limits would be the diagonal: the stronger one wins. Friction opens a band
-around the diagonal. Below the band the motor drives the load, above it the load drives the motor
-back; within it friction wins: a joint at rest stays, a moving one slows down.
+The horizontal axis is the motor torque, the vertical axis the load torque against it. Without
+friction both limits would be the diagonal. Friction opens a band around the diagonal. Below the
+band the motor drives the load, above it the load drives the motor back; within it a joint at rest
+stays at rest, and a moving one slows down.
 
-On the left edge the motor is off. The upper curve begins at the load that friction alone can hold.
+At the left edge the motor is off: the upper curve begins at the load that friction alone can hold.
 Where the lower curve crosses zero, the motor turns the unloaded joint. A band of constant width is
 friction that does not depend on the load (M1, M2). A band that opens to the right is friction of a
 loaded gear (M3 to M6): the slope of the lower curve is the efficiency with which the motor drives,
-the inverse slope of the upper one the efficiency with which the load drives back. Bands of M5 and
-M6 may open more to one side than to the other.
+the inverse slope of the upper one the efficiency with which the load drives back. The bands of M5
+and M6 may open more to one side than to the other.
 
 Colours are speeds: the Stribeck part narrows the band when the joint begins to move, viscous
 friction widens it again."""
 
 
 def _both_limits(limits: DriveBackdrive, row: int) -> tuple[Array, Array]:
-    """Lower and upper limit of a speed as one curve with a gap."""
+    """Lower and upper limit at a speed, as one curve with a gap."""
     torque = np.concatenate([limits.motor, [np.nan], limits.motor])
     load = np.concatenate([limits.drive[row], [np.nan], limits.backdrive[row]])
     return torque, np.where(np.isfinite(load), load, np.nan)
 
 
 def _shown_range(limits: DriveBackdrive) -> tuple[float, float]:
-    """Range of loads [N m] that is drawn: twice the motor torque, and all of the lower limits."""
+    """Axis range of the load [N m]: all lower limits, upper ones to 2.5 times the motor torque."""
     top = float(limits.motor[-1])
     finite = limits.drive[np.isfinite(limits.drive)]
     low = min(float(finite.min()) if finite.size else 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Friction torque of an identified model against speed, at several loads."""
+"""Friction torque of a servo model against speed, at several loads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,41 +18,39 @@ NEAR_STANDSTILL = (
     "load_friction_motor_quad",
     "load_friction_external_quad",
 )
-"""Parameters of the friction that is there near standstill only."""
+"""Parameters of friction that acts near standstill only."""
 
-_REACH = 10.0  # friction is looked for up to this many times the load and the stall torque
+_REACH = 10.0  # largest torque of the search, in units of load plus stall torque
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionCurves:
-    """Friction torque while the motor drives a load at a constant speed."""
+    """Friction torque while the motor drives a load at constant speed."""
 
     speeds: Array
     """Speeds [rad/s], ``(s,)``."""
     loads: Array
     """Loads against the motor [N m], ``(k,)``."""
     friction: Array
-    """Friction torque [N m], ``(k, s)``; infinite where the gear locks itself."""
+    """Friction torque [N m], ``(k, s)``; infinite where the gear is self-locking."""
     stribeck: Array
-    """Its part that is there near standstill only [N m], ``(k, s)``; 0 for M1 and M3."""
+    """Stribeck part of the friction torque [N m], ``(k, s)``; 0 for M1 and M3."""
 
 
 def friction_curves(
     model: ServoModel, loads: Sequence[float] | None = None, speeds: Sequence[float] | None = None
 ) -> FrictionCurves:
-    """Compute the friction torque that a motor overcomes while it drives loads at given speeds.
+    """Compute the friction torque while the motor drives loads at constant speeds.
 
-    The motor torque is that which keeps the speed: load and friction together, the friction of a
-    loaded gear included.
+    The motor torque balances load and friction, load-dependent friction included.
 
     Args:
-        model: an identified servo model.
-        loads: loads against the motor [N m]; by default none, and a quarter, half and three
-            quarters of what the servo gives at standstill.
-        speeds: speeds [rad/s]; by default from 0 to 6, closer together near 0.
+        model: identified servo model.
+        loads: loads against the motor [N m]; default: 0, 25, 50 and 75 % of the stall torque.
+        speeds: speeds [rad/s]; default: 0 to 6, denser near 0.
 
     Raises:
-        FitError: a speed is negative, or a number is not finite.
+        FitError: a speed is negative, or a value is not finite.
     """
     top = stall_torque(model)
     at = np.asarray([0.0, 0.25 * top, 0.5 * top, 0.75 * top] if loads is None else loads, float)
@@ -69,7 +67,7 @@ def friction_curves(
 
 
 def _overcome(model: ServoModel, load: Array, speed: Array) -> Array:
-    """Friction torque [N m] at the motor torque that just drives the load at the speed."""
+    """Friction torque [N m] at the motor torque that balances the load at the speed."""
     shape = np.broadcast_shapes(load.shape, speed.shape)
     start = np.broadcast_to(load, shape).copy()
     idle = friction_budget(model, 0.0, -load, speed)

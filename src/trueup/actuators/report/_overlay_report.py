@@ -1,4 +1,4 @@
-"""Logs alone or with simulated motions over them, as one HTML page."""
+"""Report of logs with simulated motions, as an HTML page."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from trueup import reports
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.report._overlay_figures import (
+from trueup.actuators.report.overlay_figures import (
     error_table,
     motions_of,
     overlay_figure,
@@ -15,9 +15,9 @@ from trueup.actuators.report._overlay_figures import (
     worst_first,
 )
 from trueup.actuators.search._model_errors import ModelErrors, model_errors
-from trueup.errors import RecordingError, did_you_mean, listing
+from trueup.errors import RecordingError
 
-_OPEN = 3  # sections that start unfolded
+_OPEN = 3  # number of sections that start unfolded
 
 
 def overlay_report(
@@ -29,22 +29,22 @@ def overlay_report(
     reset_period: float | None = None,
     vin: float | None = None,
 ) -> reports.Page:
-    """A page with a section for each log, those that the models explain worst first.
+    """Report with a section for each log, in order of decreasing error.
 
     Args:
-        logs: evenly sampled logs of one servo; raw ones will do where there is no model.
-        models: label -> model to simulate, or motions that are there already; none: only the logs.
+        logs: evenly sampled logs of one servo; raw logs suffice without a model.
+        models: models to simulate by label, or motions already simulated; empty: only the logs.
         title: heading.
-        scheme: how the bench steps, one of :data:`~trueup.actuators.SCHEMES`.
-        reset_period: take position and speed from the log again after this time [s].
-        vin: nominal bus voltage [V] in place of the logs' own.
+        scheme: integration scheme, one of :data:`~trueup.actuators.SCHEMES`.
+        reset_period: interval at which position and speed restart from the log [s].
+        vin: nominal bus voltage [V], instead of that of the logs.
 
     Raises:
-        RecordingError: there is no log, or one cannot be simulated.
-        ParameterError: a model is of another servo than the logs.
+        RecordingError: no log, or one that cannot be simulated.
+        ParameterError: a model belongs to another servo than the logs.
     """
     if not logs:
-        raise RecordingError("there is no log to show")
+        raise RecordingError("no log to show")
     if isinstance(models, Mapping):
         errors = (
             model_errors(models, logs, scheme=scheme, reset_period=reset_period, vin=vin)
@@ -70,38 +70,6 @@ def overlay_report(
             )
         )
     return page
-
-
-def select_logs(
-    logs: Sequence[ServoLog], patterns: Sequence[str] = (), worst: int | None = None,
-    errors: Sequence[ModelErrors] = (),
-) -> list[int]:  # fmt: skip
-    """Numbers of the logs whose names match, the worst ones of them where ``worst`` is given.
-
-    Args:
-        logs: the logs.
-        patterns: shell patterns such as ``*kp400*``, any of which a name may match; none: all.
-        worst: how many logs to keep, those with the greatest error of the best model; without
-            models, the first ones.
-        errors: the models' errors.
-
-    Raises:
-        RecordingError: a pattern matches no log.
-    """
-    from fnmatch import fnmatchcase
-
-    names = [log.name for log in logs]
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise RecordingError(
-                f"no log is named {pattern!r}; there are {listing(names)}."
-                f"{did_you_mean(pattern, names)}"
-            )
-    if worst is not None and worst < 1:
-        raise RecordingError(f"at least one log has to be shown, got {worst}")
-    order = worst_first(errors) or list(range(len(logs)))
-    chosen = [i for i in order if not patterns or any(fnmatchcase(names[i], p) for p in patterns)]
-    return chosen[:worst]
 
 
 def _summary(

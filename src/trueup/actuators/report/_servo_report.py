@@ -1,4 +1,4 @@
-"""The report of a servo fit: parameters, errors, what the logs determine, friction curves."""
+"""Report of a servo fit: parameters, errors, identifiability, motions, residuals, friction."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from trueup import reports
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
-from trueup.actuators.report._overlay_figures import motions_of, overlay_figure
-from trueup.actuators.report._residual_sections import friction_section, residual_section
-from trueup.actuators.report._servo_remarks import meanings_of, remark_of
+from trueup.actuators.report.overlay_figures import motions_of, overlay_figure
+from trueup.actuators.report.parameter_section import parameter_rows, parameter_section
+from trueup.actuators.report.residual_sections import friction_section, residual_section
 from trueup.actuators.search._compare import GROUPED_BY, grouped
 from trueup.actuators.search._model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import RecordingError
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from trueup.actuators.search.servo_fit import ServoFit
 
 _MRAD = 1e3
-_AT_BOUND = 1e-3  # of the range between the bounds
-_FILLED = 1e-3  # of that margin: an interval that ends there fills the bounds
 
 
 def servo_report(
@@ -42,30 +40,30 @@ def servo_report(
     vin: float | None = None,
     benches: Sequence[Bench] | None = None,
 ) -> reports.Page:
-    """Build the report of an identified servo model, and write it where a path is given.
+    """Build the report of an identified servo model, and write it to ``path`` if given.
 
     Args:
-        model: the identified model.
-        logs: logs that it was fitted to.
-        held_out: logs that it was not fitted to.
-        statistics: plain data of the fit, as its ``solution.json`` holds them, with ``history``
-            where it is known; what they do not hold is left out. Without any, the report shows the
-            model's values between their bounds, and its errors.
-        path: HTML file, or folder that takes ``report.html``.
+        model: identified model.
+        logs: training logs.
+        held_out: held-out logs.
+        statistics: plain data of the fit, as in its ``solution.json``, and its ``history``; the
+            report leaves out what is missing. Without any, it shows the values between their
+            bounds, and the errors.
+        path: HTML file, or folder for ``report.html``.
         title: heading.
         kind: objective of the fit, ``"mae"`` or ``"rmse"``.
-        scheme: how the bench steps, one of :data:`~trueup.actuators.SCHEMES`.
-        reset_period: take position and speed from the log again after this time [s].
-        vin: nominal bus voltage [V] in place of the logs' own.
+        scheme: integration scheme, one of :data:`~trueup.actuators.SCHEMES`.
+        reset_period: interval at which position and speed restart from the log [s].
+        vin: nominal bus voltage [V], instead of that of the logs.
         benches: load of each log, training logs first.
 
     Raises:
-        RecordingError: there is no log, or one cannot be simulated.
-        ParameterError: the model is of another servo than the logs.
+        RecordingError: no log, or one that cannot be simulated.
+        ParameterError: the model belongs to another servo than the logs.
         ReportError: the file cannot be written.
     """
     if not logs:
-        raise RecordingError("there is no log that the model was fitted to")
+        raise RecordingError("no log that the model was fitted to")
     everything = [*logs, *held_out]
     label = "+".join((model.friction.name, *model.terms))
     (errors,) = model_errors(
@@ -87,8 +85,10 @@ def servo_report(
         f"{model.friction.title}; {len(logs)} training logs, {len(held_out)} held out",
         provenance=dict(known.get("provenance") or model.provenance),
     )
+    if known.get("verdict"):  # of a fit, rather than of a parameter file
+        page.add(reports.verdict_section(known["verdict"]))
     page.add(_overview(errors, held, trivial, known, rows, kind))
-    page.add(_parameters(rows, known, model))
+    page.add(parameter_section(rows, known, model))
     if known.get("confidence"):
         page.add(_identifiability(known))
     page.add(_errors(errors, held, trivial, kind))
@@ -109,12 +109,12 @@ def servo_fit_report(
     *,
     benches: Sequence[Bench] | None = None,
 ) -> reports.Page:
-    """Build the report of a fit, and write it where a path is given.
+    """Build the report of a fit, and write it to ``path`` if given.
 
     Args:
         fit: a finished fit.
-        path: HTML file, or folder that takes ``report.html``.
-        benches: load of each log, training logs first; by default the pendulums that they describe.
+        path: HTML file, or folder for ``report.html``.
+        benches: load of each log, training logs first; default: the pendulums of their headers.
 
     Raises:
         ReportError: the file cannot be written.
@@ -132,49 +132,6 @@ def servo_fit_report(
         vin=settings.vin,
         benches=benches,
     )
-
-
-def parameter_rows(model: ServoModel, statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A mapping for each parameter: what the statistics say of it, completed by the model."""
-    said = {row["name"]: row for row in statistics.get("parameters") or ()}
-    confidence = statistics.get("confidence") or {}
-    determined = confidence.get("determined", [p.name for p in model.parameters])
-    unreliable = confidence.get("unreliable", ())
-    rows = []
-    for p in model.parameters:
-        row = {"lower": p.lower, "upper": p.upper, "start": None, **said.get(p.name, {})}
-        value = float(model.values[p.name])
-        low, high = row.get("interval", (None, None))
-        if "interval" in row:  # files hold infinite numbers as null or as text
-            low, high = (
-                -np.inf if low is None else float(low),
-                float(np.inf if high is None else high),
-            )
-        lower, upper = float(row["lower"]), float(row["upper"])
-        margin = _AT_BOUND * (upper - lower)
-        near = min(value - lower, upper - value) < margin
-        if low is not None and low < lower + _FILLED * margin and high > upper - _FILLED * margin:
-            low, high = -np.inf, np.inf  # it says no more than the bounds do
-        fitted = p.name in said or not said
-        rows.append(
-            {
-                "name": p.name,
-                "value": value,
-                "unit": p.unit,
-                "description": p.description,
-                "lower": lower,
-                "upper": upper,
-                "start": row["start"],
-                "low": low,
-                "high": high,
-                "log": p.log,
-                "fitted": fitted,
-                "at_bound": bool(row.get("at_bound", fitted and near)),
-                "determined": not fitted or (p.name in determined and low != -np.inf),
-                "unreliable": p.name in unreliable,
-            }
-        )
-    return rows
 
 
 def _overview(
@@ -198,8 +155,8 @@ def _overview(
                 (
                     "warning",
                     f"The held-out error is {judged / training:.1f} times the training error: the "
-                    "held-out logs ask for something that the model lacks or that the training "
-                    "logs do not show.",
+                    "held-out logs show an effect that the model lacks or that the training logs "
+                    "do not show.",
                 )
             )
     else:
@@ -212,7 +169,7 @@ def _overview(
         reports.KeyFigure(float(values[worst]), "worst log", "mrad", errors.logs[worst].name)
     )
     if judged >= simple:
-        findings.append(("serious", "A prediction that knows nothing of the servo is nearer."))
+        findings.append(("serious", f"A trivial prediction, {nearest}, has a smaller error."))
     if not np.isfinite(values).all():
         findings.append(("serious", "The simulation diverges in a log."))
     if known.get("status"):
@@ -222,7 +179,7 @@ def _overview(
     at_bound = [row for row in rows if row["at_bound"]]
     absent = [str(row["name"]) for row in at_bound if row["lower"] == 0 and _is_low(row)]
     if absent:
-        findings.append(("info", f"At zero: {', '.join(absent)}. The logs show nothing of it."))
+        findings.append(("info", f"At zero: {', '.join(absent)}. The logs show no such effect."))
     if beyond := [str(row["name"]) for row in at_bound if row["name"] not in absent]:
         findings.append(
             ("warning", f"At a bound: {', '.join(beyond)}. The true value may lie beyond it.")
@@ -239,63 +196,6 @@ def _overview(
     )
 
 
-def _parameters(
-    rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], model: ServoModel
-) -> reports.Section:
-    confidence = known.get("confidence") or {}
-    level = f"{100 * confidence.get('level', 0.95):.3g} % interval"
-    with_interval = any(row["low"] is not None for row in rows)
-    with_start = any(row["start"] is not None for row in rows)
-    columns = [
-        reports.Column("parameter"),
-        reports.Column("value"),
-        reports.Column("unit"),
-        *([reports.Column(level, align="right")] if with_interval else []),
-        *([reports.Column("start")] if with_start else []),
-        reports.Column("bounds", align="right"),
-        reports.Column("remark"),
-    ]
-    body = []
-    for row in rows:
-        name = reports.Cell(row["name"], note=row["description"])
-        cells: list[object] = [name, row["value"], row["unit"]]
-        cells += [_span(row["low"], row["high"])] if with_interval else []
-        cells += [row["start"]] if with_start else []
-        body.append([*cells, _span(row["lower"], row["upper"]), remark_of(row)])
-    notes = meanings_of(remark_of(row) for row in rows)
-    notes += [str(remark) for remark in confidence.get("remarks", ())]
-    if model.friction.name == "m6":
-        notes.append(f"The quadratic term of M6 is {model.quadratic}.")
-    content: list[Any] = [
-        reports.Table(
-            columns,
-            body,
-            notes=notes,
-            highlights=[
-                reports.Highlight(
-                    "remark", lambda text: bool(text) and text != "not fitted", "warning"
-                )
-            ],
-        )
-    ]
-    fitted = [row for row in rows if row["fitted"]]
-    content.append(
-        reports.interval_figure(
-            [row["name"] for row in fitted],
-            [row["value"] for row in fitted],
-            low=[row["low"] for row in fitted],
-            high=[row["high"] for row in fitted],
-            lower=[row["lower"] for row in fitted],
-            upper=[row["upper"] for row in fitted],
-            initial=[row["start"] for row in fitted] if with_start else None,
-            units=[row["unit"] for row in fitted],
-            log=[row["log"] for row in fitted],
-            title="Values between their bounds",
-        )
-    )
-    return reports.Section("Parameters", "parameters", content=content)
-
-
 def _identifiability(known: Mapping[str, Any]) -> reports.Section:
     confidence = known["confidence"]
     content: list[reports.Content | str] = [
@@ -304,12 +204,12 @@ def _identifiability(known: Mapping[str, Any]) -> reports.Section:
     ]
     advice = [("info", str(entry["sentence"])) for entry in confidence.get("advice", ())]
     if advice:
-        content.append(reports.Group("What would determine more", [reports.Findings(advice)]))
+        content.append(reports.Group("Recordings to add", [reports.Findings(advice)]))
     return reports.Section("What the logs determine", "identifiability", content=content)
 
 
 def _sentences(known: Mapping[str, Any]) -> set[str]:
-    """What the sections on parameters and identifiability say."""
+    """Sentences of the sections on parameters and identifiability, to be said only once."""
     confidence = known.get("confidence") or {}
     advice = [entry["sentence"] for entry in confidence.get("advice", ())]
     return {*confidence.get("remarks", ()), *confidence.get("identifiability", ()), *advice}
@@ -345,8 +245,7 @@ def _errors(
             rows,
             title="By log",
             notes=f"The {error} error of the position, and of the speed. At goal: the joint is "
-            "where it is told to be, and hangs down while torque is off. At rest: it stays where "
-            "it began.",
+            "at its goal, and hangs down while torque is off. At rest: it stays at its start.",
         )
     ]
     for by in GROUPED_BY:
@@ -412,7 +311,7 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
     history = [h for h in history if np.isfinite(h["cost"])]
     content: list[Any] = []
     if history:
-        # a search goes from the simplest model to the one wanted, in the same stages each time
+        # the search fits simpler models first, each in the same stages
         key = "model" if len({entry.get("model") for entry in history}) > 1 else "stage"
         parts: dict[str, list[Mapping[str, Any]]] = {}
         for entry in history:
@@ -448,11 +347,3 @@ def _course(known: Mapping[str, Any]) -> reports.Section:
 
 def _is_low(row: Mapping[str, Any]) -> bool:
     return row["value"] - row["lower"] < row["upper"] - row["value"]
-
-
-def _span(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return ""
-    if np.isinf(low) and np.isinf(high):
-        return "anything"
-    return f"{reports.format_number(float(low), 4)} to {reports.format_number(float(high), 4)}"

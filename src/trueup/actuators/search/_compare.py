@@ -17,6 +17,10 @@ from trueup.actuators.search._information_criteria import (
 )
 from trueup.actuators.search._model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import FitError
+from trueup.fitting.judging import judge
+from trueup.fitting.verdict import Comparison, Verdict
+
+_WORDS = {"at goal": "that is where it is told to be", "at rest": "that stays where it began"}
 
 GROUPED_BY = ("kp", "mass", "length", "trajectory")
 """What logs are grouped by in tables."""
@@ -94,9 +98,48 @@ class ModelComparison:
             value: errors[:, rows].mean(axis=1) for value, rows in grouped(self.logs, by).items()
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain data; errors in rad."""
+    def verdict(self, notes: Sequence[str] = ()) -> Verdict:
+        """Whether to use the recommended model, by the rules of :func:`trueup.fitting.judge`.
+
+        Its baselines are predictions that know nothing of the servo, and the best of the models
+        with fewer parameters.
+
+        Args:
+            notes: further reasons to look, such as a fit that has not converged.
+        """
+        chosen = next(m for m in self.models if m.label == self.recommended)
+        simpler = [m for m in self.models if m.parameters < chosen.parameters]
+        comparisons = []
+        for part, name in ((self.is_held_out, "held_out"), (~self.is_held_out, "training")):
+            if not part.any():
+                continue
+            rivals = {
+                f"a servo {_WORDS.get(trivial, trivial)}": float(errors[part].mean())
+                for trivial, errors in self.trivial.items()
+            }
+            if simpler:
+                best = min(simpler, key=lambda m: getattr(m, name))
+                rivals[f"the simpler {best.label}"] = getattr(best, name)
+            comparisons.append(
+                Comparison(
+                    "position",
+                    getattr(chosen, name),
+                    rivals,
+                    name == "held_out",
+                    "rad",
+                    measure=self.kind.upper(),
+                )
+            )
+        return judge(comparisons=comparisons, look_at=notes)
+
+    def to_dict(self, notes: Sequence[str] = ()) -> dict[str, Any]:
+        """All numbers as plain data; errors in rad.
+
+        Args:
+            notes: further reasons to look, for the verdict.
+        """
         return {
+            "verdict": self.verdict(notes).plain(),
             "error": self.kind,
             "recommended": self.recommended,
             "reason": self.reason,

@@ -12,8 +12,10 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import Evaluation
 from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.fit_verdict import verdict_of
 from trueup.actuators.search.problem import ServoProblem
 from trueup.fitting.solution import Solution
+from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
 
 FORMAT_VERSION = 1
@@ -65,6 +67,18 @@ class ServoFit:
         hits = zip(self.problem.space.names, self.assessment.at_bound, strict=True)
         return tuple(name for name, hit in hits if hit)
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether to use the fit, with the reasons."""
+        return verdict_of(
+            self.solution,
+            self.problem.space,
+            self.assessment,
+            training=(self.training, self.training_start),
+            held_out=(self.held_out, self.held_out_start),
+            method=self.settings.method,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data of everything, as ``solution.json`` holds it; errors in rad."""
         space = self.problem.space
@@ -78,6 +92,7 @@ class ServoFit:
             "actuator": self.model.servo.name,
             "model": self.model.friction.name,
             "terms": list(self.model.terms),
+            "verdict": self.verdict.plain(),
             "status": self.solution.status.value,
             "success": self.solution.success,
             "message": self.solution.message,

@@ -1,61 +1,92 @@
-"""The exoskeleton's controller, compiled: the stance clock of a leg and its torque curve.
+"""The exoskeleton's controller, compiled: stance clock and torque curve of a leg.
 
 PCHIP: F. N. Fritsch and J. Butland, "A method for constructing local monotone piecewise cubic
 interpolants", SIAM J. Sci. Stat. Comput. 5 (1984), with the three-point ends of scipy.
 """
 
+from enum import IntEnum
+
 import numpy as np
 
-from trueup.gait.controller._compiled import compiled
+from trueup.gait._compiled import compiled
 
-CLOCK = ("in_stance", "time", "duration_0", "duration_1", "duration_2", "count", "mean", "lifted")
-"""Values of a leg's stance clock."""
 
-IN_STANCE, TIME, DURATIONS, COUNT, MEAN, LIFTED = 0, 1, 2, 5, 6, 7
+class Clock(IntEnum):
+    """Numbers of a leg's stance clock: times [s], and the count of its last stances."""
+
+    in_stance = 0
+    time = 1
+    oldest = 2
+    middle = 3
+    newest = 4
+    count = 5
+    expected = 6
+    lifted = 7
+
+
+class Curve(IntEnum):
+    """Rows of a torque curve: percent of stance, torque [N m], slope [N m/%]."""
+
+    percent = 0
+    torque = 1
+    slope = 2
+
 
 FIRST_DURATION = 0.6
+"""Duration of stance that is expected until three stances were counted [s]."""
 
 
 @compiled
 def start_clock(clock):
-    """Begin in swing, with a stance of 0.6 s to be expected."""
+    """Begin in swing."""
     clock[:] = 0.0
-    clock[MEAN] = FIRST_DURATION
+    clock[Clock.expected] = FIRST_DURATION
 
 
 @compiled
 def tick_clock(clock, load, threshold, dt, shortest_swing, shortest_stance):
-    """Advance a stance clock; returns the percent of stance, 0 to 100.
+    """Advance a stance clock by a step; returns the percent of stance [0, 100].
 
-    Load that lets up for less than ``shortest_swing`` [s], as where a foot bounces when it touches
-    down, does not end a stance; in MyoAssist, with 0, it does. A stance of up to
-    ``shortest_stance`` [s], as where toes scuff in swing, counts as none; the last three others
-    give the expected duration.
+    It knows the past alone, and so cannot use :func:`trueup.gait.strides_of`, which sees how long a
+    spell of load will last; the stances that it counts are the same. MyoAssist ends a stance as
+    soon as the load lets up (``shortest_swing`` 0) and counts shorter ones.
+
+    Args:
+      clock: numbers of the clock, changed.
+      load: load on the foot [body weights].
+      threshold: load above which the foot is on the ground [body weights].
+      dt: time step [s].
+      shortest_swing: a load that lets up for less does not end a stance, as where a foot bounces
+        [s].
+      shortest_stance: a stance of up to this is not counted, as where toes scuff in swing [s].
     """
     if load > threshold:
-        if clock[IN_STANCE] == 0.0:
-            clock[TIME] = 0.0
-        clock[TIME] += clock[LIFTED] + dt
-        clock[LIFTED] = 0.0
-        clock[IN_STANCE] = 1.0
-    elif clock[IN_STANCE] == 1.0:
-        clock[LIFTED] += dt
-        if clock[LIFTED] >= shortest_swing:
-            if clock[TIME] > shortest_stance:
-                clock[DURATIONS] = clock[DURATIONS + 1]
-                clock[DURATIONS + 1] = clock[DURATIONS + 2]
-                clock[DURATIONS + 2] = clock[TIME]
-                clock[COUNT] = min(clock[COUNT] + 1.0, 3.0)
-                if clock[COUNT] == 3.0:
-                    total = clock[DURATIONS] + clock[DURATIONS + 1] + clock[DURATIONS + 2]
-                    clock[MEAN] = total / 3.0
-            clock[IN_STANCE] = 0.0
-            clock[LIFTED] = 0.0
-    return min(max(clock[TIME] / clock[MEAN] * 100.0, 0.0), 100.0)
+        if clock[Clock.in_stance] == 0.0:
+            clock[Clock.time] = 0.0
+        # the first step of a stance has the time of one step already; a lift that was too short to
+        # count is part of the stance
+        clock[Clock.time] += clock[Clock.lifted] + dt
+        clock[Clock.lifted] = 0.0
+        clock[Clock.in_stance] = 1.0
+    elif clock[Clock.in_stance] == 1.0:
+        clock[Clock.lifted] += dt
+        if clock[Clock.lifted] >= shortest_swing:
+            if clock[Clock.time] > shortest_stance:
+                clock[Clock.oldest] = clock[Clock.middle]
+                clock[Clock.middle] = clock[Clock.newest]
+                clock[Clock.newest] = clock[Clock.time]
+                clock[Clock.count] = min(clock[Clock.count] + 1.0, 3.0)
+                if clock[Clock.count] == 3.0:
+                    total = clock[Clock.oldest] + clock[Clock.middle] + clock[Clock.newest]
+                    clock[Clock.expected] = total / 3.0
+            clock[Clock.in_stance] = 0.0
+            clock[Clock.lifted] = 0.0
+    return min(max(clock[Clock.time] / clock[Clock.expected] * 100.0, 0.0), 100.0)
 
 
 @compiled
 def _end_slope(h0, h1, d0, d1):
+    """Slope at an end: of the parabola through three knots, cut so that it stays monotone."""
     slope = ((2.0 * h0 + h1) * d0 - h0 * d1) / (h0 + h1)
     if np.sign(slope) != np.sign(d0):
         return 0.0
@@ -66,7 +97,10 @@ def _end_slope(h0, h1, d0, d1):
 
 @compiled
 def pchip_slopes(x, y, slopes):
-    """Slopes of a monotone cubic at its knots ``x (k,)``, at least two."""
+    """Slopes of a monotone cubic at its knots ``x (k,)``, at least two.
+
+    Between knots the slope is the weighted harmonic mean of both secants, 0 at an extremum.
+    """
     n = len(x)
     if n == 2:
         slopes[:] = (y[1] - y[0]) / (x[1] - x[0])

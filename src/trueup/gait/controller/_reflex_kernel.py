@@ -1,174 +1,204 @@
 """The reflex controller, compiled: one step of one simulation.
 
-Rows: ``measured (2, signals)``, ``registers (2, registers)``, ``rings (2, ring_size)``, a leg each,
-right then left. ``program`` is :class:`trueup.gait.controller.controller_program.Program`.
+Equations: S. Song and H. Geyer, "A neural circuitry that emphasizes spinal feedback generates
+diverse behaviours of human locomotion", J. Physiol. 593 (2015), called S below: its supraspinal
+layer and its spinal modules M1 to M10, which ``reflex_controller.yaml`` numbers as they do.
+Positive force feedback and the phases of stance and swing go back to H. Geyer and H. Herr, "A
+muscle-reflex model that encodes principles of legged mechanics produces human walking dynamics and
+muscle activities", IEEE Trans. Neural Syst. Rehabil. Eng. 18 (2010). Sums are taken in the order of
+MyoAssist's, whose recorded commands are reproduced to the last digits.
+
+Rows are those of ``_registers``: ``measured (2, signals)``, ``registers (2, registers)`` and
+``rings (2, ring_size)``, one of each for the right and the left leg. ``program`` is a
+:class:`trueup.gait.controller.controller_program.Program`.
 """
 
 import math
 
-from trueup.gait.controller import _registers as r
-from trueup.gait.controller._compiled import compiled
+from trueup.gait._compiled import compiled
+from trueup.gait.controller._registers import Register
 
 
 @compiled
-def _between(ring, start, length, part, tick):
-    """The oldest value of a ring, or one between it and the next, ``part`` of the way back."""
+def _read(ring, start, length, part, tick):
+    """Oldest value of a ring, or a value between it and the next one, ``part`` of the way back."""
     oldest = ring[start + tick % length]
     if part == 0.0:
         return oldest
-    next_one = ring[start + (tick + 1) % length]
-    return next_one + part * (oldest - next_one)
+    newer = ring[start + (tick + 1) % length]
+    return newer + part * (oldest - newer)
 
 
 @compiled
-def _delay(ring, start, length, part, tick, value):
-    """Store a value and return what it is at the end of a lag."""
+def _delayed(ring, start, length, part, tick, value):
+    """Value at the end of a delay line, after a new one was stored at its beginning."""
     ring[start + tick % length] = value
-    return _between(ring, start, length, part, tick + 1)
+    return _read(ring, start, length, part, tick + 1)
 
 
 @compiled
-def _tell_legs(program, measured, registers, rings, tick):
+def _delay_signals(program, measured, registers, rings, tick):
     for leg in range(2):
         for k in range(len(program.lines)):
             line = program.lines[k]
             value = measured[leg, line.measured]
-            registers[leg, line.register] = _delay(
+            registers[leg, line.register] = _delayed(
                 rings[leg], line.start, line.length, line.part, tick, value
             )
 
 
 @compiled
 def _landing_angle(row):
-    """Leg angle to land with, of the supraspinal layer (sagittal plane)."""
-    distance = row[r.R_S_PELVIS_X] - row[r.R_S_FOOT_X]
-    speed = row[r.R_S_PELVIS_VX] - row[r.R_S_FOOT_VX]
-    lean = row[r.R_S_PITCH]
-    return ((row[r.R_ALPHA_0] - row[r.R_C_D] * distance) - row[r.R_C_V] * speed) - lean
+    """Leg angle to land with in the sagittal plane [rad].
+
+    S, supraspinal layer: ``alpha_0 - C_d d - C_v v``, with the distance and the velocity of the
+    pelvis from the stance foot, less the lean of the trunk, which turns it into an angle of the
+    hip.
+    """
+    distance = row[Register.supraspinal_pelvis_x] - row[Register.supraspinal_other_foot_x]
+    speed = row[Register.supraspinal_pelvis_vx] - row[Register.supraspinal_other_foot_vx]
+    upright = row[Register.alpha_0] - row[Register.C_d] * distance - row[Register.C_v] * speed
+    return upright - row[Register.supraspinal_pitch]
 
 
 @compiled
 def _frontal_landing_angle(row):
-    """The same in the frontal plane; sideways is positive towards the leg's own side."""
-    distance = row[r.R_S_PELVIS_Y] - row[r.R_S_FOOT_Y]
-    speed = row[r.R_S_PELVIS_VY] - row[r.R_S_FOOT_VY]
-    lean = row[r.R_S_ROLL]
-    return ((row[r.R_ALPHA_0_F] - row[r.R_C_D_F] * distance) - row[r.R_C_V_F] * speed) - lean
+    """Leg angle to land with in the frontal plane [rad], positive towards the leg's own side."""
+    distance = row[Register.supraspinal_pelvis_y] - row[Register.supraspinal_other_foot_y]
+    speed = row[Register.supraspinal_pelvis_vy] - row[Register.supraspinal_other_foot_vy]
+    upright = row[Register.alpha_0_f] - row[Register.C_d_f] * distance - row[Register.C_v_f] * speed
+    return upright - row[Register.supraspinal_roll]
+
+
+@compiled
+def _distance_from_landing(frontal_too, row):
+    """Angle between a leg and its landing angle [rad], both as the supraspinal layer sees them."""
+    leg_angle = row[Register.supraspinal_hip] - 0.5 * row[Register.supraspinal_knee]
+    sagittal = leg_angle - row[Register.leg_angle_target]
+    if not frontal_too:
+        return abs(sagittal)
+    frontal = row[Register.supraspinal_hip_adduction] - row[Register.frontal_angle_target]
+    return math.sqrt(sagittal * sagittal + frontal * frontal)
 
 
 @compiled
 def _supraspinal(program, registers, rings, tick):
-    """Landing angles, and which leg is to swing in double support."""
+    """Landing angles of both legs, and in double support the choice of the leg to swing.
+
+    S: the leg that is further from its landing angle swings first.
+    """
     head = program.head[0]
     for leg in range(2):
         row, start, length = registers[leg], head.target_start, head.target_length
         part = head.target_part
-        row[r.R_LEG_ANGLE_TARGET] = _delay(
+        row[Register.leg_angle_target] = _delayed(
             rings[leg], start, length, part, tick, _landing_angle(row)
         )
         if head.frontal:
-            row[r.R_FRONTAL_ANGLE_TARGET] = _delay(
+            row[Register.frontal_angle_target] = _delayed(
                 rings[leg], start + length, length, part, tick, _frontal_landing_angle(row)
             )
     chosen = -1
-    if registers[0, r.R_S_CONTACT] > 0.5 and registers[1, r.R_S_CONTACT] > 0.5:
-        right, left = _distance(head.frontal, registers[0]), _distance(head.frontal, registers[1])
+    right_on_ground = registers[0, Register.supraspinal_contact] > 0.5
+    if right_on_ground and registers[1, Register.supraspinal_contact] > 0.5:
+        right = _distance_from_landing(head.frontal, registers[0])
+        left = _distance_from_landing(head.frontal, registers[1])
         if right > left:
             chosen = 0
         elif left > right or head.myoassist:
-            chosen = 1
+            chosen = 1  # MyoAssist chooses the left leg where both are as far; we choose none
     for leg in range(2):
+        # the command is read before the new one is stored, so even without delays it acts one step
+        # later; a leg that was not chosen obeys at once
         start, length = head.command_start, head.command_length
-        stored = _between(rings[leg], start, length, head.command_part, tick)
-        registers[leg, r.R_SWING_COMMAND] = 0.0 if chosen == 1 - leg else stored
+        stored = _read(rings[leg], start, length, head.command_part, tick)
+        registers[leg, Register.swing_command] = 0.0 if chosen == 1 - leg else stored
         rings[leg, start + tick % length] = 1.0 if chosen == leg else 0.0
 
 
 @compiled
 def _see_other_leg(program, row, ring, tick):
-    """Tell a leg what the other one does: the copies of the other leg's delay lines."""
+    """Copy the stimulations of the other leg, whose delay lines are ``ring``, for M4."""
     head = program.head[0]
     for k in range(len(program.muscles)):
         muscle = program.muscles[k]
-        row[muscle.register] = _between(
+        row[muscle.register] = _read(
             ring, muscle.crossed, head.crossed_length, head.crossed_part, tick
         )
 
 
 @compiled
-def _distance(frontal_too, row):
-    """How far a leg is from where it is to land [rad]."""
-    sagittal = (row[r.R_S_HIP] - 0.5 * row[r.R_S_KNEE]) - row[r.R_LEG_ANGLE_TARGET]
-    if not frontal_too:
-        return abs(sagittal)
-    frontal = row[r.R_S_HIP_ADDUCTION] - row[r.R_FRONTAL_ANGLE_TARGET]
-    return math.sqrt(sagittal * sagittal + frontal * frontal)
-
-
-@compiled
 def _angles(row):
-    row[r.R_LEG_ANGLE] = row[r.R_HIP] - 0.5 * row[r.R_KNEE]
-    row[r.R_LEG_ANGLE_RATE] = row[r.R_HIP_RATE] - 0.5 * row[r.R_KNEE_RATE]
-    row[r.R_HIP_TARGET] = row[r.R_LEG_ANGLE_TARGET] + row[r.R_KNEE_TGT] * 0.5
-    row[r.R_FRONTAL_ANGLE] = row[r.R_HIP_ADDUCTION]
+    """Angle and rate of the leg from hip to ankle: thigh and shank count as equally long (S)."""
+    row[Register.leg_angle] = row[Register.hip] - 0.5 * row[Register.knee]
+    row[Register.leg_angle_rate] = row[Register.hip_rate] - 0.5 * row[Register.knee_rate]
+    row[Register.hip_target] = row[Register.leg_angle_target] + row[Register.knee_tgt] * 0.5
+    row[Register.frontal_angle] = row[Register.hip_adduction]
 
 
 @compiled
 def _phases(row, other_contact):
-    """Phases of one leg's stride, advanced by one step."""
-    contact = row[r.R_CONTACT] > 0.5
-    if contact and row[r.R_CONTACT_BEFORE] == 0.0:
-        row[r.R_STANCE] = 1.0
-        row[r.R_SWING] = 0.0
-        row[r.R_SWING_1] = 0.0
-        row[r.R_SWING_2] = 0.0
-        row[r.R_SWING_3] = 0.0
-        row[r.R_SWING_4] = 0.0
-        row[r.R_KNEE_FLEXED] = 0.0
-    if row[r.R_STANCE] == 1.0:
-        row[r.R_ALONE] = 0.0 if other_contact > 0.5 else 1.0
-        row[r.R_TRANSITION] = row[r.R_SWING_COMMAND]
-        row[r.R_FULL_STANCE] = 1.0 - row[r.R_TRANSITION]
-    if not contact and row[r.R_CONTACT_BEFORE] == 1.0:
-        row[r.R_STANCE] = 0.0
-        row[r.R_ALONE] = 0.0
-        row[r.R_TRANSITION] = 0.0
-        row[r.R_FULL_STANCE] = 0.0
-        row[r.R_SWING] = 1.0
-        row[r.R_SWING_1] = 1.0
-    if row[r.R_SWING] == 1.0:
-        if row[r.R_SWING_1] == 1.0:
-            if row[r.R_KNEE] <= row[r.R_KNEE_SW_TGT]:
-                row[r.R_SWING_1] = 0.0
-                row[r.R_SWING_2] = 1.0
-                row[r.R_KNEE_FLEXED] = 1.0
+    """Advance the phases of one leg's stride by one step.
+
+    The order of the tests matters: touch-down, stance, lift-off, swing, and the contact is kept at
+    the end. S: swing begins with flexing the knee (1), goes on with holding it (2) while the leg
+    swings forwards, brakes near the landing angle (3) and straightens once the leg moves back (4).
+    """
+    contact = row[Register.contact] > 0.5
+    if contact and row[Register.contact_before] == 0.0:
+        row[Register.stance] = 1.0
+        row[Register.swing] = 0.0
+        row[Register.swing_1] = 0.0
+        row[Register.swing_2] = 0.0
+        row[Register.swing_3] = 0.0
+        row[Register.swing_4] = 0.0
+        row[Register.knee_flexed] = 0.0
+    if row[Register.stance] == 1.0:
+        row[Register.alone] = 0.0 if other_contact > 0.5 else 1.0
+        row[Register.transition] = row[Register.swing_command]
+        row[Register.full_stance] = 1.0 - row[Register.transition]
+    if not contact and row[Register.contact_before] == 1.0:
+        row[Register.stance] = 0.0
+        row[Register.alone] = 0.0
+        row[Register.transition] = 0.0
+        row[Register.full_stance] = 0.0
+        row[Register.swing] = 1.0
+        row[Register.swing_1] = 1.0
+    if row[Register.swing] == 1.0:
+        # the tests of later phases begin in the step after the knee has flexed
+        if row[Register.swing_1] == 1.0:
+            if row[Register.knee] <= row[Register.knee_sw_tgt]:
+                row[Register.swing_1] = 0.0
+                row[Register.swing_2] = 1.0
+                row[Register.knee_flexed] = 1.0
         else:
-            target = row[r.R_LEG_ANGLE_TARGET]
-            if row[r.R_SWING_2] == 1.0 and row[r.R_LEG_ANGLE] <= target:
-                row[r.R_SWING_2] = 0.0
-            if row[r.R_LEG_ANGLE] <= target + row[r.R_ALPHA_DELTA]:
-                row[r.R_SWING_3] = 1.0
-            if row[r.R_LEG_ANGLE_RATE] >= 0.0 and row[r.R_KNEE_FLEXED] == 1.0:
-                row[r.R_SWING_4] = 1.0
-    row[r.R_CONTACT_BEFORE] = 1.0 if contact else 0.0
+            target = row[Register.leg_angle_target]
+            if row[Register.swing_2] == 1.0 and row[Register.leg_angle] <= target:
+                row[Register.swing_2] = 0.0
+            if row[Register.leg_angle] <= target + row[Register.alpha_delta]:
+                row[Register.swing_3] = 1.0
+            if row[Register.leg_angle_rate] >= 0.0 and row[Register.knee_flexed] == 1.0:
+                row[Register.swing_4] = 1.0
+    row[Register.contact_before] = 1.0 if contact else 0.0
 
 
 @compiled
 def _gates(row, other):
-    load = other[r.R_LOAD]
-    unloading = min(max(1.0 - row[r.R_TR_ST_SUP] * load, 0.0), 1.0)
-    loading = row[r.R_TR_SW] * load
-    transition = row[r.R_TRANSITION]
-    row[r.R_SUPPORT] = row[r.R_FULL_STANCE] + transition * unloading
-    row[r.R_SWING_DRIVE] = transition * loading + row[r.R_SWING]
-    row[r.R_KNEE_RELEASE] = row[r.R_SWING_1] + transition * loading
-    row[r.R_STANCE_LOAD] = row[r.R_STANCE] * row[r.R_LOAD]
-    row[r.R_OTHER_SWING] = other[r.R_SWING]
+    """Gates of the modules; in double support they shift as the other leg takes the load (S)."""
+    load = other[Register.load]
+    unloading = min(max(1.0 - row[Register.Tr_St_sup] * load, 0.0), 1.0)
+    loading = row[Register.Tr_Sw] * load
+    transition = row[Register.transition]
+    row[Register.support] = row[Register.full_stance] + transition * unloading
+    row[Register.swing_drive] = transition * loading + row[Register.swing]
+    row[Register.knee_release] = row[Register.swing_1] + transition * loading
+    row[Register.stance_load] = row[Register.stance] * row[Register.load]
+    row[Register.other_swing] = other[Register.swing]
 
 
 @compiled
 def _reflexes(program, row, stimulation, crossed):
-    """Stimulation of each muscle of a leg, and what the other leg sees of it."""
+    """Stimulation of each muscle of a leg, and the part of it that the other leg sees."""
     least = program.head[0].prestimulation
     stimulation[:] = least
     crossed[:] = 0.0
@@ -181,7 +211,7 @@ def _reflexes(program, row, stimulation, crossed):
             drive += term.sign * row[term.gain] * (row[term.signal] - above)
         gated = row[reflex.gate] * max(drive, 0.0) * row[reflex.times]
         row[reflex.drive] = drive
-        row[reflex.drive + 1] = gated
+        row[reflex.output] = gated
         if reflex.muscle >= 0:
             stimulation[reflex.muscle] += reflex.sign * gated
             if reflex.crossed:
@@ -196,27 +226,28 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
     """Run the controller once.
 
     Args:
-      program: the controller.
-      measured: ``(2, signals)`` measured signals.
-      registers: ``(2, registers)``, changed.
-      rings: ``(2, ring_size)`` delay lines, changed.
-      tick: how often the controller has run before.
-      stimulation: ``(2, muscles)``, filled.
-      crossed: ``(muscles,)``, scratch.
+      program: controller.
+      measured: measured signals ``(2, signals)``.
+      registers: registers ``(2, registers)``, changed.
+      rings: delay lines ``(2, ring_size)``, changed.
+      tick: number of earlier runs of the controller.
+      stimulation: stimulation of each muscle group ``(2, muscles)`` [0, 1], filled.
+      crossed: scratch ``(muscles,)``.
     """
-    _tell_legs(program, measured, registers, rings, tick)
+    _delay_signals(program, measured, registers, rings, tick)
     _supraspinal(program, registers, rings, tick)
     for leg in range(2):
         _angles(registers[leg])
-        _phases(registers[leg], registers[1 - leg, r.R_CONTACT])
+        _phases(registers[leg], registers[1 - leg, Register.contact])
     for leg in range(2):
         _gates(registers[leg], registers[1 - leg])
-    # A swinging leg comes first: a leg that stands sees what it does without waiting for the next
-    # step. Where both swing or none does, each sees the step before, so that neither side is
-    # favoured. MyoAssist has the right leg first where both swing, and its lags are those of turns.
+    # A swinging leg comes first: a leg in stance then sees its stimulation without waiting for the
+    # next step. Where both swing or none does, each sees the step before, so that neither side is
+    # favoured. MyoAssist computes the right leg first where both swing, and counts its lags by
+    # turns.
     head = program.head[0]
-    first = 0 if registers[0, r.R_SWING] == 1.0 else 1
-    in_turn = head.myoassist or registers[0, r.R_SWING] != registers[1, r.R_SWING]
+    first = 0 if registers[0, Register.swing] == 1.0 else 1
+    in_turn = head.myoassist or registers[0, Register.swing] != registers[1, Register.swing]
     stored = tick % head.crossed_length
     for turn in range(2):
         leg = first if turn == 0 else 1 - first
@@ -226,29 +257,30 @@ def step_reflexes(program, measured, registers, rings, tick, stimulation, crosse
         if turn == 0 or in_turn:
             _see_other_leg(program, row, rings[other], seen)
         if turn == 0 and not in_turn:
+            # before the first leg overwrites what the second one is to see
             _see_other_leg(program, registers[other], rings[leg], seen)
         _reflexes(program, row, stimulation[leg], crossed)
         for k in range(len(program.muscles)):
             muscle = program.muscles[k]
             rings[leg, muscle.crossed + stored] = crossed[k]
-            stimulation[leg, k] = _delay(
+            stimulation[leg, k] = _delayed(
                 rings[leg], muscle.start, muscle.length, muscle.part, tick, stimulation[leg, k]
             )
 
 
 @compiled
 def start_reflexes(program, measured, registers, rings, swing_leg, activation, target):
-    """Fill the delay lines and the phases as a walk begins.
+    """Fill the delay lines and set the phases at the start of a walk.
 
     Args:
-      program: the controller.
-      measured: ``(2, signals)`` measured signals at the start.
-      registers: ``(2, registers)`` with the gains, changed.
-      rings: ``(2, ring_size)``, filled.
-      swing_leg: the leg that swings at the start, 0 right or 1 left.
-      activation: ``(2, muscles)`` initial activations, which the delayed stimulations begin with.
-      target: ``(2, 2)`` landing angles of each leg, sagittal and frontal, that the delayed ones
-        begin with; NaN for those of the gains.
+      program: controller.
+      measured: measured signals at the start ``(2, signals)``.
+      registers: registers with the gains ``(2, registers)``, changed.
+      rings: delay lines ``(2, ring_size)``, filled.
+      swing_leg: leg in swing at the start, 0 right or 1 left.
+      activation: initial activations ``(2, muscles)``, which fill the lines of the stimulations.
+      target: landing angles of each leg ``(2, 2)`` [rad], sagittal and frontal, which fill their
+        lines; NaN for those that follow from the gains.
     """
     head = program.head[0]
     for leg in range(2):
@@ -274,11 +306,11 @@ def start_reflexes(program, measured, registers, rings, swing_leg, activation, t
             ring[muscle.start : muscle.start + muscle.length] = activation[leg, k]
             crossed = muscle.crossed
             ring[crossed : crossed + head.crossed_length] = head.prestimulation
-        row[r.R_ZERO] = 0.0
-        row[r.R_ALWAYS] = 1.0
-        for register in range(r.R_STANCE, r.R_SWING_COMMAND + 1):
-            row[register] = 0.0
-        row[r.R_STANCE] = 0.0 if swings else 1.0
-        row[r.R_SWING] = 1.0 if swings else 0.0
-        row[r.R_SWING_1] = 1.0 if swings else 0.0
-        row[r.R_CONTACT_BEFORE] = 0.0 if swings else 1.0
+        row[Register.zero] = 0.0
+        row[Register.always] = 1.0
+        for phase in range(Register.stance, Register.swing_command + 1):
+            row[phase] = 0.0
+        row[Register.stance] = 0.0 if swings else 1.0
+        row[Register.swing] = 1.0 if swings else 0.0
+        row[Register.swing_1] = 1.0 if swings else 0.0
+        row[Register.contact_before] = 0.0 if swings else 1.0

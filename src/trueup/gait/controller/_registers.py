@@ -1,211 +1,136 @@
-"""Names of what a leg's reflexes read and write, and where the fixed part of them lies.
+"""Names of the numbers that a leg's controller reads and writes, and their places in its rows.
 
-Each leg of each simulation has one row of registers: what it is told, the phases of its stride,
-the gates of the reflexes, the gains, and what each reflex gives. Compiled code takes the constants
-of this module as they are; the rest of a row depends on the controller and is laid out by
-:mod:`trueup.gait.controller.controller_program`.
+Each leg of each simulation has a row of measured signals (:class:`Measured`) and a row of registers
+(:class:`Register`): delayed signals, phases of the stride, gates of the reflexes, gains, and the
+output of each reflex. An enumeration is both the name of a place, as controller files spell it, and
+its index, which compiled code takes as a constant. Behind the fixed registers follow those that
+depend on the controller, laid out by :mod:`trueup.gait.controller.controller_program`.
 """
 
-LEGS = ("right", "left")
-"""Legs in the order of every array with a leg axis."""
+from enum import auto
 
-MEASURED = (
-    "pitch",
-    "pitch_rate",
-    "roll",
-    "roll_rate",
-    "load",
-    "contact",
-    "hip",
-    "hip_rate",
-    "hip_adduction",
-    "knee",
-    "knee_rate",
-    "ankle",
-    "mtp",
-    "pelvis_x",
-    "pelvis_y",
-    "pelvis_vx",
-    "pelvis_vy",
-    "other_foot_x",
-    "other_foot_y",
-    "other_foot_vx",
-    "other_foot_vy",
-)
-"""Measured signals of a leg; the force of each muscle group follows them."""
+from trueup.gait._index import Index
 
-(
-    M_PITCH,
-    M_PITCH_RATE,
-    M_ROLL,
-    M_ROLL_RATE,
-    M_LOAD,
-    M_CONTACT,
-    M_HIP,
-    M_HIP_RATE,
-    M_HIP_ADDUCTION,
-    M_KNEE,
-    M_KNEE_RATE,
-    M_ANKLE,
-    M_MTP,
-    M_PELVIS_X,
-    M_PELVIS_Y,
-    M_PELVIS_VX,
-    M_PELVIS_VY,
-    M_FOOT_X,
-    M_FOOT_Y,
-    M_FOOT_VX,
-    M_FOOT_VY,
-) = range(len(MEASURED))
-M_FORCES = len(MEASURED)
 
-FIXED = (
-    "zero",
-    "always",
-    # what the leg is told
-    "load",
-    "contact",
-    "hip",
-    "hip_rate",
-    "hip_adduction",
-    "knee",
-    "knee_rate",
-    "supraspinal_pitch",
-    "supraspinal_roll",
-    "supraspinal_pelvis_x",
-    "supraspinal_pelvis_y",
-    "supraspinal_pelvis_vx",
-    "supraspinal_pelvis_vy",
-    "supraspinal_other_foot_x",
-    "supraspinal_other_foot_y",
-    "supraspinal_other_foot_vx",
-    "supraspinal_other_foot_vy",
-    "supraspinal_contact",
-    "supraspinal_hip",
-    "supraspinal_hip_adduction",
-    "supraspinal_knee",
+class Measured(Index):
+    """Measured signals of a leg; the force of each muscle group follows them."""
+
+    pitch = auto()
+    pitch_rate = auto()
+    roll = auto()
+    roll_rate = auto()
+    load = auto()
+    contact = auto()
+    hip = auto()
+    hip_rate = auto()
+    hip_adduction = auto()
+    knee = auto()
+    knee_rate = auto()
+    ankle = auto()
+    mtp = auto()
+    pelvis_x = auto()
+    pelvis_y = auto()
+    pelvis_vx = auto()
+    pelvis_vy = auto()
+    other_foot_x = auto()
+    other_foot_y = auto()
+    other_foot_vx = auto()
+    other_foot_vy = auto()
+
+
+FIRST_FORCE = len(Measured)
+"""Place of the force of the first muscle group."""
+
+
+class Register(Index):
+    """Registers of a leg that every controller has."""
+
+    zero = auto()
+    always = auto()
+    # delayed signals of the spinal layer
+    load = auto()
+    contact = auto()
+    hip = auto()
+    hip_rate = auto()
+    hip_adduction = auto()
+    knee = auto()
+    knee_rate = auto()
+    # delayed signals of the supraspinal layer
+    supraspinal_pitch = auto()
+    supraspinal_roll = auto()
+    supraspinal_pelvis_x = auto()
+    supraspinal_pelvis_y = auto()
+    supraspinal_pelvis_vx = auto()
+    supraspinal_pelvis_vy = auto()
+    supraspinal_other_foot_x = auto()
+    supraspinal_other_foot_y = auto()
+    supraspinal_other_foot_vx = auto()
+    supraspinal_other_foot_vy = auto()
+    supraspinal_contact = auto()
+    supraspinal_hip = auto()
+    supraspinal_hip_adduction = auto()
+    supraspinal_knee = auto()
     # gains of the supraspinal layer and of the phases
-    "alpha_0",
-    "alpha_delta",
-    "C_d",
-    "C_v",
-    "Tr_St_sup",
-    "Tr_Sw",
-    "knee_tgt",
-    "knee_sw_tgt",
-    "alpha_0_f",
-    "C_d_f",
-    "C_v_f",
+    alpha_0 = auto()
+    alpha_delta = auto()
+    C_d = auto()
+    C_v = auto()
+    Tr_St_sup = auto()
+    Tr_Sw = auto()
+    knee_tgt = auto()
+    knee_sw_tgt = auto()
+    # further gains of a walker that can fall sideways
+    alpha_0_f = auto()
+    C_d_f = auto()
+    C_v_f = auto()
     # angles of the leg
-    "leg_angle",
-    "leg_angle_rate",
-    "leg_angle_target",
-    "hip_target",
-    "frontal_angle",
-    "frontal_angle_target",
+    leg_angle = auto()
+    leg_angle_rate = auto()
+    leg_angle_target = auto()
+    hip_target = auto()
+    frontal_angle = auto()
+    frontal_angle_target = auto()
     # phases of the stride
-    "stance",
-    "swing",
-    "transition",
-    "full_stance",
-    "alone",
-    "swing_1",
-    "swing_2",
-    "swing_3",
-    "swing_4",
-    "knee_flexed",
-    "contact_before",
-    "swing_command",
+    stance = auto()
+    swing = auto()
+    transition = auto()
+    full_stance = auto()
+    alone = auto()
+    swing_1 = auto()
+    swing_2 = auto()
+    swing_3 = auto()
+    swing_4 = auto()
+    knee_flexed = auto()
+    contact_before = auto()
+    swing_command = auto()
     # gates of reflexes
-    "support",
-    "swing_drive",
-    "knee_release",
-    "stance_load",
-    "other_swing",
-)
-"""Registers that every controller has."""
+    support = auto()
+    swing_drive = auto()
+    knee_release = auto()
+    stance_load = auto()
+    other_swing = auto()
 
-(
-    R_ZERO,
-    R_ALWAYS,
-    R_LOAD,
-    R_CONTACT,
-    R_HIP,
-    R_HIP_RATE,
-    R_HIP_ADDUCTION,
-    R_KNEE,
-    R_KNEE_RATE,
-    R_S_PITCH,
-    R_S_ROLL,
-    R_S_PELVIS_X,
-    R_S_PELVIS_Y,
-    R_S_PELVIS_VX,
-    R_S_PELVIS_VY,
-    R_S_FOOT_X,
-    R_S_FOOT_Y,
-    R_S_FOOT_VX,
-    R_S_FOOT_VY,
-    R_S_CONTACT,
-    R_S_HIP,
-    R_S_HIP_ADDUCTION,
-    R_S_KNEE,
-    R_ALPHA_0,
-    R_ALPHA_DELTA,
-    R_C_D,
-    R_C_V,
-    R_TR_ST_SUP,
-    R_TR_SW,
-    R_KNEE_TGT,
-    R_KNEE_SW_TGT,
-    R_ALPHA_0_F,
-    R_C_D_F,
-    R_C_V_F,
-    R_LEG_ANGLE,
-    R_LEG_ANGLE_RATE,
-    R_LEG_ANGLE_TARGET,
-    R_HIP_TARGET,
-    R_FRONTAL_ANGLE,
-    R_FRONTAL_ANGLE_TARGET,
-    R_STANCE,
-    R_SWING,
-    R_TRANSITION,
-    R_FULL_STANCE,
-    R_ALONE,
-    R_SWING_1,
-    R_SWING_2,
-    R_SWING_3,
-    R_SWING_4,
-    R_KNEE_FLEXED,
-    R_CONTACT_BEFORE,
-    R_SWING_COMMAND,
-    R_SUPPORT,
-    R_SWING_DRIVE,
-    R_KNEE_RELEASE,
-    R_STANCE_LOAD,
-    R_OTHER_SWING,
-) = range(len(FIXED))
+
+def _names(first: Register, last: Register) -> tuple[str, ...]:
+    return tuple(register.name for register in Register if first <= register <= last)
+
+
+SIGNALS = _names(Register.load, Register.supraspinal_knee)
+"""Delayed signals that the supraspinal layer and the phases need."""
+
+GAINS = _names(Register.alpha_0, Register.knee_sw_tgt)
+"""Gains that they need."""
+
+FRONTAL_GAINS = _names(Register.alpha_0_f, Register.C_v_f)
+"""Further ones of a walker that can fall sideways."""
+
+ANGLES = _names(Register.leg_angle, Register.frontal_angle_target)
+"""Angles that reflexes may read."""
+
+_NO_GATES = ("knee_flexed", "contact_before", "swing_command")
 
 GATES = (
-    "always",
-    "stance",
-    "swing",
-    "transition",
-    "full_stance",
-    "alone",
-    "swing_1",
-    "swing_2",
-    "swing_3",
-    "swing_4",
-    "support",
-    "swing_drive",
-    "knee_release",
-    "stance_load",
-    "other_swing",
+    Register.always.name,
+    *(name for name in _names(Register.stance, Register.other_swing) if name not in _NO_GATES),
 )
 """Registers that a reflex may be gated by."""
-
-FIXED_GAINS = FIXED[R_ALPHA_0 : R_KNEE_SW_TGT + 1]
-"""Gains that the supraspinal layer and the phases need."""
-
-FIXED_FRONTAL_GAINS = FIXED[R_ALPHA_0_F : R_C_V_F + 1]
-"""Further ones of a walker that can fall sideways."""

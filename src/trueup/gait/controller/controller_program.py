@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.controller._registers import FIXED, M_CONTACT, M_FORCES, M_LOAD, MEASURED, R_ZERO
+from trueup.gait.controller._registers import FIRST_FORCE, Measured, Register
 from trueup.gait.controller.reflex_controller import ReflexController
 
 HEAD = np.dtype(
@@ -24,7 +24,7 @@ HEAD = np.dtype(
         ("crossed_part", np.float64),
     ]
 )
-"""What holds for the whole controller, and where its own delay lines lie."""
+"""Settings of the whole controller, and places of its own delay lines."""
 
 LINE = np.dtype(
     [
@@ -35,8 +35,8 @@ LINE = np.dtype(
         ("part", np.float64),
     ]
 )
-"""A delay line: what is measured, where it goes, where its ring of past values begins, how long it
-is, and which part of the last step between two values the lag has."""
+"""Delay line of a signal: measured signal, register, start and length of its ring of past values,
+and the part of a period by which its lag exceeds whole ones."""
 
 MUSCLE = np.dtype(
     [
@@ -47,8 +47,8 @@ MUSCLE = np.dtype(
         ("register", np.int64),
     ]
 )
-"""A muscle group: the ring of its stimulation as in a line, that of its crossed copy, and where
-that goes."""
+"""Muscle group: delay line of its stimulation, start of the ring of its crossed copy, and the
+register of the other leg's copy."""
 
 REFLEX = np.dtype(
     [
@@ -60,10 +60,11 @@ REFLEX = np.dtype(
         ("first", np.int64),
         ("end", np.int64),
         ("drive", np.int64),
+        ("output", np.int64),
     ]
 )
-"""A reflex: its muscle group (-1 none), the registers of its gate and factor, its terms from first
-to end, and where its drive goes, with what it gives behind it."""
+"""Reflex: muscle group (-1 none), registers of gate and factor, terms from first to end, and the
+registers of its sum before the cut at zero and of its output."""
 
 TERM = np.dtype(
     [
@@ -74,11 +75,11 @@ TERM = np.dtype(
         ("sign", np.float64),
     ]
 )
-"""A term of a reflex: registers and a sign."""
+"""Term of a reflex: registers and a sign."""
 
 
 class Program(NamedTuple):
-    """What the compiled controller works through; one for all simulations."""
+    """A controller as arrays; one for all simulations."""
 
     head: np.ndarray
     lines: np.ndarray
@@ -88,15 +89,15 @@ class Program(NamedTuple):
 
 
 class ControllerLayout(NamedTuple):
-    """Where the names of a controller lie.
+    """Names of a controller's numbers in the order of their places.
 
     Attributes:
-        registers: names of a leg's registers in order.
-        measured: names of its measured signals in order.
-        muscles: names of its muscle groups in order.
-        gains: names of its gains in order.
+        registers: registers of a leg.
+        measured: measured signals of a leg.
+        muscles: muscle groups.
+        gains: gains.
         gain_registers: register of each gain.
-        ring_size: values of all delay lines of a leg.
+        ring_size: number of values of all delay lines of a leg.
     """
 
     registers: tuple[str, ...]
@@ -123,15 +124,12 @@ def compile_controller(
     """Lay a controller out for the compiled code.
 
     Args:
-      controller: the controller.
+      controller: controller.
       frontal: the walker can fall sideways.
-      period: time from one run of the controller to the next [s].
-      delayed: neural delays; without them every line has the lag zero. What is late anyway is
-        taken off them, so that a walk depends less on the time step: stimulations are held for a
-        period, half of one on average, and forces are those of the last step, half of it ago.
-      timestep: step of the model [s].
-      compat: lags and order of the legs as MyoAssist has them; lags are one period shorter than
-        the delays.
+      period: time between runs of the controller [s].
+      delayed: neural delays; without them every lag is zero.
+      timestep: time step of the model [s].
+      compat: order of the legs and lags of MyoAssist, which are one period shorter than the delays.
 
     Raises:
       GaitError: the period is too long for the delays.
@@ -151,6 +149,7 @@ def compile_controller(
             return 1, 0.0
         if compat:
             return max(math.floor(delay / period + 0.5), 1), 0.0
+        # What is late anyway is taken off, so that a walk depends less on the time step.
         delay = max(delay - late, 0.0)
         whole = math.floor(delay / period + 1e-9)
         part = max(delay / period - whole, 0.0)
@@ -158,29 +157,32 @@ def compile_controller(
 
     muscles = [muscle.name for muscle in controller.muscles]
     gains = [gain.name for gain in controller.gains]
-    names = list(FIXED)
-    names += [signal.name for signal in controller.signals if signal.name not in FIXED]
-    names += [gain for gain in gains if gain not in FIXED]
+    fixed = [register.name for register in Register]
+    names = list(fixed)
+    names += [signal.name for signal in controller.signals if signal.name not in fixed]
+    names += [gain for gain in gains if gain not in fixed]
     names += [f"other {muscle}" for muscle in muscles]
     for reflex in controller.reflexes:
         names += [f"drive {reflex.name}", f"reflex {reflex.name}"]
     where = {name: i for i, name in enumerate(names)}
-    measured = (*MEASURED, *(f"force_{muscle}" for muscle in muscles))
+    measured = (*(signal.name for signal in Measured), *(f"force_{muscle}" for muscle in muscles))
 
     ring = _Ring()
     lines = []
     for signal in controller.signals:
         at = measured.index(signal.measured)
-        is_force = at in (M_LOAD, M_CONTACT) or at >= M_FORCES
+        is_force = at in (Measured.load, Measured.contact) or at >= FIRST_FORCE
+        # stimulations are held for a period, half of one on average, and forces are those of the
+        # last step of the model, half of it ago
         length, part = line(signal.delay, 0.5 * (period + (timestep if is_force else 0.0)))
         place = at, where[signal.name]
         lines.append((*place, ring.take(length), length, part))
     (targets, late), (crossed, crossed_part) = (
         line(delay) for delay in (controller.descending_delay, controller.crossed_delay)
     )
-    # a command is read before the new one is stored: it is a whole lag late
+    # a command is read before the new one is stored, which is one more period of lag
     commands = max(targets - (not compat and delayed), 1)
-    # of the targets, the sagittal ones come first, the frontal ones behind them
+    # sagittal targets first, frontal ones behind them
     head = (
         frontal,
         compat,
@@ -203,7 +205,7 @@ def compile_controller(
     for reflex in controller.reflexes:
         first = len(terms)
         for term in reflex.terms:
-            above = [*(where[name] for name in term.above), R_ZERO, R_ZERO]
+            above = [*(where[name] for name in term.above), Register.zero, Register.zero]
             terms.append((where[term.gain], where[term.signal], *above[:2], float(term.sign)))
         reflexes.append(
             (
@@ -215,6 +217,7 @@ def compile_controller(
                 first,
                 len(terms),
                 where[f"drive {reflex.name}"],
+                where[f"reflex {reflex.name}"],
             )
         )
     program = Program(
@@ -236,7 +239,7 @@ def compile_controller(
 
 
 class _Ring:
-    """Hands out places in a leg's row of past values."""
+    """Allocates places in a leg's row of past values."""
 
     def __init__(self):
         self.size = 0

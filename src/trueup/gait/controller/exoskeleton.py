@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.walk.parameter_vector import Entry
+from trueup.gait.controller.parameter_vector import Entry
 
 _APART = 1e-3
 """Least distance of knots [% of stance]."""

@@ -1,4 +1,4 @@
-"""The description of a reflex controller: gains, signals, muscles and reflexes, by name.
+"""Description of a reflex controller: gains, signals, muscles and reflexes, by name.
 
 The shipped controller is the file ``reflex_controller.yaml`` beside this module. A new reflex is an
 entry there or in a file of one's own, see :func:`load_controller`.
@@ -11,16 +11,15 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller._registers import (
-    FIXED,
-    FIXED_FRONTAL_GAINS,
-    FIXED_GAINS,
+    ANGLES,
+    FRONTAL_GAINS,
+    GAINS,
     GATES,
-    MEASURED,
-    R_LEG_ANGLE,
-    R_STANCE,
-    R_ZERO,
+    SIGNALS,
+    Measured,
 )
 
 Plane = Literal["sagittal", "frontal"]
@@ -34,37 +33,38 @@ class _Part(BaseModel):
 
 
 class Gain(_Part):
-    """A gain: value = scale * p + offset, p being its entry of a parameter vector."""
+    """Gain: value = scale * p + offset, with its entry p of a parameter vector."""
 
     scale: float
     offset: float = 0.0
     unit: Literal["1", "deg"] = "1"
-    """``deg``: scale and offset are degrees, the value is in radians."""
+    """Unit of scale and offset; with ``deg`` the value is in radians."""
     lower: float | None = None
-    """Least p; none where absent."""
+    """Lower bound of p; none where absent."""
     says: str = ""
-    """What it is, in words."""
+    """Description."""
     unused: bool = False
     """No reflex reads it: it only keeps the place of an entry in older vectors."""
 
 
 class Signal(_Part):
-    """What a leg is told: a measured signal after a delay."""
+    """Delayed signal of one leg."""
 
     measured: str
+    """Measured signal."""
     delay: float = Field(ge=0.0, lt=1.0)
-    """One way [s]."""
+    """One-way delay [s]."""
 
 
 class Muscle(_Part):
-    """A group of muscles that is stimulated together."""
+    """Group of muscles with a common stimulation."""
 
     delay: float = Field(ge=0.0, lt=1.0)
-    """From the spinal cord to the muscle [s]."""
+    """Delay from the spinal cord to the muscle [s]."""
 
 
 class Term(BaseModel):
-    """One summand of a reflex: ``sign * gain * (signal - sum of above)``."""
+    """Summand of a reflex: ``sign * gain * (signal - sum of above)``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,20 +75,20 @@ class Term(BaseModel):
 
 
 class Reflex(_Part):
-    """``gate * [sum of terms]+ * times``, added to or taken from the stimulation of a muscle."""
+    """Stimulation of a muscle: ``gate * [sum of terms]+ * times``, negative where it inhibits."""
 
     muscle: str | None = None
-    """Muscle group; none for a quantity that other reflexes read."""
+    """Muscle group; none for a quantity that only other reflexes read."""
     gate: str = "always"
     terms: tuple[Term, ...] = Field(min_length=1)
     times: str = "always"
     inhibits: bool = False
     crossed: bool = False
-    """Part of the copy of the stimulation that the other leg sees."""
+    """Whether the copy of the stimulation that the other leg sees includes it."""
 
 
 class ReflexController(BaseModel):
-    """A reflex controller, described by data."""
+    """A reflex controller as data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -100,14 +100,14 @@ class ReflexController(BaseModel):
     gains: tuple[Gain, ...]
     signals: tuple[Signal, ...]
     descending_delay: float = Field(ge=0.0, lt=1.0)
-    """From the supraspinal layer to the spinal cord [s]."""
+    """Delay from the supraspinal layer to the spinal cord [s]."""
     crossed_delay: float = Field(ge=0.0, lt=1.0)
-    """From one side of the spinal cord to the other [s]."""
+    """Delay from one side of the spinal cord to the other [s]."""
     muscles: tuple[Muscle, ...]
     reflexes: tuple[Reflex, ...]
 
     def check(self) -> "ReflexController":
-        """The controller itself, whose parts refer to nothing that does not exist.
+        """Check that every name refers to a part of the controller; returns the controller.
 
         Raises:
           GaitError: a name refers to nothing, or stands twice.
@@ -125,7 +125,7 @@ class ReflexController(BaseModel):
             for part in ("gains", "muscles", "reflexes")
         }
         groups = {f"force_{muscle.name}" for muscle in kept["muscles"]}
-        kept_signals = [s for s in self.signals if s.measured in groups or s.measured in MEASURED]
+        kept_signals = [s for s in self.signals if s.measured in {*groups, *Measured.__members__}]
         return self.model_copy(update={**kept, "signals": tuple(kept_signals)})
 
 
@@ -137,7 +137,7 @@ def load_controller(path: str | Path) -> ReflexController:
     """
     path = Path(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except OSError as error:
         raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -166,18 +166,18 @@ def _check_names(controller: ReflexController, frontal: bool) -> None:
     muscles = _distinct("muscle", [muscle.name for muscle in controller.muscles])
     signals = _distinct("signal", [signal.name for signal in controller.signals])
     _distinct("reflex", [reflex.name for reflex in controller.reflexes])
-    measured = [*MEASURED, *(f"force_{muscle}" for muscle in muscles)]
+    measured = [*Measured.__members__, *(f"force_{muscle}" for muscle in muscles)]
     for signal in controller.signals:
         _known(f"signal {signal.name!r}", "measured signal", signal.measured, measured)
-    needed = [*FIXED_GAINS, *(FIXED_FRONTAL_GAINS if frontal else ())]
+    needed = [*GAINS, *(FRONTAL_GAINS if frontal else ())]
     for name in needed:
         _known("the supraspinal layer", "gain", name, gains)
-    for name in FIXED[R_ZERO + 2 : FIXED.index("alpha_0")]:
+    for name in SIGNALS:
         _known("the supraspinal layer", "signal", name, signals)
     earlier: list[str] = []
     for reflex in controller.reflexes:
         who = f"reflex {reflex.name!r}"
-        readable = [*signals, *FIXED[R_LEG_ANGLE:R_STANCE], *(f"other {m}" for m in muscles)]
+        readable = [*signals, *ANGLES, *(f"other {m}" for m in muscles)]
         readable += [f"{kind} {name}" for name in earlier for kind in ("drive", "reflex")]
         if reflex.muscle is not None:
             _known(who, "muscle", reflex.muscle, muscles)

@@ -1,63 +1,46 @@
-"""What is measured of walks for their costs, compiled: strides, and means over the last of them."""
+"""Measures of walks for their costs, compiled: strides, and means over the last of them."""
 
 import math
 from collections.abc import Callable
+from enum import IntEnum, auto
 from typing import Any
 
 import numpy as np
 
-from trueup.gait.controller._compiled import compiled, compiled_once, digest
-from trueup.gait.walk import _frames
-from trueup.gait.walk._frames import (
-    F_ACTIVATION,
-    F_ANGLES,
-    F_JOINTS,
-    F_LIMITS,
-    F_LOAD,
-    F_METABOLIC,
-    F_PITCH,
-    F_SOLE,
-    F_TIME,
-    F_TORSO,
-    F_X,
-    F_Y,
-    F_Z,
-)
+from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._index import Index
+from trueup.gait.walk import frames as frames_module
+from trueup.gait.walk import gait_cycle
+from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
+from trueup.gait.walk.gait_cycle import find_touch_downs
 
-MEASURES = (
-    "strides",
-    "distance",
-    "speed",
-    "effort",
-    "velocity",
-    "symmetry",
-    "grf",
-    "pain",
-    "scuff",
-    "trunk",
-    "kinematic",
-    "emg",
-    "metabolic",
-    "metabolic_rate",
-)
-"""What :data:`measure_walks` gives for each walk; NaN where a walk was too short."""
 
-(
-    STRIDES,
-    DISTANCE,
-    SPEED,
-    EFFORT,
-    VELOCITY,
-    SYMMETRY,
-    GRF,
-    PAIN,
-    SCUFF,
-    TRUNK,
-    KINEMATIC,
-    EMG,
-    METABOLIC,
-    METABOLIC_RATE,
-) = range(len(MEASURES))
+class Measure(Index):
+    """Measures of a walk, in the order of :data:`measure_walks`; NaN where a walk was too short."""
+
+    strides = auto()
+    distance = auto()
+    speed = auto()
+    effort = auto()
+    velocity = auto()
+    symmetry = auto()
+    grf = auto()
+    pain = auto()
+    scuff = auto()
+    trunk = auto()
+    kinematic = auto()
+    emg = auto()
+    metabolic = auto()
+    metabolic_rate = auto()
+
+
+class Trunk(IntEnum):
+    """What the trunk is compared with: the reference, upright, or no rate of pitch."""
+
+    reference = 0
+    upright = 1
+    rate = 2
+
 
 SETUP = np.dtype(
     [
@@ -74,77 +57,56 @@ SETUP = np.dtype(
         ("level", np.bool_),
     ]
 )
-"""What the measures depend on; an array of one. ``swing`` and ``stance`` are the shortest ones, in
-frames."""
+"""Settings of the measures; an array of one. ``swing`` and ``stance`` are the shortest ones
+[frames], ``period`` the time between frames [s], ``threshold`` the load of a foot on the ground and
+``grf`` the ground reaction that costs nothing [body weights], ``clearance`` the height of soles
+that costs nothing [m], ``trunk`` a :class:`Trunk`."""
 
-TRUNK_REFERENCE, TRUNK_UPRIGHT, TRUNK_RATE = 0, 1, 2
-"""What the trunk is compared with: the reference, upright, or no rate of pitch."""
-
-
-@compiled
-def _touch_downs(frames, length, leg, setup, places):
-    """Frames at which a foot lands, as ``on_ground`` tells its stance.
-
-    ``places`` holds where the spells under load begin and end until it holds the frames.
-    """
-    spells, start = 0, -1
-    for i in range(length + 1):
-        loaded = i < length and frames[i, F_LOAD + leg] > setup.threshold
-        if loaded and start < 0:
-            start = i
-        if loaded or start < 0:
-            continue
-        if spells and start - places[2 * spells - 1] < setup.swing:
-            places[2 * spells - 1] = i  # the load let up for a moment
-        else:
-            places[2 * spells], places[2 * spells + 1] = start, i
-            spells += 1
-        start = -1
-    count = 0
-    for k in range(spells):
-        begin, end = places[2 * k], places[2 * k + 1]
-        scuffs = end - begin < setup.stance and end < length
-        if begin > 0 and not scuffs:
-            places[count] = begin
-            count += 1
-    return count
+LEAST_DISTANCE = 0.1
+"""Distance that effort and energy are divided by at least [m]: without it a walk of nearly no
+distance could be cheap where it went backwards, or infinitely dear where it stood."""
 
 
 @compiled
-def _sample(frames, start, end, column, part):
-    """A column at a part, 0 to 1, of the frames from start to end."""
-    at = start + part * (end - start)
-    i = min(int(at), end - 1)
-    low, high = frames[i, column], frames[i + 1, column]
+def interpolated(frames, column, start, at, last):
+    """A column at a fractional frame ``at``, up to ``last``, both counted from ``start``."""
+    i = min(int(at), last - 1)
+    low, high = frames[start + i, column], frames[start + i + 1, column]
     return low + (high - low) * (at - i)
 
 
 @compiled
-def _tracked(frames, places, first, last, column, reference, squared):
-    """Mean distance of a column from a reference over strides; rows of it are parts of a stride."""
+def _mean_deviation(frames, places, first, last, column, reference, squared):
+    """Mean deviation of a column from a reference ``(points,)`` over strides, absolute or squared.
+
+    The samples of the reference divide a stride evenly, the last one before the next touch-down.
+    """
     total, points = 0.0, len(reference)
     for k in range(first, last):
+        start, end = places[k], places[k + 1]
         for p in range(points):
-            part = p / points
-            value = _sample(frames, places[k], places[k + 1], column, part)
-            difference = value - reference[p]
+            at = start + p / points * (end - start)
+            difference = interpolated(frames, column, 0, at, end) - reference[p]
             total += difference * difference if squared else abs(difference)
     return total / ((last - first) * points)
 
 
 @compiled
 def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
-    """Distance between the mean places of the legs' knees and ankles at their touch-downs [m]."""
+    """Distance between the mean places of the legs' knees and ankles at their touch-downs [m].
+
+    Places are from the pelvis; the left ones are mirrored at the plane of walking (y).
+    """
     total = 0.0
     for joint in range(2):
         square = 0.0
         for axis in range(3):
-            column = F_JOINTS + 3 * joint + axis
+            column = Frame.knee_x_r + 3 * joint + axis
             mean_r, mean_l = 0.0, 0.0
             for k in range(first_r, last_r + 1):
                 mean_r += frames[right[k], column]
             for k in range(first_l, last_l + 1):
-                mean_l += frames[left[k], column + 6]
+                mean_l += frames[left[k], column + LEG_PLACES]
             mean_r /= last_r - first_r + 1
             mean_l /= last_l - first_l + 1
             square += (mean_r + mean_l) ** 2 if axis == 1 else (mean_r - mean_l) ** 2
@@ -154,18 +116,21 @@ def _asymmetry(frames, right, first_r, last_r, left, first_l, last_l):
 
 @compiled
 def _scuffing(frames, a, b, setup):
-    """Mean shortfall of the soles' height in the middle of swing [m]."""
+    """Mean shortfall of the soles' height below the clearance in the middle of swing [m].
+
+    A fifth of the unloaded frames at either end is left out: there a foot lifts and lands.
+    """
     total, count = 0.0, 0
     for leg in range(2):
         start = -1
         for i in range(a, b + 1):
-            swings = frames[i, F_LOAD + leg] <= setup.threshold
+            swings = frames[i, Frame.load_r + leg] <= setup.threshold
             if swings and start < 0:
                 start = i
             if not swings and start >= 0:
                 margin = (i - start) // 5
                 for j in range(start + margin, i - margin):
-                    total += max(setup.clearance - frames[j, F_SOLE + leg], 0.0)
+                    total += max(setup.clearance - frames[j, Frame.sole_r + leg], 0.0)
                     count += 1
                 start = -1
     return total / count if count else 0.0
@@ -173,16 +138,19 @@ def _scuffing(frames, a, b, setup):
 
 @compiled
 def _trunk(frames, a, b, places, first, last, reference, setup):
-    if setup.trunk == TRUNK_REFERENCE and len(reference):
+    """Mean deviation of the trunk from the reference or from upright [rad], or mean squared
+    rate."""
+    if setup.trunk == Trunk.reference and len(reference):
         if last <= first:
             return math.nan
-        return _tracked(frames, places, first, last, F_TORSO, reference, False)
+        return _mean_deviation(frames, places, first, last, Frame.torso_pitch, reference, False)
     total = 0.0
     for i in range(a, b):
-        if setup.trunk == TRUNK_RATE:
-            total += ((frames[i + 1, F_PITCH] - frames[i, F_PITCH]) / setup.period) ** 2
+        if setup.trunk == Trunk.rate:
+            change = frames[i + 1, Frame.pitch] - frames[i, Frame.pitch]
+            total += (change / setup.period) ** 2
         else:
-            total += abs(frames[i, F_TORSO])
+            total += abs(frames[i, Frame.torso_pitch])
     return total / (b - a)
 
 
@@ -190,63 +158,69 @@ def _trunk(frames, a, b, places, first, last, reference, setup):
 def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, left, measures):
     measures[:] = math.nan
     last = max(length - 1, 0)
-    measures[DISTANCE] = frames[last, F_X] - frames[0, F_X] if length else 0.0
-    rights = _touch_downs(frames, length, 0, setup, right)
-    lefts = _touch_downs(frames, length, 1, setup, left)
+    measures[Measure.distance] = frames[last, Frame.x] - frames[0, Frame.x] if length else 0.0
+    rights = find_touch_downs(
+        frames[:length, Frame.load_r], setup.threshold, setup.swing, setup.stance, right
+    )
+    lefts = find_touch_downs(
+        frames[:length, Frame.load_l], setup.threshold, setup.swing, setup.stance, left
+    )
     last_r, last_l = rights - 1, lefts - 1
-    measures[STRIDES] = max(min(last_r, last_l), 0)
+    measures[Measure.strides] = max(min(last_r, last_l), 0)
     first_r, first_l = max(last_r - setup.strides, 0), max(last_l - setup.strides, 0)
     strides = last_r >= 1 and last_l >= 1
+    # sums over time count from a to b, between touch-downs of the left foot
     if strides:
         a, b = left[first_l], left[last_l]
     elif length < 2:
         return
-    else:  # what needs no cycle is told of the whole walk, so that walks of no stride differ
+    else:
+        # what needs no cycle is measured over the whole walk, so that walks without a stride differ
         a, b, first_l, last_l = 0, length - 1, 0, 0
-    dx, dy = frames[b, F_X] - frames[a, F_X], frames[b, F_Y] - frames[a, F_Y]
-    dz = frames[b, F_Z] - frames[a, F_Z]
+    dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
+    dz = frames[b, Frame.z] - frames[a, Frame.z]
+    time = frames[b, Frame.time] - frames[a, Frame.time]
     # along the ground, which may rise
-    measures[SPEED] = math.copysign(math.hypot(dx, dz), dx) / (
-        frames[b, F_TIME] - frames[a, F_TIME]
-    )
-    measures[VELOCITY] = abs(measures[SPEED] - setup.speed)
+    measures[Measure.speed] = math.copysign(math.hypot(dx, dz), dx) / time
+    measures[Measure.velocity] = abs(measures[Measure.speed] - setup.speed)
     squares, excess, pain = 0.0, 0.0, 0.0
     for i in range(a, b):
-        for column in range(F_ACTIVATION, frames.shape[1]):
+        for column in range(ACTIVATIONS, frames.shape[1]):
             squares += frames[i, column] ** 2
-        excess += max(frames[i, F_LOAD] + frames[i, F_LOAD + 1] - setup.grf, 0.0)
-        for k in range(6):
-            pain += abs(frames[i, F_LIMITS + k])
+        excess += max(frames[i, Frame.load_r] + frames[i, Frame.load_l] - setup.grf, 0.0)
+        for column in range(Frame.limit_hip_r, Frame.limit_ankle_l + 1):
+            pain += abs(frames[i, column])
     # along the ground, as the speed is; a walk without a stride may have come down in falling
     rise = dz if strides and not setup.level else 0.0
-    # no walk of nearly no distance is a cheap one
-    metres = max(math.hypot(math.hypot(dx, dy), rise), 0.1)
-    measures[EFFORT] = squares * setup.period / (setup.mass * metres)
-    energy = (frames[b, F_METABOLIC] - frames[a, F_METABOLIC]) / setup.mass
-    measures[METABOLIC] = energy / metres
-    measures[METABOLIC_RATE] = energy / (frames[b, F_TIME] - frames[a, F_TIME])
-    measures[GRF] = excess / (b - a)
-    measures[PAIN] = pain / ((b - a) * setup.mass)
-    measures[SCUFF] = _scuffing(frames, a, b, setup)
-    measures[TRUNK] = _trunk(frames, a, b, left, first_l, last_l, trunk, setup)
+    metres = max(math.hypot(math.hypot(dx, dy), rise), LEAST_DISTANCE)
+    measures[Measure.effort] = squares * setup.period / (setup.mass * metres)
+    energy = (frames[b, Frame.metabolic] - frames[a, Frame.metabolic]) / setup.mass
+    measures[Measure.metabolic] = energy / metres
+    measures[Measure.metabolic_rate] = energy / time
+    measures[Measure.grf] = excess / (b - a)
+    measures[Measure.pain] = pain / ((b - a) * setup.mass)
+    measures[Measure.scuff] = _scuffing(frames, a, b, setup)
+    measures[Measure.trunk] = _trunk(frames, a, b, left, first_l, last_l, trunk, setup)
     if not strides:
         return
-    measures[SYMMETRY] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
+    measures[Measure.symmetry] = _asymmetry(frames, right, first_r, last_r, left, first_l, last_l)
+    # each leg is compared with the reference from its own touch-down on
     if reference.shape[1]:
         total = 0.0
         for c in range(3):
-            column, curve = F_ANGLES + c, reference[c]
-            total += _tracked(frames, right, first_r, last_r, column, curve, False)
-            total += _tracked(frames, left, first_l, last_l, column + 3, curve, False)
-        measures[KINEMATIC] = total / 6.0
+            column, curve = Frame.hip_r + c, reference[c]
+            total += _mean_deviation(frames, right, first_r, last_r, column, curve, False)
+            column += LEG_ANGLES
+            total += _mean_deviation(frames, left, first_l, last_l, column, curve, False)
+        measures[Measure.kinematic] = total / 6.0
     if emg.shape[1]:
         total = 0.0
         for c in range(len(emg)):
             column = emg_columns[0, c]
-            total += _tracked(frames, right, first_r, last_r, column, emg[c], True)
+            total += _mean_deviation(frames, right, first_r, last_r, column, emg[c], True)
             column = emg_columns[1, c]
-            total += _tracked(frames, left, first_l, last_l, column, emg[c], True)
-        measures[EMG] = total / (2.0 * len(emg))
+            total += _mean_deviation(frames, left, first_l, last_l, column, emg[c], True)
+        measures[Measure.emg] = total / (2.0 * len(emg))
 
 
 def _entry(sources: str) -> Callable[..., Any]:
@@ -261,10 +235,11 @@ def _entry(sources: str) -> Callable[..., Any]:
     return compiled_once(measure)
 
 
-measure_walks = _entry(digest(__file__, _frames))
+measure_walks = _entry(digest(__file__, frames_module, gait_cycle))
 """Measures ``(n, measures)`` of frames ``(n, frames, columns)`` with ``lengths (n,)``.
 
 ``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and ``emg
-(groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are those of the
-activations, ``right`` and ``left`` scratch ``(frames + 1,)`` of whole numbers.
+(groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are the columns of
+the activations of the right and the left leg, ``right`` and ``left`` scratch ``(frames + 1,)`` for
+whole numbers.
 """

@@ -1,53 +1,67 @@
-"""The cost terms of MyoAssist, compiled: strides, and what it measures over them.
+"""The cost terms of MyoAssist, compiled: its steps, and its measures over them.
 
-They are kept with their peculiarities, for comparison; :mod:`trueup.gait.cost_terms` has our own.
+They keep MyoAssist's peculiarities, for comparison with its results; our own terms are those of
+``_cost_kernel``, and nothing here can be shared with them but the interpolation. Where they differ:
+a step is a heel that is loaded anew and not a foot that touches down, and which ankle is bent
+further says its side; strides run from every second step to the next but one, so that a missed step
+shifts the legs; a stride is sampled as if its last sample were one frame beyond it; both legs are
+compared with activations of the left leg's phase; effort is a sum over frames and depends on the
+controller's rate; the ground reaction counts whole where it exceeds its threshold.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any
+from enum import IntEnum, auto
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueup.gait.controller._compiled import compiled, compiled_once, digest
-from trueup.gait.walk import _frames
-from trueup.gait.walk._frames import (
-    F_ACTIVATION,
-    F_ANGLES,
-    F_HEEL,
-    F_JOINTS,
-    F_LOAD,
-    F_TIME,
-    F_X,
-    F_Y,
-)
+from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._index import Index
+from trueup.gait.costs import _cost_kernel
+from trueup.gait.costs._cost_kernel import interpolated
+from trueup.gait.walk import frames as frames_module
+from trueup.gait.walk.frames import ACTIVATIONS, LEG_PLACES, Frame
 
-TERMS = (
-    "lefts",
-    "rights",
-    "stage",
-    "velocity",
-    "symmetry",
-    "effort",
-    "kinematic",
-    "trunk",
-    "grf",
-    "emg",
-    "distance_x",
-    "distance_y",
-    "time",
-)
-"""What :data:`myoassist_terms` gives for each walk."""
 
-LEFTS, RIGHTS, STAGE, VELOCITY, SYMMETRY, EFFORT, KINEMATIC, TRUNK, GRF, EMG, DX, DY, TIME = range(
-    len(TERMS)
-)
+class Term(Index):
+    """Terms of a walk, in the order of :data:`myoassist_terms`; NaN where a walk was too short."""
 
-FEW_STEPS, FEW_PAIRS, COMPLETE = 0, 1, 2
-"""How far a walk could be judged."""
+    lefts = auto()
+    rights = auto()
+    stage = auto()
+    velocity = auto()
+    symmetry = auto()
+    effort = auto()
+    kinematic = auto()
+    trunk = auto()
+    grf = auto()
+    emg = auto()
+    distance_x = auto()
+    distance_y = auto()
+    time = auto()
+
+
+class Stage(IntEnum):
+    """How far a walk could be judged."""
+
+    few_steps = 0
+    few_pairs = 1
+    complete = 2
+
+
+class Side(IntEnum):
+    """Side of a step."""
+
+    left = 0
+    right = 1
+
 
 POINTS = 100
 """Samples of a stride."""
+
+HEEL_LOAD = 0.1
+"""Load above which a heel is on the ground [body weights]."""
 
 SETUP = np.dtype(
     [
@@ -58,52 +72,70 @@ SETUP = np.dtype(
         ("mass", np.float64),
     ]
 )
-"""What the terms depend on; an array of one."""
+"""Settings of the terms; an array of one. ``gap`` is the least distance of steps [frames]."""
 
-LEFT, RIGHT = 0, 1
 
-_ANGLE_R, _ANGLE_L = F_ANGLES + 2, F_ANGLES + 5
+class Tracked(NamedTuple):
+    """Columns of frames ``(c,)`` and their reference ``(100, c)``; empty without one."""
+
+    columns: np.ndarray
+    reference: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Frames and sides of steps ``(frames,)``, and sums of tracked columns ``(c,)``."""
+
+    places: np.ndarray
+    sides: np.ndarray
+    sums: np.ndarray
 
 
 @compiled
-def _find_events(frames, length, gap, places, sides):
-    """Steps of a walk: frames at which a heel is loaded anew, and the side of each.
+def _find_steps(frames, length, gap, places, sides):
+    """Find the frames at which a heel is loaded anew, and their sides; returns their number.
 
-    The side is told by which ankle is bent further, steps closer than ``gap`` frames are dropped.
+    Steps closer than ``gap`` frames to the last one are dropped, and those with equal ankles.
     """
-    count, last, before = 0, -gap - 1, False
-    before_left = False
+    count, last = 0, -gap - 1
+    before_r = before_l = False
     for i in range(length):
-        right, left = frames[i, F_HEEL] > 0.1, frames[i, F_HEEL + 1] > 0.1
-        rises = (right and not before) or (left and not before_left)
-        before, before_left = right, left
+        right = frames[i, Frame.heel_r] > HEEL_LOAD
+        left = frames[i, Frame.heel_l] > HEEL_LOAD
+        rises = (right and not before_r) or (left and not before_l)
+        before_r, before_l = right, left
         if not rises or i - last <= gap:
             continue
         last = i
-        if frames[i, _ANGLE_L] == frames[i, _ANGLE_R]:
+        ankle_r, ankle_l = frames[i, Frame.ankle_r], frames[i, Frame.ankle_l]
+        if ankle_l == ankle_r:
             continue
         places[count] = i
-        sides[count] = LEFT if frames[i, _ANGLE_L] < frames[i, _ANGLE_R] else RIGHT
+        sides[count] = Side.left if ankle_l < ankle_r else Side.right
         count += 1
     return count
 
 
 @compiled
 def _symmetry(frames, places, sides, count, first, strides):
-    """Distance between the right and left places of knee and ankle at touch-down; NaN if few."""
+    """Mean distance of knee and ankle at a left step from the next right one [m]; NaN if few.
+
+    Places are from the pelvis, mirrored at the plane of walking (y). The sum is over all pairs, and
+    divided by the strides.
+    """
     total, right, pairs = 0.0, first, 0
     for left in range(first, count):
-        if sides[left] != LEFT:
+        if sides[left] != Side.left:
             continue
-        while right < count and sides[right] != RIGHT:
+        while right < count and sides[right] != Side.right:
             right += 1
         if right >= count:
             break
         for joint in range(2):
             square = 0.0
             for axis in range(3):
-                one = frames[places[right], F_JOINTS + 3 * joint + axis]
-                other = frames[places[left], F_JOINTS + 6 + 3 * joint + axis]
+                column = Frame.knee_x_r + 3 * joint + axis
+                one = frames[places[right], column]
+                other = frames[places[left], column + LEG_PLACES]
                 square += (one + other) ** 2 if axis == 1 else (one - other) ** 2
             total += math.sqrt(square)
         pairs += 1
@@ -112,18 +144,9 @@ def _symmetry(frames, places, sides, count, first, strides):
 
 
 @compiled
-def _sample(frames, start, n, column, k):
-    """Sample ``k`` of 100 of a stride of ``n`` frames, held at its last frame."""
-    at = min(k * (n / (POINTS - 1.0)), n - 1.0)
-    i = min(int(at), n - 2)
-    low, high = frames[start + i, column], frames[start + i + 1, column]
-    return low + (high - low) * (at - i)
-
-
-@compiled
-def _tracking(frames, places, count, first, compared, squared, most, sums):
-    """Distances of columns from a reference over strides; how many strides were compared."""
-    strides, columns, reference = 0, compared[0], compared[1]
+def _track(frames, places, count, first, tracked, squared, most, sums):
+    """Sum the deviations of columns from their reference over strides; returns their number."""
+    strides, columns, reference = 0, tracked.columns, tracked.reference
     sums[:] = 0.0
     for k in range(first, count - 2, 2):
         if strides == most:
@@ -131,7 +154,10 @@ def _tracking(frames, places, count, first, compared, squared, most, sums):
         start, n = places[k], places[k + 2] - places[k]
         for c in range(len(columns)):
             for p in range(POINTS):
-                difference = _sample(frames, start, n, columns[c], p) - reference[p, c]
+                # n frames hold n - 1 intervals: the samples beyond stay at the last frame
+                at = min(p * (n / (POINTS - 1.0)), n - 1.0)
+                value = interpolated(frames, columns[c], start, at, n - 1)
+                difference = value - reference[p, c]
                 sums[c] += difference * difference if squared else abs(difference)
         strides += 1
     return strides
@@ -139,52 +165,66 @@ def _tracking(frames, places, count, first, compared, squared, most, sums):
 
 @compiled
 def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms):
-    """Terms of one walk; ``angles`` and ``emg`` are columns and their reference."""
-    places, sides, sums = scratch[0], scratch[1], scratch[2]
+    """Terms of one walk.
+
+    Args:
+      frames: frames of the walk.
+      length: their number.
+      setup: settings.
+      effort_muscles: muscles that effort counts.
+      angles: the trunk, then hip, knee and ankle of both legs; a :class:`Tracked`.
+      emg: activations; a :class:`Tracked`.
+      scratch: a :class:`Scratch`.
+      terms: filled.
+    """
+    places, sides, sums = scratch.places, scratch.sides, scratch.sums
     strides = setup.strides
     terms[:] = math.nan
-    count = _find_events(frames, length, setup.gap, places, sides)
+    count = _find_steps(frames, length, setup.gap, places, sides)
     lefts = 0
     for k in range(count):
-        lefts += sides[k] == LEFT
-    terms[LEFTS], terms[RIGHTS], terms[STAGE] = lefts, count - lefts, FEW_STEPS
+        lefts += sides[k] == Side.left
+    terms[Term.lefts], terms[Term.rights] = lefts, count - lefts
+    terms[Term.stage] = Stage.few_steps.value
     if lefts < strides + 1 or count - lefts < strides + 1:
         return
+    # from the left step before the last ``strides`` ones to the last one
     last = count - 1
-    while sides[last] != LEFT:
+    while sides[last] != Side.left:
         last -= 1
     first, seen = last, 0
     while seen < strides:
         first -= 1
-        seen += sides[first] == LEFT
+        seen += sides[first] == Side.left
     a, b, end = places[first], places[last], last + 1
-    dx, dy = frames[b, F_X] - frames[a, F_X], frames[b, F_Y] - frames[a, F_Y]
-    dt = frames[b, F_TIME] - frames[a, F_TIME]
-    terms[DX], terms[DY], terms[TIME] = dx, dy, dt
-    terms[VELOCITY] = math.hypot(dx / dt - setup.speed, dy / dt)
-    terms[SYMMETRY] = _symmetry(frames, places, sides, end, first, strides)
-    terms[STAGE] = FEW_PAIRS if math.isnan(terms[SYMMETRY]) else COMPLETE
+    dx, dy = frames[b, Frame.x] - frames[a, Frame.x], frames[b, Frame.y] - frames[a, Frame.y]
+    dt = frames[b, Frame.time] - frames[a, Frame.time]
+    terms[Term.distance_x], terms[Term.distance_y], terms[Term.time] = dx, dy, dt
+    terms[Term.velocity] = math.hypot(dx / dt - setup.speed, dy / dt)
+    terms[Term.symmetry] = _symmetry(frames, places, sides, end, first, strides)
+    few_pairs = math.isnan(terms[Term.symmetry])
+    terms[Term.stage] = Stage.few_pairs.value if few_pairs else Stage.complete.value
     total = 0.0
     for i in range(a, b + 1):
         for m in range(len(effort_muscles)):
-            total += frames[i, F_ACTIVATION + effort_muscles[m]] ** 2
-    terms[EFFORT] = total / (setup.mass * math.hypot(dx, dy))
+            total += frames[i, ACTIVATIONS + effort_muscles[m]] ** 2
+    terms[Term.effort] = total / (setup.mass * math.hypot(dx, dy))
     total = 0.0
     for i in range(a, b):
-        load = frames[i, F_LOAD] + frames[i, F_LOAD + 1]
+        load = frames[i, Frame.load_r] + frames[i, Frame.load_l]
         total += load if load > setup.grf else 0.0
-    terms[GRF] = total / (b - a)
-    if angles[1].shape[0] == POINTS:
-        n = _tracking(frames, places, end, first, angles, False, count, sums)
-        terms[TRUNK] = sums[0] / n
-        terms[KINEMATIC] = 0.0
-        for c in range(1, len(angles[0])):
-            terms[KINEMATIC] += sums[c] / n
-    if emg[1].shape[0] == POINTS:
-        _tracking(frames, places, end, first, emg, True, strides, sums)
-        terms[EMG] = 0.0
-        for c in range(len(emg[0])):
-            terms[EMG] += sums[c] / strides
+    terms[Term.grf] = total / (b - a)
+    if angles.reference.shape[0] == POINTS:
+        n = _track(frames, places, end, first, angles, False, count, sums)
+        terms[Term.trunk] = sums[0] / n
+        terms[Term.kinematic] = 0.0
+        for c in range(1, len(angles.columns)):
+            terms[Term.kinematic] += sums[c] / n
+    if emg.reference.shape[0] == POINTS:
+        _track(frames, places, end, first, emg, True, strides, sums)
+        terms[Term.emg] = 0.0
+        for c in range(len(emg.columns)):
+            terms[Term.emg] += sums[c] / strides
 
 
 def _entry(sources: str) -> Callable[..., Any]:
@@ -198,5 +238,5 @@ def _entry(sources: str) -> Callable[..., Any]:
     return compiled_once(terms_of)
 
 
-myoassist_terms = _entry(digest(__file__, _frames))
+myoassist_terms = _entry(digest(__file__, _cost_kernel, frames_module))
 """Arguments as in :func:`_one_walk`, with the walks in front."""

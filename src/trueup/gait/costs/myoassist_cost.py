@@ -6,6 +6,7 @@ costs jump where a constraint is met, a step's side is guessed from the ankles, 
 of the ground reaction is the whole force.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,9 +14,8 @@ import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs import _myoassist_kernel as k
-from trueup.gait.models._muscle_columns import muscle_groups
 from trueup.gait.models.anatomy import Anatomy
-from trueup.gait.walk._frames import F_ACTIVATION, F_ANGLES, F_TORSO
+from trueup.gait.walk.frames import ACTIVATIONS, Frame
 from trueup.gait.walk.walk_records import WalkRecords
 from trueup.gait.walk.walk_settings import WalkSettings
 
@@ -115,15 +115,18 @@ class MyoAssistCost:
     def terms(self, records: WalkRecords, anatomy: Anatomy) -> dict[str, np.ndarray]:
         """Terms of each walk ``(n,)`` by name; NaN where a walk was too short."""
         frames = records.frames
-        groups = muscle_groups(records.muscles, anatomy)
+        groups = anatomy.muscle_groups(records.muscles)
         effort = [i for i, (group, _) in enumerate(groups) if group not in _EFFORT_LEAVES_OUT]
         setup = np.zeros(1, dtype=k.SETUP)
         setup["strides"], setup["gap"] = self.strides, int(_SAME_STEP / records.period + 1e-9)
         setup["speed"], setup["grf"] = self.speed, self.grf_threshold
         setup["mass"] = records.mass
-        angle_columns = [F_TORSO, *(F_ANGLES + c for c in (3, 4, 5, 0, 1, 2))]
+        angle_columns = [
+            Frame.torso_pitch,
+            *(Frame[f"{joint}_{side}"] for side in "lr" for joint in ("hip", "knee", "ankle")),
+        ]
         emg_columns = [
-            F_ACTIVATION + groups.index((group, side))
+            ACTIVATIONS + groups.index((group, side))
             for side in ("left", "right")
             for group in EMG_GROUPS
             if (group, side) in groups
@@ -132,18 +135,18 @@ class MyoAssistCost:
         kinematics = np.zeros((0, 0)) if self.kinematics is None else self.kinematics
         most = max(len(angle_columns), len(emg_columns))
         size = frames.shape[1]
-        values = np.zeros((len(frames), len(k.TERMS)))
+        values = np.zeros((len(frames), len(k.Term)))
         k.myoassist_terms(
             frames,
             np.ascontiguousarray(records.length),
             setup,
             np.array(effort, dtype=np.int64),
-            (np.array(angle_columns), np.ascontiguousarray(kinematics, dtype=float)),
-            (np.array(emg_columns, dtype=np.int64), np.ascontiguousarray(emg, dtype=float)),
-            (np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(most)),
+            _tracked(angle_columns, kinematics),
+            _tracked(emg_columns, emg),
+            k.Scratch(*np.zeros((2, size), dtype=np.int64), np.zeros(most)),
             values,
         )
-        return dict(zip(k.TERMS, values.T, strict=True))
+        return dict(zip(k.Term.__members__, values.T, strict=True))
 
     def scalars(
         self,
@@ -166,8 +169,8 @@ class MyoAssistCost:
         steps = np.nan_to_num(terms["lefts"] + terms["rights"])
         regulariser = np.abs(X - 1.0).sum(axis=1)
         value = 99_000.0 - x - 0.5 * steps
-        value[terms["stage"] == k.FEW_PAIRS] -= 1000.0
-        complete = terms["stage"] == k.COMPLETE
+        value[terms["stage"] == k.Stage.few_pairs] -= 1000.0
+        complete = terms["stage"] == k.Stage.complete
         value[complete] = (self._judged(terms) + regulariser)[complete]
         fell = records.length < int(settings.duration / records.period + 1e-9) - 1
         value[fell] = 99_000.0 - x[fell]
@@ -189,6 +192,11 @@ class MyoAssistCost:
             return np.asarray(kept)
         passed = (speed < 0.01) & (symmetry < self.symmetry_threshold)
         return np.where(passed, kept, violated)
+
+
+def _tracked(columns: Sequence[int], reference: np.ndarray) -> k.Tracked:
+    reference = np.ascontiguousarray(reference, dtype=float)
+    return k.Tracked(np.array(columns, dtype=np.int64), reference)
 
 
 def read_myoassist_kinematics(path: str | Path) -> np.ndarray:

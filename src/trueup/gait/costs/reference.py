@@ -16,19 +16,12 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import GaitError, listing
+from trueup.gait.costs.myoassist_cost import read_myoassist_kinematics
+from trueup.gait.walk.gait_cycle import Curve, resampled
+from trueup.studies import atomic
 
 JOINTS = ("hip", "knee", "ankle")
 FORMAT = "trueup gait reference"
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A quantity over the gait cycle: its mean and its standard deviation ``(points,)``."""
-
-    mean: np.ndarray
-    """Mean of each sample."""
-    sd: np.ndarray | None = None
-    """Standard deviation, where it is known."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +58,6 @@ class GaitReference:
 
     def save(self, path: str | Path) -> None:
         """Write the reference to a file."""
-        from trueup.studies import atomic
 
         def plain(curve: Curve, factor: float) -> dict[str, list[float]]:
             values = {"mean": curve.mean} | ({} if curve.sd is None else {"sd": curve.sd})
@@ -81,12 +73,6 @@ class GaitReference:
             "emg": {k: plain(v, 1.0) for k, v in self.emg.items()},
         }
         atomic.write_json(Path(path), content)
-
-
-def resampled(curve: np.ndarray, points: int) -> np.ndarray:
-    """A curve over the gait cycle, which closes in itself, at other samples."""
-    at = np.arange(points) / points * len(curve)
-    return np.interp(at, np.arange(len(curve) + 1), np.append(curve, curve[0]))
 
 
 def read_reference(path: str | Path) -> GaitReference:
@@ -152,8 +138,6 @@ def _curves(path: Path, where: str, content: Any, factor: float) -> dict[str, Cu
 
 
 def _of_myoassist(path: Path) -> GaitReference:
-    from trueup.gait.costs.myoassist_cost import read_myoassist_kinematics
-
     table = read_myoassist_kinematics(path)
     angles = {
         "trunk": Curve(table[:, 0]),
@@ -162,36 +146,3 @@ def _of_myoassist(path: Path) -> GaitReference:
         "ankle": Curve(0.5 * np.pi - table[:, 3]),
     }
     return GaitReference(path.stem, None, angles, source=str(path))
-
-
-def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:
-    """A speed of the gait norms of Schwartz et al., J. Biomech. 41 (2008), as a JSON file.
-
-    Sagittal angles over the cycle as percent, mean less and mean plus one standard deviation.
-
-    Raises:
-      GaitError: the file is missing, has another form, or lacks the speed.
-    """
-    path = Path(path)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise GaitError(f"{path} is no JSON file: {error}") from error
-    if isinstance(content, dict) and len(content) == 1:
-        (content,) = content.values()
-    speeds = list(content) if isinstance(content, dict) else []
-    if speed not in speeds:
-        raise GaitError(f"{path} has no speed {speed!r}; it has {listing(speeds)}")
-    names = {"hip": "HipAngles", "knee": "KneeAngles", "ankle": "AnkleAngles"}
-    angles = {}
-    for joint, key in names.items():
-        try:
-            table = np.asarray(content[speed][key]["X"], dtype=float)
-            low, high = np.deg2rad(table[:, 1]), np.deg2rad(table[:, 2])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise GaitError(f"{path} lacks the sagittal {key} of the speed {speed!r}") from error
-        # the last sample is the next touch-down, the first one again
-        angles[joint] = Curve(0.5 * (low + high)[:-1], 0.5 * (high - low)[:-1])
-    return GaitReference(f"{path.stem} {speed}", None, angles, source=str(path))

@@ -25,11 +25,10 @@ import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs import _cost_kernel as k
-from trueup.gait.costs.reference import GaitReference, resampled
-from trueup.gait.models._muscle_columns import muscle_groups
+from trueup.gait.costs.reference import GaitReference
 from trueup.gait.models.anatomy import Anatomy
-from trueup.gait.walk._frames import F_ACTIVATION
-from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
+from trueup.gait.walk.frames import ACTIVATIONS
+from trueup.gait.walk.gait_cycle import resampled, shortest_frames
 from trueup.gait.walk.walk_records import WalkRecords
 
 WORST = {
@@ -120,9 +119,9 @@ PRESETS: dict[str, dict[str, float]] = {
 """Flag of the command line -> weights of the terms."""
 
 TRUNK_KINDS = {
-    "ref_diff": k.TRUNK_REFERENCE,
-    "zero_diff": k.TRUNK_UPRIGHT,
-    "vel_square": k.TRUNK_RATE,
+    "ref_diff": k.Trunk.reference,
+    "zero_diff": k.Trunk.upright,
+    "vel_square": k.Trunk.rate,
 }
 """What the trunk is compared with: the reference, upright, or no rate of pitch."""
 
@@ -304,8 +303,7 @@ class WalkObjective:
     ) -> dict[str, np.ndarray]:
         setup = np.zeros(1, dtype=k.SETUP)
         setup["strides"], setup["period"] = self.strides, records.period
-        setup["swing"] = SHORTEST_SWING / records.period - 1e-9
-        setup["stance"] = SHORTEST_STANCE / records.period - 1e-9
+        setup["swing"], setup["stance"] = shortest_frames(records.period)
         setup["speed"], setup["threshold"] = self.speed, threshold
         setup["grf"], setup["clearance"] = self.grf_threshold, self.clearance
         setup["mass"], setup["trunk"] = records.mass, TRUNK_KINDS[self.trunk_kind]
@@ -317,25 +315,25 @@ class WalkObjective:
                 angles = self.reference.leg_angles()
             if self._tracks_trunk:
                 trunk = resampled(self.reference.angles["trunk"].mean, 100)
-            places = muscle_groups(records.muscles, anatomy)
+            places = anatomy.muscle_groups(records.muscles)
             shared = [g for g in self.reference.emg if (g, "right") in places]
             if shared:
                 emg = np.stack([resampled(self.reference.emg[g].mean, 100) for g in shared])
                 columns = np.array(
                     [
-                        [F_ACTIVATION + places.index((g, side)) for g in shared]
+                        [ACTIVATIONS + places.index((g, side)) for g in shared]
                         for side in ("right", "left")
                     ]
                 )
         n, size = records.frames.shape[:2]
-        measures = np.zeros((n, len(k.MEASURES)))
+        measures = np.zeros((n, len(k.Measure)))
         scratch = np.zeros((2, size + 1), dtype=np.int64)
         lengths = np.ascontiguousarray(records.length)
         k.measure_walks(
             records.frames, lengths, setup, np.ascontiguousarray(angles), trunk, emg, columns,
             scratch[0], scratch[1], measures,
         )  # fmt: skip
-        return dict(zip(k.MEASURES, measures.T.copy(), strict=True))
+        return dict(zip(k.Measure.__members__, measures.T.copy(), strict=True))
 
 
 def _whole_frames(duration: float, period: float) -> float:

@@ -16,7 +16,6 @@ import numpy as np
 import yaml
 
 from trueup.errors import MissingExtraError
-from trueup.gait.controller._registers import LEGS
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models._spec_parts import (
     QUARTER_TURN,
@@ -27,7 +26,7 @@ from trueup.gait.models._spec_parts import (
     add_touch,
     set_mass,
 )
-from trueup.gait.models.anatomy import SUFFIX, Anatomy, load_anatomy
+from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, load_anatomy
 
 ROOT = (
     ("pelvis_tx", "slide", (1.0, 0.0, 0.0)),

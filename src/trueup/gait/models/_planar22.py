@@ -15,7 +15,6 @@ import mujoco
 import numpy as np
 import yaml
 
-from trueup.gait.controller._registers import LEGS
 from trueup.gait.models._spec_parts import (
     QUARTER_TURN,
     add_ground,
@@ -25,7 +24,7 @@ from trueup.gait.models._spec_parts import (
     add_touch,
     set_mass,
 )
-from trueup.gait.models.anatomy import SUFFIX, Anatomy, load_anatomy
+from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, load_anatomy
 from trueup.gait.models.attachments import attach_exoskeleton
 
 UPRIGHT = 1.0

@@ -1,6 +1,7 @@
-"""What the parts of a walker are called in a model."""
+"""Names of a walker's parts in a model, and the poses that walks start from."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -8,11 +9,14 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trueup.errors import GaitError
-from trueup.gait.controller._registers import LEGS
 
 Side = Literal["right", "left"]
 
-SUFFIX = {"right": "r", "left": "l"}
+SUFFIX: dict[str, str] = {"right": "r", "left": "l"}
+"""Leg -> its letter in the names of parts."""
+
+LEGS = tuple(SUFFIX)
+"""Legs in the order of every array with a leg axis."""
 
 
 class _Part(BaseModel):
@@ -20,7 +24,7 @@ class _Part(BaseModel):
 
 
 class Root(_Part):
-    """Joints of the pelvis in the sagittal plane."""
+    """Names of the joints of the pelvis in the sagittal plane."""
 
     forward: str
     upward: str
@@ -37,16 +41,19 @@ class ScaledEntry(_Part):
 
 
 class Pose(_Part):
-    """A pose to start from."""
+    """Start pose of a walk."""
 
     swing: Side
-    """The leg that swings."""
+    """Leg in swing."""
     base: dict[str, dict[Side, float]]
-    """Joint -> angle of each side at the entry 0 [deg]."""
+    """Joint -> joint angle of each side where its entry is 0 [deg]."""
 
 
 class Anatomy(_Part):
-    """Names of a walker's parts in a model; ``{side}`` stands for r or l, ``{Side}`` for R or L."""
+    """Names of a walker's parts in a model.
+
+    A name with ``{side}`` or ``{Side}`` is a pattern for both legs: r and l, or R and L.
+    """
 
     name: str
     pelvis: str
@@ -69,12 +76,22 @@ class Anatomy(_Part):
     frontal_initial_activations: tuple[str, ...] = ()
 
     def named(self, pattern: str, side: str) -> str:
-        """A name of one side."""
+        """Name of one side's part."""
         return pattern.format(side=SUFFIX[side], Side=SUFFIX[side].upper())
 
     def both(self, pattern: str) -> tuple[str, str]:
-        """A name of the right and of the left side."""
-        return self.named(pattern, LEGS[0]), self.named(pattern, LEGS[1])
+        """Names of the right and the left part."""
+        return self.named(pattern, "right"), self.named(pattern, "left")
+
+    def muscle_groups(self, muscles: Sequence[str]) -> list[tuple[str, str]]:
+        """Group and side of each muscle, given by its name in the model."""
+        known = {
+            self.named(pattern, side): (group, side)
+            for group, patterns in self.muscles.items()
+            for pattern in patterns
+            for side in LEGS
+        }
+        return [known[name] for name in muscles]
 
 
 def load_anatomy(path: str | Path) -> Anatomy:
@@ -98,5 +115,5 @@ def load_anatomy(path: str | Path) -> Anatomy:
 
 @functools.cache
 def myoassist_anatomy() -> Anatomy:
-    """Names in MyoAssist's models and in those that follow them."""
+    """Anatomy of MyoAssist's models."""
     return load_anatomy(Path(__file__).with_name("anatomy_myoassist.yaml"))

@@ -1,4 +1,4 @@
-"""The ground that is walked on: a slope, or stairs."""
+"""Ground with a slope or with stairs."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ STEEPEST_SLOPE = 30.0
 """Largest slope of the ground [deg]."""
 
 DEEP = 1.0
-"""How far steps reach below the lowest of them [m]."""
+"""Depth of steps below the lowest of them [m]."""
 
 LANDING = 200.0
 """Length of the level ground before and after stairs [m]."""
@@ -25,15 +25,15 @@ class Stairs:
     """Stairs in the direction of walking.
 
     Raises:
-      GaitError: a size makes no stairs.
+      GaitError: a size is out of its range.
     """
 
     rise: float
     """Height of a step, negative for stairs that go down [m]."""
     run: float
-    """Depth of a step [m]."""
+    """Tread depth of a step [m]."""
     start: float = 2.0
-    """Where the first step begins, from where the walk does [m]."""
+    """Distance of the first step from the start of the walk [m]."""
     count: int = 100
     """Number of steps."""
 
@@ -54,8 +54,23 @@ class Stairs:
 
     def height(self, x: np.ndarray) -> np.ndarray:
         """Height of the ground at places along the direction of walking [m]."""
-        step = np.floor((np.asarray(x) - self.start) / self.run) + 1.0
-        return self.rise * np.clip(step, 0.0, self.count)
+        return step_height(np.asarray(x), self.start, self.run, self.rise, self.count)
+
+
+def step_height(x, start, run, rise, count):
+    """Height of stairs at places ``x`` along the direction of walking [m].
+
+    For arrays, and compiled for numbers; the other arguments are those of :class:`Stairs`.
+    """
+    step = np.floor((x - start) / run) + 1.0
+    return rise * np.minimum(np.maximum(step, 0.0), count)
+
+
+def ramp_height(x, start, run, rise, count):
+    """Height of a ramp in place of stairs, through the middle of each step [m]; see
+    :func:`step_height`."""
+    step = (x - start) / run + 0.5
+    return rise * np.minimum(np.maximum(step, 0.0), count)
 
 
 def add_stairs(spec: mujoco.MjSpec, stairs: Stairs) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.gait.controller._registers import LEGS
-from trueup.gait.costs.reference import Curve
+from trueup.gait.models.anatomy import LEGS
+from trueup.gait.walk.gait_cycle import Curve
 from trueup.reports.figure import Figure, Json, LegendEntry, Plot, axis_title
 from trueup.reports.numbers import rounded_to_span
 

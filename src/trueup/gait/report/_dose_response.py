@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup.errors import GaitError
 from trueup.gait.controller.exoskeleton import Knots, Profile
+from trueup.gait.controller.parameter_vector import Entry
 from trueup.gait.search.problem import Scenario, evaluate
-from trueup.gait.walk.parameter_vector import Entry
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from trueup.gait.walk._walk_kernel import DIVERGED, FELL, GIVEN_UP, RUNNING
 from trueup.gait.walk.perturbations import (
     SURVIVAL,
     Draws,
@@ -13,12 +12,18 @@ from trueup.gait.walk.perturbations import (
     PerturbationSizes,
     perturbed_vectors,
 )
+from trueup.gait.walk.walk_records import End
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 REPEATS = 20
 """How often a walk is repeated where nothing is said."""
 
-ENDS = {RUNNING: "", FELL: "fell", DIVERGED: "diverged", GIVEN_UP: "could not start"}
+ENDS = {
+    End.running: "",
+    End.fell: "fell",
+    End.diverged: "diverged",
+    End.could_not_start: "could not start",
+}
 """How a repeat ended, in words; none for one that stayed up."""
 
 
@@ -120,7 +125,7 @@ def survival(
     return Survival(
         walked=records.walked,
         lasted=records.length * records.period,
-        fell=records.ended != RUNNING,
+        fell=records.ended != End.running,
         duration=duration,
         ended=records.ended.copy(),
         draws=draws,

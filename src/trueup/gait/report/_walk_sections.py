@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trueup import reports
-from trueup.gait.controller._registers import LEGS
-from trueup.gait.costs.reference import Curve, resampled
-from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.costs.norms import GaitNorm
+from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
 from trueup.gait.report._stick_figure import cycle_strip, time_strip
-from trueup.gait.report.norms import GaitNorm
-from trueup.gait.walk.gait_cycle import Stride, mean_cycle, on_ground, over_cycle
+from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
 from trueup.gait.walk.walk_series import JOINTS, WalkSeries
 
 _LAST = 1.0  # how much of a fall is drawn [s]

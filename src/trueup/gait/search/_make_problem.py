@@ -7,6 +7,7 @@ import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
+from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.costs.myoassist_cost import (
     EMG_GROUPS,
     FLAGS,
@@ -14,17 +15,17 @@ from trueup.gait.costs.myoassist_cost import (
     read_myoassist_emg,
     read_myoassist_kinematics,
 )
-from trueup.gait.costs.reference import Curve, GaitReference
+from trueup.gait.costs.norms import read_norm
+from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import PRESETS, WalkObjective
 from trueup.gait.models._own_models import BY_MUSCLES, OWN_MODELS
 from trueup.gait.models.attachments import shipped_devices
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
-from trueup.gait.report.norms import read_norm
 from trueup.gait.search._named_entries import moved_entries, named_values
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem, Scenario
-from trueup.gait.walk.parameter_vector import ParameterVector
+from trueup.gait.walk.gait_cycle import Curve
 from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.gait.walk.walk_simulation import WalkSimulation

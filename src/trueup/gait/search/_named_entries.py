@@ -4,8 +4,8 @@ import re
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import FourParameterProfile
+from trueup.gait.controller.parameter_vector import GROUPS, ParameterVector
 from trueup.gait.search.configuration import GaitConfiguration
-from trueup.gait.walk.parameter_vector import GROUPS, ParameterVector
 
 OF_FOUR_PARAMETERS = tuple(entry.name for entry in FourParameterProfile().entries)
 """Entries of a torque curve of four parameters."""

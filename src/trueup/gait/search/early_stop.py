@@ -18,9 +18,8 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs
 from trueup.fitting.problem import Failures, Problem
-from trueup.gait.walk._walk_kernel import RUNNING, STOPPED
 from trueup.gait.walk.perturbations import Perturbations
-from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.walk_records import End, WalkRecords
 
 
 class EarlyStop:
@@ -57,7 +56,7 @@ class EarlyStop:
     def least(self, records: WalkRecords) -> np.ndarray:
         """What each candidate costs at least ``(n,)``, of walks that may be in progress."""
         self._rows[list(records.invalid)] = self.cannot_start
-        ended = (records.ended != RUNNING) & (records.ended != STOPPED)
+        ended = (records.ended != End.running) & (records.ended != End.stopped)
         new = np.flatnonzero(ended & np.isnan(self._rows))
         if len(new):
             parts = {name: getattr(records, name)[new] for name in ("frames", "length", "ended")}

@@ -8,12 +8,12 @@ import numpy as np
 from trueup.errors import GaitError
 from trueup.fitting import Problem
 from trueup.fitting.problem import Failures
+from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.costs.myoassist_cost import MyoAssistCost
 from trueup.gait.costs.stages import INVALID, WalkObjective
 from trueup.gait.search.early_stop import EarlyStop
-from trueup.gait.walk._walk_kernel import RUNNING, STOPPED
-from trueup.gait.walk.parameter_vector import ParameterVector
 from trueup.gait.walk.perturbations import Perturbations
+from trueup.gait.walk.walk_records import End
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
 
@@ -151,12 +151,12 @@ def evaluate(
         found = objective.costs(records, anatomy, settings.duration, threshold)
         cost, terms = found.total, found.terms
     cost = np.where(np.isfinite(cost), cost, INVALID)
-    stopped = records.ended == STOPPED
+    stopped = records.ended == End.stopped
     terms = {
         **terms,
         "walked": records.walked,
         "lasted": records.length * records.period,
-        "fell": ((records.ended != RUNNING) & ~stopped).astype(float),
+        "fell": ((records.ended != End.running) & ~stopped).astype(float),
         "stopped": stopped.astype(float),
     }
     if invalid is not None and records.invalid:

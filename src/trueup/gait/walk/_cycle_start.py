@@ -6,10 +6,9 @@ import mujoco
 import numpy as np
 
 from trueup.errors import GaitError
-from trueup.gait.walk._walk_kernel import RUNNING
 from trueup.gait.walk.gait_cycle import Stride, strides_of
 from trueup.gait.walk.initial_state import free_joints
-from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.walk_records import End, WalkRecords
 from trueup.gait.walk.walk_series import walk_with_states
 from trueup.gait.walk.walk_simulation import WalkSimulation
 
@@ -60,7 +59,7 @@ def cycle_start(simulation: WalkSimulation, vector: np.ndarray) -> CycleStart:
     # the next walks overwrite them
     records = replace(records, frames=records.frames.copy(), length=records.length.copy())
     period, duration = records.period, simulation.settings.duration
-    if records.ended[0] != RUNNING:
+    if records.ended[0] != End.running:
         raise GaitError(
             "a start in the cycle of a walk needs one that lasts, and this one "
             f"{records.invalid.get(0) or f'ends after {records.length[0] * period:.2f} s'} of "
@@ -96,7 +95,7 @@ def _lasting(
     for frame in range(stride.lift_off, last + 1):
         start = _start_at(simulation, vector, records, states[frame], frame)
         begun = simulation.with_settings(joint_speeds=start.joint_speeds)
-        if begun.run(start.vector[None]).ended[0] == RUNNING:
+        if begun.run(start.vector[None]).ended[0] == End.running:
             sequences[-1].append(start)
         else:
             sequences.append([])

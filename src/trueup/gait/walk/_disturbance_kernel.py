@@ -1,4 +1,4 @@
-"""What disturbs a walk, compiled: a push against the trunk, and noise on what is sensed.
+"""Disturbances of a walk, compiled: a push against the trunk, and noise of the measured signals.
 
 The noise is a function of a number of the walk and of time alone, so that no walk depends on what
 ran before it. Its bits are those of splitmix64: G. L. Steele, D. Lea and C. H. Flood, "Fast
@@ -7,8 +7,8 @@ splittable pseudorandom number generators", OOPSLA 2014.
 
 import numpy as np
 
-from trueup.gait.controller import _registers as r
-from trueup.gait.controller._compiled import compiled
+from trueup.gait._compiled import compiled
+from trueup.gait.controller._registers import Measured
 
 DISTURBANCE = np.dtype(
     [
@@ -19,11 +19,11 @@ DISTURBANCE = np.dtype(
         ("key", np.uint64),
     ]
 )
-"""Of a walk: a push forwards and to the left [N] from a run of the controller to before another
-one, noise of what is sensed, and the number that it is made of."""
+"""Disturbance of a walk: force of a push forwards and to the left [N], the runs of the controller
+from ``first`` to before ``end`` in which it acts, deviation of the noise, and its key."""
 
 HELD = 0.01
-"""How long a value of the noise is held, whatever the controller's rate [s]."""
+"""Time that a value of the noise is held, whatever the controller's rate [s]."""
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -31,27 +31,32 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 EVEN = 2.0 * 3.0**0.5
-"""Width of an even distribution, in standard deviations."""
+"""Width of a uniform distribution, in standard deviations."""
 
 RATE = 10.0
-"""Noise of rates and velocities, beside that of angles and places [1/s]."""
+"""Deviation of rates and velocities relative to that of angles and places [1/s]."""
 
-_RATES = (
-    r.M_PITCH_RATE,
-    r.M_ROLL_RATE,
-    r.M_HIP_RATE,
-    r.M_KNEE_RATE,
-    r.M_PELVIS_VX,
-    r.M_PELVIS_VY,
-    r.M_FOOT_VX,
-    r.M_FOOT_VY,
+RATES = tuple(
+    int(signal)
+    for signal in (
+        Measured.pitch_rate,
+        Measured.roll_rate,
+        Measured.hip_rate,
+        Measured.knee_rate,
+        Measured.pelvis_vx,
+        Measured.pelvis_vy,
+        Measured.other_foot_vx,
+        Measured.other_foot_vy,
+    )
 )
+"""Signals that are rates or velocities."""
 
 
 @compiled
 def push(fields, disturbance, body, tick, i):
     """Push a body of simulation ``i`` while its push lasts."""
     if disturbance.first <= tick <= disturbance.end:
+        # the last run takes the force off again
         acts = tick < disturbance.end
         place = fields.xfrc_applied + 6 * body
         fields.state[i, place] = disturbance.force[0] if acts else 0.0
@@ -60,7 +65,7 @@ def push(fields, disturbance, body, tick, i):
 
 @compiled
 def noise_of(key, count):
-    """A number of zero mean and unit deviation, drawn evenly."""
+    """Uniform random number of zero mean and unit deviation: splitmix64, then the upper 53 bits."""
     z = key + count * _STEP
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
@@ -70,7 +75,8 @@ def noise_of(key, count):
 
 @compiled
 def disturb_senses(disturbance, threshold, time, measured):
-    """Add noise to the signals ``(2, signals)`` of a walk."""
+    """Add noise to the measured signals ``(2, signals)`` of a walk; contact follows from the
+    load."""
     size = disturbance.noise
     if size == 0.0:
         return
@@ -79,10 +85,10 @@ def disturb_senses(disturbance, threshold, time, measured):
         row = measured[leg]
         for s in range(measured.shape[1]):
             count += np.uint64(1)
-            if s == r.M_CONTACT:
+            if s == Measured.contact:
                 continue
             deviation = size
-            if s in _RATES:
+            if s in RATES:
                 deviation = RATE * size
             row[s] += deviation * noise_of(disturbance.key, count)
-        row[r.M_CONTACT] = 1.0 if row[r.M_LOAD] > threshold else 0.0
+        row[Measured.contact] = 1.0 if row[Measured.load] > threshold else 0.0

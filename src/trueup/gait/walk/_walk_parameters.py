@@ -2,9 +2,9 @@
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import Profile
+from trueup.gait.controller.parameter_vector import Entry, ParameterVector
 from trueup.gait.controller.reflex_controller import ReflexController
 from trueup.gait.models.anatomy import Anatomy, Pose
-from trueup.gait.walk.parameter_vector import Entry, ParameterVector
 
 LEAST_ACTIVATION = 0.01
 """Activation of one unit of an entry, and of muscles without an entry."""

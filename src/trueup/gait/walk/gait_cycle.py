@@ -1,28 +1,44 @@
-"""The gait cycle: from one touch-down of a foot to its next one."""
+"""The gait cycle, from one touch-down of a foot to its next one, and curves over it.
+
+Stances, touch-downs and strides of costs and reports are all those of :func:`find_stances`. Two
+others have to differ: the stance clock of the exoskeleton, which cannot look ahead
+(``_exoskeleton_kernel``), and the steps of MyoAssist's cost (``_myoassist_kernel``).
+"""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from trueup.gait.costs.reference import Curve
+from trueup.gait._compiled import compiled, compiled_once, digest
 
 SHORTEST_SWING = 0.1
-"""A foot that is off the ground for less has not left it [s]."""
+"""Least time off the ground that is a swing [s]; a shorter one is a foot that bounces."""
 
 SHORTEST_STANCE = 0.06
-"""A foot that touches the ground for less scuffs it [s]."""
+"""Least time on the ground that is a stance [s]; a shorter one is a foot that scuffs in swing."""
 
 POINTS = 101
 """Samples of a cycle, both of its ends included."""
 
 
 @dataclass(frozen=True)
-class Stride:
-    """A stride of a leg: numbers of the frames at which it begins, leaves the ground and ends.
+class Curve:
+    """A quantity over the gait cycle."""
 
-    ``lift_off`` is its first frame of swing.
+    mean: np.ndarray
+    """Mean of each sample ``(points,)``."""
+    sd: np.ndarray | None = None
+    """Standard deviation of each sample, where it is known."""
+
+
+@dataclass(frozen=True)
+class Stride:
+    """A stride of a leg: numbers of the frames of touch-down, lift-off and next touch-down.
+
+    ``lift_off`` is the first frame of swing.
     """
 
     leg: int
@@ -32,55 +48,121 @@ class Stride:
 
     @property
     def frames(self) -> int:
-        """Frames from its beginning to its end."""
+        """Number of frames."""
         return self.end - self.start
 
     @property
     def stance(self) -> float:
-        """Part of the stride in which the foot is on the ground, 0 to 1."""
+        """Part of the stride in which the foot is on the ground [0, 1]."""
         return (self.lift_off - self.start) / self.frames
 
 
-def on_ground(load: np.ndarray, period: float, threshold: float = 0.1) -> np.ndarray:
-    """Whether a foot is in stance ``(frames,)`` bool.
+def shortest_frames(period: float) -> tuple[float, float]:
+    """Frames of the shortest swing and of the shortest stance; rounding makes none shorter."""
+    return SHORTEST_SWING / period - 1e-9, SHORTEST_STANCE / period - 1e-9
 
-    It is while it is loaded, but for scuffs in swing; a load that lets up for a moment, as between
-    heel and toes, does not end a stance.
+
+@compiled
+def find_stances(load, threshold, swing, stance, places):
+    """Find the stances of a foot; returns their number.
+
+    A foot is in stance while it is loaded. A load that lets up for less than ``swing`` frames, as
+    between heel and toes, does not end a stance; one that lasts less than ``stance`` frames, as
+    where toes scuff in swing, is none. Spells at the first and at the last frame count however
+    short they are: they may have begun before, or last beyond.
+
+    Args:
+      load: load on the foot ``(frames,)`` [body weights].
+      threshold: load above which it is on the ground [body weights].
+      swing: least frames of a swing.
+      stance: least frames of a stance.
+      places: room ``(frames + 1,)`` for whole numbers; filled with the first frame of a stance and
+        the first frame of the swing after it, by turns.
+    """
+    length, count, start = len(load), 0, -1
+    for i in range(length + 1):
+        loaded = i < length and load[i] > threshold
+        if loaded and start < 0:
+            start = i
+        if loaded or start < 0:
+            continue
+        if count and start - places[2 * count - 1] < swing:
+            places[2 * count - 1] = i
+        else:
+            places[2 * count], places[2 * count + 1] = start, i
+            count += 1
+        start = -1
+    # scuffs are left out only now: two of them close to each other are one stance
+    kept = 0
+    for k in range(count):
+        begin, end = places[2 * k], places[2 * k + 1]
+        if begin > 0 and end < length and end - begin < stance:
+            continue
+        places[2 * kept], places[2 * kept + 1] = begin, end
+        kept += 1
+    return kept
+
+
+@compiled
+def find_touch_downs(load, threshold, swing, stance, places):
+    """Find the frames at which a foot touches down; returns their number.
+
+    A foot that is loaded at the first frame has touched down before. Arguments as in
+    :func:`find_stances`; ``places`` is filled with the frames.
+    """
+    stances = find_stances(load, threshold, swing, stance, places)
+    count = 0
+    for k in range(stances):
+        if places[2 * k] > 0:
+            places[count] = places[2 * k]
+            count += 1
+    return count
+
+
+def _entry(sources: str) -> Callable[..., Any]:
+    def stances_of(load, threshold, swing, stance, places):
+        return 0 if sources == "" else find_stances(load, threshold, swing, stance, places)
+
+    return compiled_once(stances_of)
+
+
+_find_stances = _entry(digest(__file__))
+
+
+def _stances(load: np.ndarray, period: float, threshold: float) -> np.ndarray:
+    """First frames of the stances of a foot and of the swings after them ``(stances, 2)``."""
+    load = np.ascontiguousarray(load, dtype=float)
+    places = np.zeros(len(load) + 1, dtype=np.int64)
+    count = _find_stances(load, threshold, *shortest_frames(period), places)
+    return places[: 2 * count].reshape(-1, 2)
+
+
+def on_ground(load: np.ndarray, period: float, threshold: float = 0.1) -> np.ndarray:
+    """Whether a foot is in stance ``(frames,)`` bool, see :func:`find_stances`.
 
     Args:
       load: load on the foot ``(frames,)`` [body weights].
       period: time between frames [s].
       threshold: load above which it is on the ground [body weights].
     """
-    stance = np.asarray(load) > threshold
-    stance = _without_short(stance, False, SHORTEST_SWING / period)
-    return _without_short(stance, True, SHORTEST_STANCE / period)
-
-
-def _without_short(states: np.ndarray, kind: bool, frames: float) -> np.ndarray:
-    """States with the spells of a kind that are shorter than some frames turned; not the ends."""
-    states = states.copy()
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(states)) + 1, [len(states)]])
-    for a, b in itertools.pairwise(starts[1:-1]):
-        if states[a] == kind and b - a < frames - 1e-9:
-            states[a:b] = not kind
-    return states
+    stance = np.zeros(len(load), dtype=bool)
+    for begin, end in _stances(load, period, threshold):
+        stance[begin:end] = True
+    return stance
 
 
 def strides_of(
     load: np.ndarray, leg: int, period: float, threshold: float = 0.1, most: int | None = None
 ) -> list[Stride]:
-    """The complete strides of a leg, in order; the last ``most`` of them where it is given.
+    """Complete strides of a leg, in order; the last ``most`` of them where it is given.
 
-    A foot that is loaded at the beginning has touched down before. Arguments as in
+    A foot that is loaded at the beginning has touched down before. Other arguments as in
     :func:`on_ground`.
     """
-    stance = on_ground(load, period, threshold)
-    change = np.diff(stance.astype(int))
-    downs, ups = np.flatnonzero(change > 0) + 1, np.flatnonzero(change < 0) + 1
+    stances = [(int(a), int(b)) for a, b in _stances(load, period, threshold) if a > 0]
     found = [
-        Stride(leg, int(start), int(ups[(ups > start) & (ups < end)][0]), int(end))
-        for start, end in itertools.pairwise(downs)
+        Stride(leg, start, lift_off, end)
+        for (start, lift_off), (end, _) in itertools.pairwise(stances)
     ]
     return found if most is None else found[-most:]
 
@@ -105,8 +187,14 @@ def over_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POIN
 
 
 def mean_cycle(values: np.ndarray, strides: Sequence[Stride], points: int = POINTS) -> Curve | None:
-    """Mean over strides of one quantity ``(frames,)``, and its deviation where there are two."""
+    """Mean over strides of a quantity ``(frames,)``; its deviation where there are two strides."""
     cycles = over_cycle(values, strides, points)
     if not len(cycles):
         return None
     return Curve(cycles.mean(axis=0), cycles.std(axis=0, ddof=1) if len(cycles) > 1 else None)
+
+
+def resampled(curve: np.ndarray, points: int) -> np.ndarray:
+    """A curve over the gait cycle, which closes in itself, at other samples."""
+    at = np.arange(points) / points * len(curve)
+    return np.interp(at, np.arange(len(curve) + 1), np.append(curve, curve[0]))

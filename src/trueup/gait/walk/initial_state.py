@@ -8,11 +8,12 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.errors import GaitError
-from trueup.gait.controller._registers import LEGS
+from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.models._couplings import couple_joints
-from trueup.gait.models.walker import BodyMap, Walker
+from trueup.gait.models.anatomy import LEGS
+from trueup.gait.models.body_map import BodyMap
+from trueup.gait.models.walker import Walker
 from trueup.gait.walk._walk_parameters import LEAST_ACTIVATION
-from trueup.gait.walk.parameter_vector import ParameterVector
 
 LOWEST_BODY = 0.005
 """Height below which no body may lie at the start [m]."""

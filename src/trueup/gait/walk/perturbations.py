@@ -14,8 +14,8 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.errors import GaitError
+from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.models.walker import Walker
-from trueup.gait.walk.parameter_vector import ParameterVector
 
 PUSH_DURATION = 0.1
 """How long a push lasts [s]."""

@@ -11,14 +11,12 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from trueup.gait.controller._registers import LEGS
-from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.models.body_map import Joint
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
-from trueup.gait.walk._frames import F_ACTIVATION, FRAME
-from trueup.gait.walk._walk_kernel import DIVERGED
+from trueup.gait.walk.frames import ACTIVATIONS, FRAME
 from trueup.gait.walk.gait_cycle import Stride, strides_of
-from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.walk_records import End, WalkRecords
 from trueup.gait.walk.walk_simulation import WalkSimulation
 from trueup.simulation.warning_capture import captured_warnings
 
@@ -143,7 +141,7 @@ def _series(
     walker, model = simulation.walker, simulation.walker.model
     ended = int(records.ended[row])
     # the last frame of a simulation that blew up holds no forces
-    length = max(int(records.length[row]) - (ended == DIVERGED), 1)
+    length = max(int(records.length[row]) - (ended == End.diverged), 1)
     states = states[:length]
     frames = records.frames[row, :length].copy()
     columns = {name: frames[:, k] for k, name in enumerate(FRAME)}
@@ -164,7 +162,7 @@ def _series(
         powers=powers,
         ground_force=_along_the_ground(found["ground"], walker.slope),
         load=np.stack([columns["load_r"], columns["load_l"]], axis=1),
-        activations=frames[:, F_ACTIVATION:],
+        activations=frames[:, ACTIVATIONS:],
         device_torque=np.stack([columns["exo_r"], columns["exo_l"]], axis=1),
         device_power=found["device_power"],
         places=found["places"],
@@ -185,9 +183,9 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
     """Forces and places at each frame: generalised forces, velocities, joints and the ground."""
     model, n = walker.model, len(states)
     data = mujoco.MjData(model)
-    joints, feet, torso = _joint_ids(walker), _foot_bodies(walker), walker.body_map(()).parts[0]
-    soles = walker.body_map(()).soles
-    exo = _device_ids(walker) if device else []
+    joints, feet, body = _joint_ids(walker), _foot_bodies(walker), walker.body_map(())
+    torso, soles = int(body.parts[0]["torso"]), body.soles
+    exo = walker.parts.exoskeleton() if device else []
     found = {
         "force": np.zeros((n, model.nv)),
         "device": np.zeros((n, model.nv)),
@@ -210,7 +208,7 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
                 found["places"][k, leg, :3] = data.xanchor[joints[leg]]
                 found["places"][k, leg, 3:] = data.site_xpos[soles[leg]]
             hips = found["places"][k, :, 0].mean(axis=0)
-            found["head"][k] = hips + TRUNK_HEIGHT * (data.xipos[torso["torso"]] - hips)
+            found["head"][k] = hips + TRUNK_HEIGHT * (data.xipos[torso] - hips)
             for leg, i in enumerate(exo):
                 force = data.actuator_force[i]
                 found["device"][k] += force * _moment_arms(model, data, i)
@@ -301,13 +299,7 @@ def _along_the_ground(force: np.ndarray, slope: float) -> np.ndarray:
 
 def _joint_ids(walker: Walker) -> np.ndarray:
     """Ids of hip, knee and ankle ``(2, 3)``."""
-    anatomy: Anatomy = walker.anatomy
-    return np.array(
-        [
-            [walker.model.joint(anatomy.named(anatomy.joints[joint], side)).id for joint in JOINTS]
-            for side in LEGS
-        ]
-    )
+    return walker.parts.joints([Joint[name] for name in JOINTS])
 
 
 def _foot_bodies(walker: Walker) -> list[list[int]]:
@@ -320,9 +312,3 @@ def _foot_bodies(walker: Walker) -> list[list[int]]:
                 bodies.append(body)
         found.append(bodies)
     return found
-
-
-def _device_ids(walker: Walker) -> list[int]:
-    """Actuators of the exoskeleton, right and left."""
-    names = walker.anatomy.both(walker.anatomy.exoskeleton)
-    return [int(walker.model.actuator(name).id) for name in names]

@@ -9,18 +9,18 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.controller._compiled import entry_point
-from trueup.gait.controller._exoskeleton_kernel import CLOCK
-from trueup.gait.controller._registers import LEGS
+from trueup.gait._compiled import entry_point
+from trueup.gait.controller._exoskeleton_kernel import Clock
 from trueup.gait.controller.controller_program import compile_controller
 from trueup.gait.controller.exoskeleton import Knots, Profile
 from trueup.gait.controller.reflex_controller import ReflexController, default_controller
-from trueup.gait.costs.metabolic import muscle_fibers
+from trueup.gait.models.anatomy import LEGS
+from trueup.gait.models.metabolic import muscle_fibers
 from trueup.gait.models.walker import Walker
 from trueup.gait.walk import _walk_kernel as k
 from trueup.gait.walk._disturbance_kernel import DISTURBANCE
-from trueup.gait.walk._frames import F_ACTIVATION
 from trueup.gait.walk._walk_parameters import find_pose, walk_parameters
+from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
 from trueup.gait.walk.initial_state import free_joints, set_initial_state
 from trueup.gait.walk.perturbations import (
@@ -29,14 +29,12 @@ from trueup.gait.walk.perturbations import (
     set_disturbances,
     set_friction,
 )
-from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.walk_records import End, WalkRecords
 from trueup.gait.walk.walk_settings import FRAME_PERIOD, WalkSettings
 from trueup.simulation.warning_capture import captured_warnings
 
 SHORTEST_STANCE_OF_MYOASSIST = 0.035
 """Stances of up to this count as none for the exoskeleton of MyoAssist [s]."""
-
-FELL, DIVERGED = k.FELL, k.DIVERGED
 
 
 class WalkSimulation:
@@ -171,8 +169,8 @@ class WalkSimulation:
             invalid = {**state.invalid, **(knots.invalid if knots else {})}
             records = WalkRecords(
                 frames=walks.frames,
-                length=walks.status[:, k.LENGTH],
-                ended=walks.status[:, k.ENDED],
+                length=walks.status[:, k.Status.length],
+                ended=walks.status[:, k.Status.ended],
                 invalid=invalid,
                 period=self.period * self.frame_every,
                 muscles=self.walker.muscle_names,
@@ -239,10 +237,10 @@ class WalkSimulation:
         stage = mujoco.mjtStage.mjSTAGE_ACC if settings.compat else mujoco.mjtStage.mjSTAGE_VEL
         stage_number = int(stage.value)
         ended = records.ended
-        ended[list(records.invalid)] = k.GIVEN_UP
+        ended[list(records.invalid)] = End.could_not_start
         if stop is not None:
-            ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
-        ids = np.flatnonzero(ended == k.RUNNING)
+            ended[stop(records) & (ended == End.running)] = End.stopped
+        ids = np.flatnonzero(ended == End.running)
         last = self.runs
         fixed = (self.program, body, self.fibers, rules, fields, walks)
         control = entry_point(k.control_walks, *fixed, ids, 0, True)
@@ -250,8 +248,8 @@ class WalkSimulation:
             running = control(*fixed, ids, tick, tick < last)
             if running < len(ids):
                 if stop is not None and tick < last:
-                    ended[stop(records) & (ended == k.RUNNING)] = k.STOPPED
-                ids = ids[ended[ids] == k.RUNNING]
+                    ended[stop(records) & (ended == End.running)] = End.stopped
+                ids = ids[ended[ids] == End.running]
                 running = len(ids)
             if tick == last or not running:
                 break
@@ -293,7 +291,7 @@ class WalkSimulation:
             self._slippery = False
             layout, body = self.layout, self.body
             frames = self.runs // self.frame_every + 1
-            columns = F_ACTIVATION + len(body.muscles)
+            columns = ACTIVATIONS + len(body.muscles)
             curve = np.tile(self.curves(self.parameters.start[None]), (n, 1, 1))
             self._walks = k.Walks(
                 registers=np.zeros((n, 2, len(layout.registers))),
@@ -301,7 +299,7 @@ class WalkSimulation:
                 measured=np.zeros((n, 2, len(layout.measured))),
                 stimulation=np.zeros((n, 2, len(layout.muscles))),
                 crossed=np.zeros(len(layout.muscles)),
-                clocks=np.zeros((n, 2, len(CLOCK))),
+                clocks=np.zeros((n, 2, len(Clock))),
                 curve=curve,
                 exo=np.zeros((n, 2)),
                 disturbances=np.zeros(n, dtype=DISTURBANCE),

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.networks.data.features import FEATURE_NAMES, FEATURES, check_feature_names
-from trueup.networks.training._plain_settings import build_settings
+from trueup.networks.plain_settings import build_settings
 
 FilterMode = Literal["none", "zero_phase", "causal"]
 SplitBy = Literal["time", "file"]

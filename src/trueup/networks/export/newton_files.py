@@ -1,4 +1,4 @@
-"""Networks for Newton's neural drives: ONNX whose nodes are prescribed, described by metadata.
+"""Networks for Newton's neural drives: ONNX of prescribed nodes, described by its metadata.
 
 Newton 1.8, https://github.com/newton-physics/newton, ``newton.actuators``: ``DriveNeuralMLP``,
 ``DriveNeuralLSTM``, which runs one layer, and ``DriveNeuralGRU``, whose layers each have a hidden
@@ -25,7 +25,7 @@ from trueup.networks.data.features import (
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.linear_skip import skip_as_unit
-from trueup.networks.export.onnx_graph import GraphBuilder, layers, recurrent_layer, with_skip
+from trueup.networks.export.newton_graph import NewtonGraph, Shapes
 from trueup.networks.export.simulator_fit import fitted, without_base
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.studies import atomic
@@ -93,21 +93,16 @@ def folded(network: Network) -> Network:
 
 def _mlp(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     fit = fitted(deployment, f"{drive} of Newton", ("mlp", "linear"), SIMULATOR_FEATURE_NAMES)
-    network, graph = folded(fit.network), GraphBuilder()
-    graph.node("Identity", layers(graph, network, "input"), outputs=["output"])
+    network, graph = folded(fit.network), NewtonGraph()
+    output = graph.with_skip(network, graph.layers(network, "input"), "input")
     entries = {"input_order": "pos_vel", "input_idx": list(range(network.history)), **_SCALES}
-    model = graph.model(
-        {"input": ("batch", 2 * network.history)},
-        {"output": ("batch", 1)},
-        {"metadata": metadata_text(fit, **entries)},
-        "learned actuator",
-    )
-    return model, network
+    inputs: Shapes = {"input": ("batch", 2 * network.history)}
+    return graph.model(output, inputs, {}, metadata_text(fit, **entries)), network
 
 
 def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
     fit = fitted(deployment, f"{drive} of Newton", ("lstm",), SIMULATOR_FEATURE_NAMES)
-    network, graph = folded(fit.network), GraphBuilder()
+    network, graph = folded(fit.network), NewtonGraph()
     if network.layers != 1:
         raise FitError(
             f"{drive} of Newton runs an LSTM of one layer; this one has {network.layers}. Train "
@@ -115,32 +110,22 @@ def _lstm(deployment: Deployment, drive: str) -> tuple[Any, Network]:
             f"model.gru_num_layers=1 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]', or a "
             "gru, of which Newton runs several layers"
         )
-    names = {"hidden": ("hidden_in", "hidden_out"), "cell": ("cell_in", "cell_out")}
-    following = recurrent_layer(graph, network, 0, "input", tuple(old for old, _ in names.values()))
-    for (_, after), name in zip(names.values(), following, strict=True):
-        graph.node("Identity", name, outputs=[after])
-    output = _head(graph, network, following[0])
+    before, after = ("hidden_in", "cell_in"), ("hidden_out", "cell_out")
+    output = graph.head(network, graph.recurrent(network, 0, "input", before, after))
     if network.has_skip:
-        flat = graph.node("Squeeze", "input", graph.constant([0], np.int64))
-        output = with_skip(graph, network, output, flat)
-    graph.node("Identity", output, outputs=["output"])
-    state = (1, "batch", network.hidden)
+        output = graph.with_skip(network, output, graph.squeezed("input", 0))
     entries = {
         **_SCALES,
         "num_layers": network.layers,
         "hidden_size": network.hidden,
         "input_name": "input",
         "output_name": "output",
-        **{f"{kind}_in_name": old for kind, (old, _) in names.items()},
-        **{f"{kind}_out_name": new for kind, (_, new) in names.items()},
+        **{f"{name}_name": name for name in (*before, *after)},
     }
-    model = graph.model(
-        {"input": (1, "batch", 2), "hidden_in": state, "cell_in": state},
-        {"output": ("batch", 1), "hidden_out": state, "cell_out": state},
-        {"metadata": metadata_text(fit, **entries)},
-        "learned actuator",
-    )
-    return model, network
+    state = (1, "batch", network.hidden)
+    inputs: Shapes = {"input": (1, "batch", 2), **dict.fromkeys(before, state)}
+    outputs: Shapes = dict.fromkeys(after, state)
+    return graph.model(output, inputs, outputs, metadata_text(fit, **entries)), network
 
 
 def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
@@ -151,17 +136,14 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
             f"{', '.join(lacking)}. Train one that fits: trueup network train "
             f"model.model_type.name=gru 'data.features=[{','.join(SIMULATOR_FEATURE_NAMES)}]'"
         )
-    network, graph = deployment.network, GraphBuilder()
+    network, graph = deployment.network, NewtonGraph()
     if network.has_skip:
         network = skip_as_unit(network)
-    state, numbers = (1, "batch", network.hidden), range(network.layers)
     values = "input"
-    for layer in numbers:
-        before, over_time = (f"hidden_in_{layer}",), f"sequence_{layer}"
-        (after,) = recurrent_layer(graph, network, layer, values, before, over_time)
-        graph.node("Identity", after, outputs=[f"hidden_out_{layer}"])
-        values = graph.node("Squeeze", over_time, graph.constant([1], np.int64))
-    graph.node("Identity", _head(graph, network, values), outputs=["output"])
+    for layer in range(network.layers):
+        names, over_time = (f"hidden_in_{layer}",), f"sequence_{layer}"
+        graph.recurrent(network, layer, values, names, (f"hidden_out_{layer}",), over_time)
+        values = graph.squeezed(over_time, 1)
     columns, stats = [_COLUMNS[name] for name in features], network.normalization
     inputs = {
         "mean": dict(zip(columns, stats.input_mean.tolist(), strict=True)),
@@ -176,17 +158,11 @@ def _gru(deployment: Deployment, drive: str) -> tuple[Any, Network]:
         "normalization": {"inputs": inputs, "targets": targets},
         "sample_dt_s": 1.0 / network.rate,
     }
+    state, layers = (1, "batch", network.hidden), range(network.layers)
     model = graph.model(
-        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in numbers}},
-        {"output": ("batch", 1), **{f"hidden_out_{k}": state for k in numbers}},
-        {"metadata": metadata_text(deployment, **entries)},
-        "learned actuator",
+        graph.head(network, values),
+        {"input": (1, "batch", len(columns)), **{f"hidden_in_{k}": state for k in layers}},
+        {f"hidden_out_{k}": state for k in layers},
+        metadata_text(deployment, **entries),
     )
     return model, network
-
-
-def _head(graph: GraphBuilder, network: Network, values: str) -> str:
-    """The output (batch, 1) of the last layer's state (1, batch, hidden)."""
-    flat = graph.node("Squeeze", values, graph.constant([0], np.int64))
-    head = [graph.constant(network.weights[f"head.{part}"]) for part in ("weight", "bias")]
-    return graph.node("Gemm", flat, *head, transB=1)

@@ -1,7 +1,10 @@
-"""Networks as files of torch: TorchScript and ``torch.export``."""
+"""Networks as files that torch writes: TorchScript, ``torch.export`` and ONNX."""
 
+import contextlib
 import io
+import logging
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,9 @@ from trueup.studies import atomic
 
 METADATA_FILE = "metadata.json"
 """Extra file inside of the archive that describes the network."""
+
+OPSET = 20
+"""Version of the ONNX operators; ONNX Runtime 1.18 and later read it."""
 
 
 def write_torchscript(deployment: Deployment, path: Path, **entries: Any) -> None:
@@ -53,28 +59,80 @@ def write_torch_export(deployment: Deployment, path: Path, **entries: Any) -> No
         MissingExtraError: torch is not installed.
     """
     torch = _torch()
-    from trueup.networks.export.torch_modules import deployed_module
-
     if path.suffix != ".pt2":
         raise FitError(f"{path}: torch loads an exported program from a file that ends in .pt2")
+    buffer = io.BytesIO()
+    extra = {METADATA_FILE: metadata_text(deployment, **entries)}
+    with _quiet_tracing():
+        torch.export.save(_exported_program(deployment), buffer, extra_files=extra)
+    atomic.write_bytes(path, buffer.getvalue())
+
+
+def write_onnx(deployment: Deployment, path: Path) -> None:
+    """Write the same as an ONNX file with inputs ``x``, ``h`` and outputs ``torque``, ``h_next``.
+
+    Raises:
+        MissingExtraError: torch, onnx or onnxscript is not installed.
+    """
+    torch = _torch()
+    try:
+        import onnx
+        import onnxscript  # noqa: F401  torch.onnx imports it
+    except ImportError as error:
+        raise MissingExtraError("an ONNX export", "network", error.name or "onnx") from error
+    with _quiet_tracing():
+        program = torch.onnx.export(
+            _exported_program(deployment),
+            (),
+            dynamo=True,
+            opset_version=OPSET,
+            input_names=["x", "h"],
+            output_names=["torque", "h_next"],
+            dynamic_shapes=({0: "batch"}, {1: "batch"}),  # their name in the file
+            verbose=False,
+        )
+    model = program.model_proto
+    graph = model.graph
+    # torch notes the source line of each value, with paths of this machine
+    for described in (graph, *graph.node, *graph.value_info, *graph.initializer):
+        del described.metadata_props[:]
+    model.producer_name = "trueup"
+    onnx.helper.set_model_props(model, {"metadata": metadata_text(deployment)})
+    onnx.checker.check_model(model, full_check=True)
+    atomic.write_bytes(path, model.SerializeToString())
+
+
+def _exported_program(deployment: Deployment) -> Any:
+    """The step traced by ``torch.export``, for any batch."""
+    torch = _torch()
+    from trueup.networks.export.torch_modules import deployed_module
+
     rows, _, width = deployment.state_shape
     x = torch.zeros(2, 1, len(deployment.inputs))
     h = torch.zeros(rows, 2, width)
     batch = torch.export.Dim("batch", min=1, max=2**20)
     module = deployed_module(deployment).requires_grad_(False)
-    with warnings.catch_warnings(), torch.no_grad():
-        # torch traces its own recurrent modules and warns of what it finds there
-        warnings.simplefilter("ignore")
-        program = torch.export.export(module, (x, h), dynamic_shapes=({0: batch}, {1: batch}))
-        buffer = io.BytesIO()
-        extra = {METADATA_FILE: metadata_text(deployment, **entries)}
-        torch.export.save(program, buffer, extra_files=extra)
-    atomic.write_bytes(path, buffer.getvalue())
+    with torch.no_grad():
+        return torch.export.export(module, (x, h), dynamic_shapes=({0: batch}, {1: batch}))
+
+
+@contextlib.contextmanager
+def _quiet_tracing() -> Iterator[None]:
+    """Keep off the terminal what torch says of its own modules and missing optional packages."""
+    log = logging.getLogger("torch.onnx")
+    former = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(former)
 
 
 def _torch() -> Any:
     try:
         import torch
     except ImportError as error:
-        raise MissingExtraError("an export for torch", "network", "torch") from error
+        raise MissingExtraError("an export by torch", "network", "torch") from error
     return torch

@@ -7,8 +7,8 @@ import numpy as np
 
 from trueup.errors import SignalError
 from trueup.networks.model.network import RECURRENT, SKIP, Network
-from trueup.networks.runtime._network_record import WORK_SIZE, network_record, state_size
 from trueup.networks.runtime.numpy_runtime import NetworkRuntime
+from trueup.networks.runtime.record import WORK_SIZE, network_record, state_size
 
 _CHUNK = 4096
 """Time steps whose gates are computed at once."""
@@ -34,7 +34,7 @@ class CompiledRuntime:
         self._inputs = np.zeros((joints, len(network.inputs)), dtype)
         self._torque = np.zeros(joints, dtype)
         self._work = np.zeros(int(self._record[WORK_SIZE]), dtype)
-        from trueup.networks.runtime._network_kernel import step_joints
+        from trueup.networks.runtime.kernel import step_joints
 
         self._step_joints = step_joints
 
@@ -106,7 +106,7 @@ def predict(
 
 
 def _recurrent(network: Network, features: np.ndarray) -> np.ndarray:
-    from trueup.networks.runtime._network_kernel import gru_sequence, lstm_sequence
+    from trueup.networks.runtime.kernel import gru_sequence, lstm_sequence
 
     stats, hidden = network.normalization, network.hidden
     weights = {name: np.asarray(w, dtype=np.float64) for name, w in network.weights.items()}

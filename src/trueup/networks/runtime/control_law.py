@@ -156,9 +156,13 @@ def network_law(
       ModelError: the model cannot be read or does not compile.
       FitError: the file of a network cannot be read.
     """
-    from trueup.networks.runtime._network_law import law_size, model_numbers, networks_control
-    from trueup.networks.runtime._network_numbers import add_numbers
-    from trueup.networks.runtime._network_record import network_record, state_size
+    from trueup.networks.runtime.law_kernel import (
+        add_numbers,
+        law_size,
+        model_numbers,
+        networks_control,
+    )
+    from trueup.networks.runtime.record import network_record, state_size
     from trueup.simulation.control import prepare_spec
     from trueup.simulation.control._joint_channels import with_channels
 
@@ -255,8 +259,8 @@ def _sources(
     width: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where each input comes from, and the constants, each (joints, inputs)."""
-    from trueup.networks.runtime._network_law import CONSTANT, ERROR, FROM_COMMAND, POSITION
-    from trueup.networks.runtime._network_law import VELOCITY as SPEED
+    from trueup.networks.runtime.law_kernel import CONSTANT, ERROR, FROM_COMMAND, POSITION
+    from trueup.networks.runtime.law_kernel import VELOCITY as SPEED
 
     sources = np.full((len(networks), width), float(CONSTANT))
     values = np.zeros((len(networks), width))

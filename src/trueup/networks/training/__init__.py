@@ -5,28 +5,30 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.networks.training._run_training import (
-        TrainingInterrupted,
-        TrainingResult,
-        run_training,
-    )
-    from trueup.networks.training._train_network import TrainedNetwork, train_network
     from trueup.networks.training.configuration import (
         TrainingConfiguration,
         load_configuration,
     )
+    from trueup.networks.training.hooks import TrainingHooks
+    from trueup.networks.training.network_training import TrainedNetwork, train_network
     from trueup.networks.training.settings import ModelSettings, TrainSettings
+    from trueup.networks.training.training_run import (
+        TrainingInterrupted,
+        TrainingResult,
+        run_training,
+    )
 
 _EXPORTS = {
     "ModelSettings": "trueup.networks.training.settings",
     "TrainSettings": "trueup.networks.training.settings",
-    "TrainedNetwork": "trueup.networks.training._train_network",
+    "TrainedNetwork": "trueup.networks.training.network_training",
     "TrainingConfiguration": "trueup.networks.training.configuration",
-    "TrainingInterrupted": "trueup.networks.training._run_training",
-    "TrainingResult": "trueup.networks.training._run_training",
+    "TrainingHooks": "trueup.networks.training.hooks",
+    "TrainingInterrupted": "trueup.networks.training.training_run",
+    "TrainingResult": "trueup.networks.training.training_run",
     "load_configuration": "trueup.networks.training.configuration",
-    "run_training": "trueup.networks.training._run_training",
-    "train_network": "trueup.networks.training._train_network",
+    "run_training": "trueup.networks.training.training_run",
+    "train_network": "trueup.networks.training.network_training",
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "TrainSettings",
     "TrainedNetwork",
     "TrainingConfiguration",
+    "TrainingHooks",
     "TrainingInterrupted",
     "TrainingResult",
     "load_configuration",

@@ -13,11 +13,13 @@ from typing import Any
 
 import yaml
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing
 from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
-from trueup.networks.training._plain_settings import build_settings
+from trueup.networks.plain_settings import build_settings
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.studies.trackers import TRACKERS
 
 CONFIGURATION = Path(__file__).with_name("configuration")
 """Folder of the packaged defaults."""
@@ -85,6 +87,7 @@ class TrainingConfiguration:
     debug: bool = False
     seed: int = 42
     evaluation_mode: str = "global"
+    trackers: tuple[str, ...] = ()
     work_dir: str | None = None
     outputs_dir: str = "outputs"
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -184,12 +187,19 @@ class _Top:
     debug: bool = False
     seed: int = 42
     evaluation_mode: str = "global"
+    trackers: tuple[str, ...] = ()
     work_dir: str | None = None
     outputs_dir: str = "outputs"
 
     def __post_init__(self):
         if not 0 <= self.seed < 2**31:
             raise ExperimentError(f"seed is {self.seed}; from 0 to {2**31 - 1}")
+        for name in self.trackers:
+            if name not in TRACKERS:
+                raise ExperimentError(
+                    f"there is no tracker {name!r}.{did_you_mean(name, TRACKERS)} There are "
+                    f"{listing(TRACKERS)}"
+                )
 
 
 _TOP = tuple(_Top.__dataclass_fields__)
@@ -267,7 +277,7 @@ def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 def _read(file: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(Path(file)))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ExperimentError(f"{file} cannot be read as a configuration: {error}") from error
     if not isinstance(content, dict):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from trueup.networks.data._check_data import DataCheck
+from trueup.networks.data.data_check import DataCheck
 from trueup.networks.training import run_files
-from trueup.networks.training._run_training import read_splits
-from trueup.networks.training._train_network import template_network, train_network
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.network_training import template_network, train_network
+from trueup.networks.training.training_run import read_splits
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.base_kinds import Base
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.model.network import FAMILIES, Activation
-from trueup.networks.training._plain_settings import build_settings
+from trueup.networks.plain_settings import build_settings
 
 MONITORS = (
     "val_rmse_epoch",

@@ -1,86 +1,85 @@
-"""Weights & Biases beside a training: off unless ``wandb.active`` is true."""
+"""Trackers of a training: one record for each network or fold, an epoch a step."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueup.errors import MissingExtraError
-from trueup.networks.training.configuration import WandbSettings
+import numpy as np
+
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.hooks import TrainingHooks
+from trueup.studies import Trackers
+from trueup.studies.event_log import EventLog
+from trueup.studies.trackers import TrackedRun, WandbTracker, make_trackers
 
 
-class Tracker:
-    """Is told of a training; this one does nothing."""
+class SplitTrackers:
+    """The record of one split, kept by the trackers that a configuration asks for.
 
-    def start(self, split: str, folder: Path, configuration: dict[str, Any]) -> None:
-        """A network's training begins in a folder."""
+    A tracker that fails never stops a training. The members of an ensemble follow each other in
+    one record, ``max_epochs`` steps apart.
 
-    def watch(self, module: Any) -> None:
-        """The torch module that is about to be trained."""
-
-    def epoch(self, entry: dict[str, Any]) -> None:
-        """An epoch has ended: loss and scores."""
-
-    def end(self, metrics: dict[str, Any]) -> None:
-        """The network has been scored."""
-
-
-class WandbTracker(Tracker):
-    """Sends each epoch and the scores to Weights & Biases, one W&B run a split.
-
-    The package's own environment variables count, such as ``WANDB_MODE=offline``. Nothing is
-    written to the terminal, and neither source code nor the machine's load is sent.
+    Args:
+      configuration: of the training.
+      split: name of the split.
+      folder: folder of the split's files.
+      config: plain data to show with the record.
+      log: where a tracker that fails is noted.
 
     Raises:
-      MissingExtraError: wandb is not installed.
+      MissingExtraError: the package of a tracker is not installed.
     """
 
-    def __init__(self, settings: WandbSettings):
-        try:
-            import wandb
-        except ImportError as error:
-            raise MissingExtraError("Weights & Biases", "tracking", "wandb") from error
-        self._wandb, self._settings, self._run = wandb, settings, None
-
-    def start(self, split: str, folder: Path, configuration: dict[str, Any]) -> None:
-        """Begin a W&B run; the folds of a run share a group."""
-        settings, wandb = self._settings, self._wandb
+    def __init__(
+        self,
+        configuration: TrainingConfiguration,
+        split: str,
+        folder: Path,
+        config: Mapping[str, Any],
+        log: EventLog,
+    ):
+        self._settings = settings = configuration.wandb
+        self._epochs = configuration.train.max_epochs
         run = folder.parent.name if folder.name.startswith("fold_") else folder.name
-        self._run = wandb.init(
-            dir=str(folder),
-            project=settings.project,
-            entity=settings.entity or None,
+        self._record = TrackedRun(
+            folder=folder,
             name="-".join(filter(None, (run, split, settings.name_suffix))),
-            group="-".join(filter(None, (run, settings.group_suffix))),
-            config=configuration,
-            reinit="create_new",
-            settings=wandb.Settings(
-                silent=True,
-                quiet=True,
-                console="off",
-                disable_git=True,
-                disable_code=True,
-                x_disable_stats=True,
-                x_disable_meta=True,
-            ),
+            config=config,
+            group="-".join(filter(None, (run, settings.group_suffix))),  # shared by the folds
+            step_name="epoch",
         )
+        chosen = make_trackers(set(configuration.trackers) - {"wandb"})
+        if settings.active or "wandb" in configuration.trackers:
+            chosen = [WandbTracker(settings.project, entity=settings.entity or None), *chosen]
+        self._trackers = Trackers(chosen, log)
+        self._begun = False
 
-    def watch(self, module: Any) -> None:
-        """Send histograms of weights and gradients, where asked for."""
-        if self._run is not None and self._settings.watch_log_freq:
-            self._run.watch(module, log="all", log_freq=self._settings.watch_log_freq)
+    def following(self, hooks: TrainingHooks, member: int) -> TrainingHooks:
+        """Hooks that also record the training of a member, counted from zero."""
+        before = member * self._epochs
 
-    def epoch(self, entry: dict[str, Any]) -> None:
-        """Send the scores of an epoch."""
-        if self._run is not None:
-            self._run.log(entry)
+        def started(module: Any, epochs: int) -> None:
+            hooks.started(module, epochs)
+            self._begin(before + epochs)
+            if self._settings.watch_log_freq:
+                self._trackers.tell("watch", module, self._settings.watch_log_freq)
 
-    def end(self, metrics: dict[str, Any]) -> None:
-        """Send the scores and end the W&B run."""
-        if self._run is not None:
-            self._run.summary.update({k: v for k, v in metrics.items() if not isinstance(v, list)})
-            self._run.finish()
-            self._run = None
+        def epoch(entry: dict[str, Any]) -> None:
+            hooks.epoch(entry)
+            values = {k: float(v) for k, v in entry.items() if k != "epoch" and v is not None}
+            finite = {name: value for name, value in values.items() if np.isfinite(value)}
+            self._trackers.tell("log", before + entry["epoch"], finite)
 
+        return replace(hooks, started=started, epoch=epoch)
 
-def tracker_of(settings: WandbSettings) -> Tracker:
-    """The tracker that the settings ask for."""
-    return WandbTracker(settings) if settings.active else Tracker()
+    def end(self, metrics: Mapping[str, Any], members: int) -> None:
+        """Record the scores of all members' training and close."""
+        self._begin(members * self._epochs)  # where a resumed run had nothing left to train
+        scores = {key: value for key, value in metrics.items() if not isinstance(value, list)}
+        self._trackers.tell("finish", scores)
+
+    def _begin(self, step: int) -> None:
+        if not self._begun:
+            self._trackers.tell("begin", replace(self._record, first_step=step))
+            self._begun = True

@@ -115,7 +115,8 @@ def _with_clock(
         unit = time_unit or table.units.get(clock) or _unit_in_name(clock) or "s"
         times = convert(_float(arrays[clock], clock), unit)
         name = table.name or (_group(clock) if len(clocks) > 1 else "")
-        streams.append(Stream(name, _checked(times, clock), columns, _units_of(table, columns)))
+        units = _units_of(table, columns)
+        streams.append(Stream(name, _checked(times, clock), columns, units, clock, unit))
     return streams
 
 

@@ -9,6 +9,10 @@ from trueup.errors import RecordingError, did_you_mean, listing
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents, Table
 
+# MATLAB 7.3 puts a text before the signature.
+BEGINS_WITH = (b"\x89HDF\r\n\x1a\n", b"MATLAB 7.3")
+"""First bytes of an HDF5 file."""
+
 # Data of more numbers than this along the second axis are images, not signals.
 _WIDEST = 512
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RecordingError
-from trueup.signals.readers._magic import looks_like
 from trueup.signals.readers.contents import Contents, Table
+from trueup.signals.readers.hdf5 import BEGINS_WITH
 
 # MATLAB's own kinds that hold no plain values, such as timeseries and tables, arrive as these.
 _OPAQUE = ("MatlabOpaque", "MatlabFunction")
@@ -26,7 +26,9 @@ def read_mat(path: Path) -> Contents:
     Raises:
         RecordingError: The file is of version 7.3, which is HDF5.
     """
-    if looks_like(path) == "hdf5":
+    with path.open("rb") as file:
+        is_hdf5 = file.read(_HEADER_BYTES).startswith(BEGINS_WITH)
+    if is_hdf5:
         raise RecordingError(
             f"{path} is a MAT file of version 7.3, which is HDF5: read it with format='hdf5', or "
             "save it in MATLAB with  save(..., '-v7')."

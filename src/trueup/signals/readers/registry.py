@@ -1,4 +1,7 @@
-"""The formats that can be read: built-in ones and those that a user registers."""
+"""The formats that can be read: built-in ones and those that a user registers.
+
+A new built-in format is a module beside this one and a line at the end of this file.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -20,7 +23,6 @@ from trueup.signals.readers import (
     parquet,
     rosbag2,
 )
-from trueup.signals.readers._magic import looks_like
 from trueup.signals.readers.contents import Contents, Table
 
 ReaderFunction = Callable[..., Contents | list[Contents] | Mapping[str, Any]]
@@ -35,6 +37,12 @@ class Reader:
     suffixes: tuple[str, ...]
     function: ReaderFunction
     holds_folder: Callable[[Path], bool] | None = None
+    begins_with: tuple[bytes, ...] = ()
+    """How files of the format begin."""
+    always: bool = True
+    """Whether all of them begin so; otherwise some are recognised."""
+    is_text: bool = False
+    """Whether its files are text, which begins like no binary format."""
 
     @property
     def options(self) -> list[str]:
@@ -61,6 +69,10 @@ def register_reader(
     suffixes: Iterable[str],
     function: ReaderFunction,
     holds_folder: Callable[[Path], bool] | None = None,
+    *,
+    begins_with: Iterable[bytes] = (),
+    always: bool = True,
+    is_text: bool = False,
 ) -> None:
     """Add a file format, or replace one of the same name.
 
@@ -80,9 +92,14 @@ def register_reader(
             them for several recordings in one file. Any exception it raises becomes a
             RecordingError that names the file.
         holds_folder: For formats that are folders: whether a folder is one of this format.
+        begins_with: First bytes of its files, to recognise them under another suffix.
+        always: Whether all files of the format begin so; another file is then refused.
+        is_text: Whether its files are text: one that begins like a binary format is refused.
     """
     endings = tuple(s.lower() if s.startswith(".") else f".{s.lower()}" for s in suffixes)
-    _READERS[name] = Reader(name, endings, function, holds_folder)
+    _READERS[name] = Reader(
+        name, endings, function, holds_folder, tuple(begins_with), always, is_text
+    )
 
 
 def reader_names() -> list[str]:
@@ -129,6 +146,39 @@ def reader_of(path: Path) -> Reader:
     )
 
 
+def check_content(path: Path, reader: Reader) -> None:
+    """Refuse a file that does not begin like the format it is said to have.
+
+    Raises:
+        RecordingError: Its content looks like another format, or like none.
+    """
+    kind = looks_like(path)
+    marked = bool(reader.begins_with) and reader.always
+    another = (marked or reader.is_text) and kind not in (None, reader.name)
+    if another or (marked and kind is None):
+        content = f"looks like {kind}" if kind else f"begins with {first_bytes(path, 8)!r}"
+        advice = f"give format={kind!r}" if kind else "give the format it really has"
+        raise RecordingError(
+            f"{path} is not a {reader.name} file: its content {content}. Copy it again if it is "
+            f"damaged, or {advice}."
+        )
+
+
+def looks_like(path: Path) -> str | None:
+    """Return the format that a file begins like, or None."""
+    start = first_bytes(path)
+    for reader in _READERS.values():
+        if reader.begins_with and start.startswith(reader.begins_with):
+            return reader.name
+    return None
+
+
+def first_bytes(path: Path, count: int = 64) -> bytes:
+    """Return how a file begins."""
+    with path.open("rb") as file:
+        return file.read(count)
+
+
 def can_read(path: Path) -> bool:
     """Whether a reader is registered for the suffix of a file, or for a folder's content."""
     if path.is_dir():
@@ -159,12 +209,19 @@ def _formats() -> str:
     )
 
 
-register_reader("csv", [".csv", ".tsv", ".txt", ".dat"], delimited.read_delimited)
-register_reader("parquet", [".parquet", ".pq"], parquet.read_parquet)
-register_reader("npz", [".npz"], npz.read_npz)
-register_reader("mat", [".mat"], matlab.read_mat)
-register_reader("json", [".json", ".jsonl", ".ndjson"], json_entries.read_json)
-register_reader("hdf5", [".h5", ".hdf5", ".hdf"], hdf5.read_hdf5)
-register_reader("mcap", [".mcap"], mcap.read_mcap)
-register_reader("rosbag2", [".db3", ".bag"], rosbag2.read_rosbag, rosbag2.is_rosbag)
+register_reader("csv", [".csv", ".tsv", ".txt", ".dat"], delimited.read_delimited, is_text=True)
+register_reader("parquet", [".parquet", ".pq"], parquet.read_parquet, begins_with=[b"PAR1"])
+# an archive of numpy is a zip file
+register_reader("npz", [".npz"], npz.read_npz, begins_with=[b"PK\x03\x04", b"PK\x05\x06"])
+register_reader("mat", [".mat"], matlab.read_mat, begins_with=[b"MATLAB 5.0"], always=False)
+register_reader("json", [".json", ".jsonl", ".ndjson"], json_entries.read_json, is_text=True)
+register_reader("hdf5", [".h5", ".hdf5", ".hdf"], hdf5.read_hdf5, begins_with=hdf5.BEGINS_WITH)
+register_reader("mcap", [".mcap"], mcap.read_mcap, begins_with=[b"\x89MCAP"])
+register_reader(
+    "rosbag2",
+    [".db3", ".bag"],
+    rosbag2.read_rosbag,
+    rosbag2.is_rosbag,
+    begins_with=[b"SQLite format 3\x00", b"#ROSBAG V2.0"],
+)
 register_reader("lerobot", [], lerobot.read_lerobot, lerobot.is_lerobot)

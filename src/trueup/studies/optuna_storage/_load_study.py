@@ -1,7 +1,7 @@
-"""What a search can start from: the trials of a study in an Optuna storage."""
+"""The trials of a study in an Optuna storage, as the start of a search."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from trueup.errors import StorageError, did_you_mean, listing
 from trueup.parameters import Space
 from trueup.studies.optuna_storage.database import Database
 from trueup.studies.optuna_storage.ownership import check_study
-from trueup.studies.optuna_storage.trials import exact_costs, exact_x
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -41,7 +40,7 @@ class LoadedStudy:
         return self.X[0] if len(self.X) else None
 
     def notes(self) -> list[str]:
-        """What a user should be told, a sentence each."""
+        """Sentences for the user: what was found, and what did not fit."""
         notes = [f"the study {self.study_name!r} has {self.trials} trials, {len(self.X)} complete"]
         if self.x is not None:
             notes[0] += f"; the best has cost {self.costs[0, 0]:.6g}"
@@ -93,7 +92,7 @@ def load_study(
         )
     complete = [trial for trial in trials if trial.state.name == "COMPLETE"]
     X, moved = _candidates(complete, space)
-    costs = np.array([_costs(trial) for trial in complete], float).reshape(-1, len(objectives))
+    costs = np.array([trial.values for trial in complete], float).reshape(-1, len(objectives))
     order = np.lexsort(costs.T[::-1])
     return LoadedStudy(
         study_name=name,
@@ -121,17 +120,9 @@ def _only_study(database: Database) -> str:
 def _candidates(trials: "list[FrozenTrial]", space: Space) -> tuple[np.ndarray, tuple[str, ...]]:
     X = np.tile(space.start, (len(trials), 1))
     for row, trial in zip(X, trials, strict=True):
-        exact = exact_x(trial.system_attrs)
-        if exact is not None and len(exact) == space.size and set(trial.params) <= set(space.names):
-            row[:] = exact
         for i, name in enumerate(space.names):
-            if name in trial.params and trial.params[name] != row[i]:
+            if name in trial.params:
                 row[i] = trial.params[name]
     inside = np.clip(X, space.lower, space.upper)
     moved = tuple(np.array(space.names)[(inside != X).any(axis=0)].tolist())
     return inside, moved
-
-
-def _costs(trial: Any) -> Any:
-    exact = exact_costs(trial.system_attrs)
-    return trial.values if exact is None else exact

@@ -1,10 +1,12 @@
 """The URL of a storage: checked, with the driver that is installed, and shown without password."""
 
 import importlib.util
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
+from trueup._secrets import is_secret, mask
 from trueup.errors import MissingExtraError, StorageError
 
 _EXAMPLES = "such as sqlite:///study.db or postgresql://user:password@host/database"
@@ -12,28 +14,28 @@ _EXAMPLES = "such as sqlite:///study.db or postgresql://user:password@host/datab
 
 @dataclass(frozen=True)
 class Address:
-    """Where a storage is."""
+    """Address of a storage."""
 
     url: str = field(repr=False)
-    """With the password; never shown."""
+    """URL with its password; never shown."""
     shown: str
-    """For messages: without it."""
+    """URL for messages, without it."""
     backend: str
     """Kind of the database: ``sqlite``, ``postgresql``, ``mysql``."""
     secrets: tuple[str, ...] = field(repr=False)
-    """What no message may hold."""
+    """Texts that no message may hold."""
     file: Path | None
     """File of an SQLite storage."""
 
     def hide(self, text: str) -> str:
-        """``text`` with its secrets blotted out, on one line."""
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return " ".join(text.split())
+        """``text`` on one line, with its secrets masked."""
+        return " ".join(mask(text, self.secrets).split())
 
 
 def parse_address(url: str) -> Address:
     """Read the URL of a storage.
+
+    The login ends at the last ``@`` before the query, so a password may hold ``/`` and ``@``.
 
     Raises:
         StorageError: it is no URL of a database, or of one that only this process would see.
@@ -45,7 +47,7 @@ def parse_address(url: str) -> Address:
     from sqlalchemy.exc import ArgumentError
 
     try:
-        parsed = sqlalchemy.make_url(url)
+        parsed = sqlalchemy.make_url(_with_quoted_password(url))
     except (ArgumentError, ValueError):
         # Not repeated: a URL with a typing error may still hold a password.
         kept = repr(url) if not set("@:") & set(url) else "that address"
@@ -56,21 +58,19 @@ def parse_address(url: str) -> Address:
         parsed = parsed.set(drivername=parsed.drivername.replace("postgres", "postgresql", 1))
     if parsed.drivername == "postgresql" and importlib.util.find_spec("psycopg") is not None:
         parsed = parsed.set(drivername="postgresql+psycopg")
-    secret_query = {k: v for k, v in parsed.query.items() if "pass" in k.lower()}
-    secrets = [parsed.password or "", *(v for v in secret_query.values() if isinstance(v, str))]
-    secrets += [quote(secret, safe=safe) for secret in secrets for safe in ("", " +")]
-    hidden = parsed.update_query_dict(dict.fromkeys(secret_query, "***"))
-    shown = hidden.render_as_string().replace("%2A%2A%2A", "***")
+    in_query = [v for k, v in parsed.query.items() if is_secret(k) and isinstance(v, str)]
+    complete = parsed.render_as_string(hide_password=False)
+    shown = mask(complete)
     database = parsed.database or ""
     if backend == "sqlite" and database in ("", ":memory:"):
         raise StorageError(
             f"{shown} lives in the memory of one process: name a file, such as sqlite:///study.db"
         )
     return Address(
-        url=parsed.render_as_string(hide_password=False),
+        url=complete,
         shown=shown,
         backend=backend,
-        secrets=tuple(sorted({s for s in secrets if s}, key=len, reverse=True)),
+        secrets=tuple(filter(None, [parsed.password, *in_query])),
         file=Path(database) if backend == "sqlite" and not database.startswith("file:") else None,
     )
 
@@ -80,3 +80,13 @@ def sqlite_url(path: Path) -> str:
     import sqlalchemy
 
     return sqlalchemy.URL.create("sqlite", database=str(path)).render_as_string()
+
+
+def _with_quoted_password(url: str) -> str:
+    """A URL whose password has its ``/``, ``@`` and ``:`` percent-encoded."""
+    found = re.match(r"(?!sqlite)([\w.+-]+://[^:@/?]*:)([^?]*)(@.*)$", url) or re.match(
+        r"(?!sqlite)([\w.+-]+://[^:@/?]*:)(.*)(@.*)$", url
+    )
+    if found is None:
+        return url
+    return found[1] + quote(found[2], safe="%") + found[3]

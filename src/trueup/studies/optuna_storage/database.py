@@ -1,8 +1,8 @@
-"""An Optuna storage, reached: its tables, its studies, and transactions that outlive a restart.
+"""Connection to an Optuna storage: its tables, its studies, and transactions that are retried.
 
-Optuna's own calls take one trial a transaction. What a study writes comes a generation at a time,
-so it goes into Optuna's tables directly, many rows a statement. The tables are read from the
-database itself and checked, the studies are made by Optuna.
+Optuna's own ``add_trial`` takes a transaction and many queries a trial: some 10 trials per second
+in SQLite, where a study evaluates thousands. So trials go into Optuna's tables directly, many rows
+a statement. The tables are read from the database itself and checked; studies are made by Optuna.
 """
 
 import contextlib
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-CONNECT_SECONDS = 10
-"""How long a server may take to answer a new connection [s]."""
-
+_CONNECT_SECONDS = 10  # [s] that a server may take to answer a new connection
 _LOCK_SECONDS = 60.0  # [s] that a writer of an SQLite file waits for the others
 _LONGEST_PAUSE = 1.0  # [s] between two attempts to reach a storage
 
@@ -44,7 +42,6 @@ _COLUMNS = {
     "trial_params": {"trial_id", "param_name", "param_value", "distribution_json"},
     "trial_values": {"trial_id", "objective", "value", "value_type"},
     "trial_user_attributes": {"trial_id", "key", "value_json"},
-    "trial_system_attributes": {"trial_id", "key", "value_json"},
 }
 
 
@@ -58,8 +55,6 @@ class Database:
         self.address = address
         self.storage = storage
         self.tables = tables
-        self.interruptions = 0
-        """How often the storage was lost and found again."""
 
     @classmethod
     def open(cls, url: str, *, create: bool) -> "Database":
@@ -116,7 +111,6 @@ class Database:
                 waited = time.monotonic() - began
                 if not _is_lost(error) or waited >= patience:
                     raise _unusable(self.address, error, waited) from error
-            self.interruptions += 1
             # Not all at the same time: a server that comes back has a lot to do already.
             time.sleep(min(pause * random.uniform(0.5, 1.5), max(patience - waited, 0.0)))
             pause = min(2.0 * pause, _LONGEST_PAUSE)
@@ -264,7 +258,7 @@ def _connect(address: Address, create: bool) -> "RDBStorage":
         arguments = {"timeout": _LOCK_SECONDS}
     elif address.backend == "postgresql":
         # A server that vanished without a word is given up after half a minute.
-        arguments = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 30_000}
+        arguments = {"connect_timeout": _CONNECT_SECONDS, "tcp_user_timeout": 30_000}
     if not create:
         engine = sqlalchemy.create_engine(address.url, connect_args=arguments)
         try:

@@ -12,25 +12,17 @@ from trueup.errors import RunDirectoryError, StorageError, TrueupWarning
 from trueup.fitting.solution import Solution
 from trueup.studies.generation import Generation
 from trueup.studies.history import History
-from trueup.studies.optuna_storage.claims import SHARED
 from trueup.studies.optuna_storage.database import Database
 from trueup.studies.optuna_storage.ownership import adopt_study, default_storage, run_identity
 from trueup.studies.optuna_storage.trial_ranges import TrialRanges
-from trueup.studies.optuna_storage.trials import (
-    NOT_A_NUMBER,
-    REASON,
-    NewTrial,
-    insert_trials,
-    storage_time,
-)
+from trueup.studies.optuna_storage.trials import NewTrial, insert_trials, storage_time
 from trueup.studies.store import Store
 from trueup.studies.trackers.tracker import Study
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-MIRRORED = "trueup:mirrored:"
-"""Attribute of a study, with a run after it: how many generations of the run are there."""
+_MIRRORED = "trueup:mirrored:"  # attribute of a study, and a run: its generations there
 
 _SHARE_OF_TIME = 0.05  # largest part of the run time in which the mirror is written
 _SHORTEST_PAUSE = 1.0  # [s] between two writings
@@ -133,16 +125,9 @@ class OptunaMirror:
     def _adopt(self, study: Study) -> int:
         """Number of the study that is written to."""
         name = self._study_name or study.directory.path.name
-        number = adopt_study(
+        return adopt_study(
             self._database, name, self._run, study.space, study.objectives, load=self._load
         )
-        shared = self._database.transact(lambda c: self._database.attribute(c, number, SHARED))
-        if shared is not None:
-            raise StorageError(
-                f"the study {name!r} in {self._database.address.shown} is shared by several "
-                "workers, so every candidate is a trial of it already: leave the mirror out"
-            )
-        return number
 
     @property
     def _is_writing(self) -> bool:
@@ -163,7 +148,7 @@ class OptunaMirror:
 
     def _follow(self, patience: float) -> None:
         """Write the generations that are committed and not there yet."""
-        key = f"{MIRRORED}{self._run}"
+        key = f"{_MIRRORED}{self._run}"
         there = self._database.transact(
             lambda c: self._database.attribute(c, self._study, key) or 0, patience
         )
@@ -176,7 +161,7 @@ class OptunaMirror:
 
     def _insert(self, connection: "Connection", history: History, first: int, last: int) -> None:
         """Write the rows ``first`` to ``last`` of a history, whole generations."""
-        key = f"{MIRRORED}{self._run}"
+        key = f"{_MIRRORED}{self._run}"
         self._database.lock(connection, self._study)
         # Another attempt may have come through without its receipt.
         there = self._database.attribute(connection, self._study, key) or 0
@@ -197,18 +182,18 @@ class OptunaMirror:
             number, costs = int(history.generation[i]), history.costs[i]
             reason = history.reasons.get(i)
             if reason is None and np.isnan(costs).any():
-                reason = NOT_A_NUMBER
-            user: dict[str, Any] = {"generation": number, "candidate": int(history.candidate[i])}
+                reason = "the cost is not a number"
+            shown: dict[str, Any] = {"generation": number, "candidate": int(history.candidate[i])}
             if reason is not None:
-                user[REASON] = reason
+                shown["reason"] = reason
             end = ends[number]
             start = ends.get(number - 1, end if number else 0.0)
             trials.append(
                 NewTrial(
                     x=history.X[i],
-                    state="COMPLETE" if reason is None else "FAIL",
                     costs=costs,
-                    user=user,
+                    is_valid=reason is None,
+                    attributes=shown,
                     started=began + timedelta(seconds=start),
                     completed=began + timedelta(seconds=end),
                 )

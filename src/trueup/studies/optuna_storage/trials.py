@@ -4,7 +4,7 @@ import datetime
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,37 +16,25 @@ from trueup.studies.optuna_storage.trial_ranges import TrialRanges
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-REASON = "reason"
-"""User attribute: why a candidate is invalid."""
-NOT_A_NUMBER = "the cost is not a number"
-"""The reason where the problem gave none."""
-
-VALUE_COLUMNS = ("trial_id", "objective", "value", "value_type")
-ATTRIBUTE_COLUMNS = ("trial_id", "key", "value_json")
-
-ValueRow = tuple[int, int, float | None, str]
-
-_EXACT_X = "trueup:x"
-_EXACT_COSTS = "trueup:costs"
+_VALUE_COLUMNS = ("trial_id", "objective", "value", "value_type")
+_ATTRIBUTE_COLUMNS = ("trial_id", "key", "value_json")
 
 
 @dataclass
 class NewTrial:
-    """A trial to be written."""
+    """A finished trial to be written."""
 
     x: np.ndarray
     """Values of the parameters ``(p,)``."""
-    state: str
-    """Name of its ``optuna.trial.TrialState``."""
-    costs: np.ndarray | None = None
-    """Costs ``(k,)`` of a finished one."""
-    user: dict[str, Any] = field(default_factory=dict)
-    """Attributes that the dashboard shows."""
-    system: dict[str, Any] = field(default_factory=dict)
-    """Attributes that it does not."""
-    started: datetime.datetime | None = None
+    costs: np.ndarray
+    """Costs ``(k,)``; written for a valid one only, as Optuna's FAIL has no values."""
+    is_valid: bool
+    """Whether its state is COMPLETE; otherwise it is FAIL."""
+    attributes: dict[str, Any]
+    """User attributes, which the dashboard shows."""
+    started: datetime.datetime
     """See :func:`storage_time`."""
-    completed: datetime.datetime | None = None
+    completed: datetime.datetime
 
 
 def storage_time() -> datetime.datetime:
@@ -63,8 +51,8 @@ def insert_trials(
     study: int,
     ranges: TrialRanges,
     trials: Sequence[NewTrial],
-) -> list[int]:
-    """Write trials with consecutive numbers; return what the storage calls them (``trial_id``).
+) -> None:
+    """Write trials with consecutive numbers.
 
     The study has to be locked, see :meth:`Database.lock`.
     """
@@ -79,7 +67,7 @@ def insert_trials(
             {
                 "number": first_number + i,
                 "study_id": study,
-                "state": trial.state,
+                "state": "COMPLETE" if trial.is_valid else "FAIL",
                 "datetime_start": trial.started,
                 "datetime_complete": trial.completed,
             }
@@ -90,69 +78,27 @@ def insert_trials(
     new = table.select().where(ours, table.c.trial_id > last_id)
     by_number = {row.number: row.trial_id for row in connection.execute(new)}
     ids = [by_number[first_number + i] for i in range(len(trials))]
-    X = np.array([trial.x for trial in trials])
-    parameters = ranges.rows(ids, X)
-    is_whole = len(parameters) == X.size
-    user, system = [], []
-    values: list[ValueRow] = []
-    for number, trial, is_kept in zip(ids, trials, _are_kept(X), strict=True):
-        more = dict(trial.system)
-        if not (is_kept and is_whole):
-            more[_EXACT_X] = _exact(trial.x)
-        if trial.costs is not None:
-            rows, exact = cost_rows(number, trial.costs, complete=trial.state == "COMPLETE")
-            values += rows
-            more |= exact
-        user += attribute_rows(number, trial.user)
-        system += attribute_rows(number, more)
+    attributes = [
+        (number, key, json.dumps(value))
+        for number, trial in zip(ids, trials, strict=True)
+        for key, value in trial.attributes.items()
+    ]
+    values = [
+        row
+        for number, trial in zip(ids, trials, strict=True)
+        if trial.is_valid
+        for row in _value_rows(number, trial.costs)
+    ]
+    parameters = ranges.rows(ids, np.array([trial.x for trial in trials]))
     database.insert(connection, "trial_params", PARAMETER_COLUMNS, parameters)
-    database.insert(connection, "trial_values", VALUE_COLUMNS, values)
-    database.insert(connection, "trial_user_attributes", ATTRIBUTE_COLUMNS, user)
-    database.insert(connection, "trial_system_attributes", ATTRIBUTE_COLUMNS, system)
-    return ids
+    database.insert(connection, "trial_values", _VALUE_COLUMNS, values)
+    database.insert(connection, "trial_user_attributes", _ATTRIBUTE_COLUMNS, attributes)
 
 
-def cost_rows(
-    trial: int, costs: np.ndarray, *, complete: bool
-) -> tuple[list[ValueRow], dict[str, Any]]:
-    """Rows of ``trial_values``, and system attributes for what those cannot keep."""
-    rows: list[ValueRow] = []
-    if complete:
-        rows = [
-            (trial, i, value, "FINITE")
-            if math.isfinite(value)
-            else (trial, i, None, "INF_POS" if value > 0 else "INF_NEG")
-            for i, value in enumerate(costs.tolist())
-        ]
-    return rows, {} if complete and _are_kept(costs) else {_EXACT_COSTS: _exact(costs)}
-
-
-def attribute_rows(trial: int, attributes: dict[str, Any]) -> list[tuple[int, str, str]]:
-    """Rows of ``trial_user_attributes`` or ``trial_system_attributes``."""
-    return [(trial, key, json.dumps(value)) for key, value in attributes.items()]
-
-
-def exact_x(system: dict[str, Any]) -> np.ndarray | None:
-    """Values of a trial ``(p,)`` where its parameters do not tell them exactly, else None."""
-    return _from_exact(system.get(_EXACT_X))
-
-
-def exact_costs(system: dict[str, Any]) -> np.ndarray | None:
-    """Costs of a trial ``(k,)`` where its values do not tell them exactly, else None."""
-    return _from_exact(system.get(_EXACT_COSTS))
-
-
-def _are_kept(values: np.ndarray) -> Any:
-    """Whether every database gives back rows of numbers ``(..., p)`` bit for bit, ``(...)``.
-
-    None keeps what is not a number, and SQLite forgets the sign of a zero.
-    """
-    return (np.isfinite(values) & ~((values == 0.0) & np.signbit(values))).all(axis=-1)
-
-
-def _exact(values: np.ndarray) -> list[str]:
-    return [repr(value) for value in values.tolist()]
-
-
-def _from_exact(document: Any) -> np.ndarray | None:
-    return None if document is None else np.array([float(text) for text in document])
+def _value_rows(trial: int, costs: np.ndarray) -> list[tuple[int, int, float | None, str]]:
+    return [
+        (trial, i, value, "FINITE")
+        if math.isfinite(value)
+        else (trial, i, None, "INF_POS" if value > 0 else "INF_NEG")
+        for i, value in enumerate(costs.tolist())
+    ]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from trueup._secrets import mask
 from trueup.errors import TrueupError, TrueupWarning
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
@@ -90,22 +91,27 @@ class Trackers:
 
     def generation(self, generation: Generation) -> None:
         """Tell of a generation."""
-        self._tell("generation", generation)
+        self.tell("generation", generation)
 
     def end(self, solution: Solution) -> None:
         """Tell that the study ended."""
-        self._tell("end", solution)
+        self.tell("end", solution)
 
-    def _tell(self, what: str, argument: Any) -> None:
+    def tell(self, what: str, *arguments: Any) -> None:
+        """Call a method of each tracker, and leave out those that fail.
+
+        A training calls the methods of :class:`ScalarTracker` this way: ``begin``, ``log``,
+        ``add_file``, ``watch`` and ``finish``.
+        """
         for tracker in list(self._working):
             try:
-                getattr(tracker, what)(argument)
+                getattr(tracker, what)(*arguments)
             except Exception as error:
                 self._drop(tracker, error)
 
     def _drop(self, tracker: Tracker, error: Exception) -> None:
         self._working.remove(tracker)
-        message = " ".join(str(error).split()) or type(error).__name__
+        message = mask(" ".join(str(error).split())) or type(error).__name__
         self._log.write("tracker failed", tracker=tracker.name, message=message)
         warnings.warn(
             f"{tracker.name} failed and is left out from here on; the run goes on: {message}",

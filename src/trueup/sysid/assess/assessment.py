@@ -36,6 +36,8 @@ class SequenceSignals:
     fitted: np.ndarray
     units: tuple[str, ...] = ()
     """Unit of each channel; empty where it is not known."""
+    window_starts: tuple[int, ...] = ()
+    """First sample of each simulated window; empty where the whole sequence is one."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Assessment:
 
     covariance: CovarianceEstimate
     intervals: np.ndarray
-    """Ends of the intervals in parameter units ``(p, 2)``."""
+    """Ends of the intervals in parameter units ``(p, 2)``; NaN where the fit is no optimum."""
     standard_errors: np.ndarray
-    """In parameter units ``(p,)``."""
+    """In parameter units ``(p,)``; NaN where the fit is no optimum."""
     value_covariance: np.ndarray
     """Covariance in parameter units ``(p, p)``; that of ``covariance`` is in search coordinates."""
     at_bound: np.ndarray
@@ -115,6 +117,11 @@ def assess(
     covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
+    standard_errors = covariance.standard_errors * slope
+    if not solution.success:
+        # the covariance is that of an optimum: elsewhere it says nothing about the distance to it
+        intervals = np.full_like(intervals, np.nan)
+        standard_errors = np.full_like(standard_errors, np.nan)
     data = jacobian[: problem.data_rows]
     information = _gram(data) / np.outer(slope, slope)
     plain = covariance.matrix * np.outer(slope, slope)
@@ -138,7 +145,7 @@ def assess(
     return Assessment(
         covariance,
         intervals,
-        covariance.standard_errors * slope,
+        standard_errors,
         plain,
         at_bound,
         identifiability,
@@ -271,6 +278,7 @@ def sequence_signals(
             np.clip(np.nan_to_num(predicted[0], nan=1e30), -1e30, 1e30),
             predicted[1],
             signal_units(models, sequence.signal_names),
+            tuple(window.first for window in getattr(sequence, "windows", ())),
         )
         for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
     ]

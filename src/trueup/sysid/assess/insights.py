@@ -52,7 +52,8 @@ def insights(
     found += [("warning", remark, "") for remark in assessment.remarks]
     if crossed is not None:
         found += [(*f, "cross-validation") for f in _folds(problem, assessment, crossed)]
-    if not any(section in ("identifiability", "parameters") for _, _, section in found):
+    doubtful = any(section in ("identifiability", "parameters") for _, _, section in found)
+    if solution.success and not doubtful:
         found.append(("good", "Every parameter is determined by the data.", "identifiability"))
     return [
         {"severity": severity, "sentence": sentence, "section": section}
@@ -64,7 +65,7 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
     """Channels that the model hardly explains, and errors far above the noise that was given."""
     out = []
     row = assessment.scores.row("training", "identified")
-    still = _still_components(assessment)
+    still = still_components(assessment)
     poor = [c for c in row.channels if c.fit_percent < _POOR_FIT and c.channel not in still]
     if poor:
         shown = ", ".join(f"{c.channel} {c.fit_percent:.3g} %" for c in poor[:4])
@@ -91,7 +92,7 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
     return out
 
 
-def _still_components(assessment: Assessment) -> set[str]:
+def still_components(assessment: Assessment) -> set[str]:
     """Components that stand still in the model and the data, where others of the signal move.
 
     The height of a body that moves in a plane is noise alone, which no model explains.
@@ -119,7 +120,7 @@ def _signal(channel: str) -> str:
 
 def _worse(assessment: Assessment) -> list[tuple[str, str]]:
     """Channels that a constant or the initial model meets better."""
-    still = _still_components(assessment)
+    still = still_components(assessment)
     return [
         ("problem" if "a constant" in remark else "warning", remark[:1].upper() + remark[1:])
         for remark in assessment.scores.remarks

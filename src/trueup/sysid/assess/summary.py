@@ -11,7 +11,8 @@ from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import Assessment
-from trueup.sysid.assess.insights import insights
+from trueup.sysid.assess.insights import insights, still_components
+from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.window_states import element_labels
@@ -39,6 +40,9 @@ def summarise(
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
         "name": name,
+        "verdict": verdict_of(
+            problem.space, solution, assessment, crossed, sorted(still_components(assessment))
+        ).plain(),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
@@ -106,7 +110,8 @@ def parameter_rows(
             "target": list(owners[i].targets),
             "log": bool(space.log[i]),
             "at_bound": bool(assessment.at_bound[i]),
-            "determined": name in assessment.identifiability.determined
+            "determined": solution.success
+            and name in assessment.identifiability.determined
             and not (low <= space.lower[i] and high >= space.upper[i]),
         }
         if assessment.stability is not None:

@@ -6,8 +6,10 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.experiment.short_forms import example_of, written_out
 
 
 def load_experiment(path: str | Path) -> Experiment:
@@ -19,7 +21,7 @@ def load_experiment(path: str | Path) -> Experiment:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_settings(path)
     except FileNotFoundError:
         raise ExperimentError(
             f"the experiment file {path} does not exist; write one with  "
@@ -36,7 +38,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     """Read an experiment from YAML text; ``name`` stands in messages."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        content = safe_yaml(text)
     except RecursionError as error:
         raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
     except (yaml.YAMLError, ValueError) as error:
@@ -49,12 +51,18 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
             f"{name}: an experiment file holds keys such as model, recordings and parameters; "
             f"found {type(content).__name__ if content is not None else 'nothing'}"
         )
+    if (wrong := _key_that_is_no_name(tree)) is not None:
+        key, line = wrong
+        raise ExperimentError(
+            f"{name} line {line}: YAML does not read the name {key} as text, but as a truth value, "
+            f'a number or nothing: write it in quotes, "{key}"'
+        )
     doubled = _double_keys(tree)
     if doubled:
         key, line = doubled
         raise ExperimentError(f"{name} line {line}: the key {key!r} stands twice")
     try:
-        return Experiment.model_validate(content)
+        return Experiment.model_validate(written_out(content))
     except ValidationError as error:
         problems = _problems(error, tree, name)
         raise ExperimentError("\n".join(problems)) from error
@@ -70,9 +78,12 @@ def dump_experiment(experiment: Experiment) -> str:
 def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:
     lines: list[str] = []
     for problem in error.errors():
-        if _is_other_branch(problem):
+        place = _place(problem)
+        if _is_other_branch(problem) and any(
+            _place(other)[: len(place)] == place and not _is_other_branch(other)
+            for other in error.errors()
+        ):
             continue
-        place = tuple(part for part in problem["loc"] if not _is_tag(part))
         line = _line(tree, place)
         path = ".".join(str(part) for part in place)
         message = problem["msg"].removeprefix("Value error, ")
@@ -87,13 +98,69 @@ def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:
             message = f"{place[-1]!r} is missing"
             path = ".".join(str(part) for part in place[:-1])
         else:
-            found = problem.get("input")
-            if not isinstance(found, dict | list):
-                message = f"{message}; found {found!r}"
+            message = _mismatch(problem, message, place)
         text = f"{name} line {line}: {path + ': ' if path else ''}{message}"
         if text not in lines:
             lines.append(text)
     return lines
+
+
+def _place(problem: Any) -> tuple[Any, ...]:
+    """Keys that lead to a problem."""
+    return tuple(part for part in problem["loc"] if not _is_tag(part))
+
+
+def _mismatch(problem: Any, message: str, place: tuple[Any, ...]) -> str:
+    """What was found, what is wanted, and lines to write where a whole part has another shape."""
+    found = problem.get("input")
+    shown = repr(found)
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    if isinstance(found, bool) and problem["type"] == "string_type":
+        return (
+            f"found {found}: YAML reads on, off, yes, no, true and false as truth values; write a "
+            'name in quotes, such as "off"'
+        )
+    wanted = _SHAPES.get(problem["type"])
+    if wanted is None:
+        return f"{message}; found {shown}" if not isinstance(found, dict | list) else message
+    example = "".join(f"\n    {line}" for line in example_of(place).splitlines())
+    return f"found {shown}; {wanted} is wanted{', such as' + example if example else ''}"
+
+
+_SHAPES = {
+    "model_type": "a mapping of keys",
+    "model_attributes_type": "a mapping of keys",
+    "dict_type": "a mapping of names",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "a text",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
+"""Shapes that are wanted, by pydantic's kinds of errors."""
+
+
+def _key_that_is_no_name(node: Any, above: tuple[int, ...] = ()) -> tuple[str, int] | None:
+    """First key that YAML reads as something else than text, and its line."""
+    if id(node) in above:  # an anchor that contains itself
+        return None
+    above = (*above, id(node))
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
+                return str(key.value), key.start_mark.line + 1
+            if (inner := _key_that_is_no_name(value, above)) is not None:
+                return inner
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            if (inner := _key_that_is_no_name(value, above)) is not None:
+                return inner
+    return None
 
 
 def _is_other_branch(problem: Any) -> bool:
@@ -102,7 +169,8 @@ def _is_other_branch(problem: Any) -> bool:
     mapping_for_text = kind == "string_type" and isinstance(found, dict)
     text_for_mapping = kind == "model_type" and isinstance(found, str)
     mapping_for_list = kind == "list_type" and isinstance(found, dict)
-    return mapping_for_text or text_for_mapping or mapping_for_list
+    word_for_value = kind == "literal_error" and not isinstance(found, str)
+    return mapping_for_text or text_for_mapping or mapping_for_list or word_for_value
 
 
 def _is_tag(part: Any) -> bool:

@@ -2,98 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import mujoco
-import numpy as np
 
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.parameters import ParameterDict
-from trueup.signals import TimeSeries, split_by_time
-from trueup.simulation.lead_in import LeadIn
+from trueup.signals import Recording, split_by_time
+from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import GainOrBias, MeasurementModel
+from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
+from trueup.sysid.experiment.measurement import (
+    check_patterns,
+    measurement_rules,
+    observation_settings,
+)
 from trueup.sysid.experiment.model_loading import load_spec, model_files
-from trueup.sysid.experiment.settings import Experiment, GainPart, MeasurementPart
+from trueup.sysid.experiment.settings import Experiment, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
-from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.recordings.piece_start import (
+from trueup.sysid.recordings.loading import CheckedRecording, load_recording, read_recording
+from trueup.sysid.recordings.sequence_start import (
     SMOOTHING,
-    cut,
-    initial_state,
-    lead_in_of,
+    first_part,
+    later_part,
     unmeasured_positions,
 )
-from trueup.sysid.recordings.recorded import LoadedRecording, load_recording
-
-
-class MeasurementRules:
-    """Delays, gains and biases of an experiment, resolved for the signals of a sequence."""
-
-    def __init__(self, part: MeasurementPart, parameters: ParameterDict):
-        self.part = part
-        self.parameters = parameters
-        self.delay_parameters = tuple(part.delays.values())
-        for kind, used in (
-            ("delays", part.delays.values()),
-            ("gains", [_gain(g).parameter for g in part.gains.values()]),
-            ("biases", [_gain(g).parameter for g in part.biases.values()]),
-        ):
-            for name in used:
-                if name not in parameters:
-                    raise ExperimentError(
-                        f"measurement.{kind} names the parameter {name!r}; there are "
-                        f"{listing(parameters)}.{did_you_mean(name, parameters)}"
-                    )
-
-    def check(self, signals: list[str]) -> None:
-        """Raise ExperimentError for a pattern that fits none of ``signals``."""
-        for kind in ("signals", "delays", "gains", "biases"):
-            for pattern in getattr(self.part, kind):
-                if not any(fnmatchcase(s, pattern) for s in signals):
-                    raise ExperimentError(
-                        f"measurement.{kind}: {pattern!r} fits no recorded signal; there are "
-                        f"{listing(signals)}.{did_you_mean(pattern, signals)}"
-                    )
-
-    def __call__(self, signals: tuple[str, ...]) -> MeasurementModel:
-        """Measurement model for the signal of each channel."""
-        delays = {}
-        for pattern, parameter in self.part.delays.items():
-            delays.update({i: parameter for i, s in enumerate(signals) if fnmatchcase(s, pattern)})
-        changes = []
-        for is_gain, rules in ((True, self.part.gains), (False, self.part.biases)):
-            for pattern, rule in rules.items():
-                part = _gain(rule)
-                fits = np.array([i for i, s in enumerate(signals) if fnmatchcase(s, pattern)], int)
-                if not fits.size:
-                    continue
-                size = self.parameters[part.parameter].size
-                if size not in (1, fits.size):
-                    raise ExperimentError(
-                        f"the parameter {part.parameter!r} has {size} elements, {pattern!r} fits "
-                        f"{fits.size} channels"
-                    )
-                elements = np.zeros(fits.size, int) if size == 1 else np.arange(fits.size)
-                changes.append(
-                    GainOrBias(
-                        part.parameter,
-                        fits,
-                        elements,
-                        is_gain,
-                        part.target in ("predicted", "both"),
-                        part.target in ("measured", "both"),
-                    )
-                )
-        return MeasurementModel(delays, tuple(changes))
-
-
-def _gain(rule: GainPart | str) -> GainPart:
-    return GainPart(parameter=rule) if isinstance(rule, str) else rule
 
 
 @dataclass
@@ -108,7 +45,7 @@ class Prepared:
     held_out: list[ModelSequences]
     settings: ObservationSettings
     rules: MeasurementRules
-    recordings: list[LoadedRecording]
+    recordings: list[CheckedRecording]
     specs: dict[str, Any]
     """Model and variants by name; the main one is ``model``."""
     inputs: list[Path]
@@ -144,12 +81,15 @@ class Prepared:
         return parameters
 
 
-def prepare(experiment: Experiment, folder: Path) -> Prepared:
+def prepare(
+    experiment: Experiment, folder: Path, opened: Mapping[Path, Recording] | None = None
+) -> Prepared:
     """Read models and recordings, and check everything before time is spent.
 
     Args:
       experiment: the experiment.
       folder: folder that its file names refer to.
+      opened: recordings that were read already, by their resolved paths.
 
     Raises:
       TrueupError: the first thing that is wrong, with what exists and what to do.
@@ -163,63 +103,43 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
         inputs += model_files(specs[name], folder / part.file)
     models = {name: spec.copy().compile() for name, spec in specs.items()}
     parameters = build_parameters(experiment.parameters, specs["model"], models["model"])
-    rules = MeasurementRules(experiment.measurement, parameters)
-    recordings = []
-    for part in experiment.recordings:
-        variant = part.model or "model"
-        if variant not in models:
-            raise ExperimentError(
-                f"recording {part.file!r}: model {variant!r} is not among the variants "
-                f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
-            )
-        recordings.append(
-            load_recording(
-                part,
-                folder,
-                models[variant],
-                experiment.measurement.filters,
-                experiment.control,
-            )
-        )
+    rules = measurement_rules(experiment.measurement, parameters)
+    opened = opened or {}
+    loaded = [_load(part, folder, models, experiment, opened) for part in experiment.recordings]
+    recordings = [facts for facts, _ in loaded]
     inputs += [r.path for r in recordings]
     _check_names(recordings, experiment)
-    rules.check(sorted({s for r in recordings for s in r.measured.signal_mapping or {}}))
-    refused = [
-        f"{r.name}: {f.sentence}" for r in recordings for f in r.quality.of_severity("refuse")
-    ]
-    if refused:
-        raise RecordingError(
-            "a recording cannot be used:\n  " + "\n  ".join(refused) + "\nCorrect the file or the "
-            "column mapping, trim the recording, or accept a check that you looked at "
-            "(accept: [check name])"
-        )
-    pieces = _pieces(experiment, recordings, models)
-    _check_states(parameters, [p.name for p in pieces])
-    for piece in pieces:
-        if not piece.held_out:
-            first = piece.recording.part.initial == "estimated"
-            _add_initial_unknowns(experiment, parameters, models[piece.variant], piece, first)
+    signals = list(dict.fromkeys(s for _, w in loaded for s in w.sensordata.signal_mapping or {}))
+    check_patterns(experiment.measurement, sorted(signals))
+    _check_quality(recordings)
+    training: list[tuple[CheckedRecording, SystemTrajectory]] = []
+    held_out: list[tuple[CheckedRecording, SystemTrajectory]] = []
+    for facts, whole in loaded:
+        first, later = _split(facts, whole, experiment)
+        training += [(facts, first)] if first is not None else []
+        held_out += [(facts, later)] if later is not None else []
+    _check_states(parameters, [t.name for _, t in (*training, *held_out)])
+    for facts, sequence in training:
+        estimated = facts.part.initial == "estimated"
+        _add_initial_unknowns(experiment, parameters, sequence, estimated)
     held_out_states = ParameterDict()
-    for piece in pieces:
-        if piece.held_out:
-            _add_initial_unknowns(
-                experiment, held_out_states, models[piece.variant], piece, piece.state_measured
-            )
-    notes = [note for r in recordings for note in r.notes]
-    for recording in recordings:
-        model = models[recording.part.model or "model"]
-        notes += unmeasured_positions(recording, model, parameters)
-    training = _groups(pieces, specs, held_out=False)
+    for facts, sequence in held_out:
+        # a measured state has the noise of its samples
+        measured = sequence.name != facts.name or not facts.start_is_known
+        _add_initial_unknowns(experiment, held_out_states, sequence, measured)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
-    settings = _settings(experiment, recordings)
+    notes = [note for facts in recordings for note in facts.notes]
+    estimated_joints = _estimated_joints(parameters)
+    for facts, whole in loaded:
+        notes += unmeasured_positions(facts.part, whole, estimated_joints)
     return Prepared(
         experiment,
         folder,
         parameters,
-        training,
-        _groups(pieces, specs, held_out=True),
-        settings,
+        _groups(training, specs),
+        _groups(held_out, specs),
+        observation_settings(experiment, signals),
         rules,
         recordings,
         specs,
@@ -229,24 +149,57 @@ def prepare(experiment: Experiment, folder: Path) -> Prepared:
     )
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A stretch of one recording."""
+def _load(
+    part: RecordingPart,
+    folder: Path,
+    models: dict[str, mujoco.MjModel],
+    experiment: Experiment,
+    opened: Mapping[Path, Recording],
+) -> tuple[CheckedRecording, SystemTrajectory]:
+    variant = _variant(part)
+    if variant not in models:
+        raise ExperimentError(
+            f"recording {part.file!r}: model {variant!r} is not among the variants "
+            f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
+        )
+    path = folder / part.file
+    recording = opened.get(path.resolve()) or read_recording(path, part)
+    filters = experiment.measurement.filters
+    return load_recording(recording, part, path, models[variant], filters, experiment.control)
 
-    name: str
-    variant: str
-    held_out: bool
-    recording: LoadedRecording
-    control: TimeSeries
-    measured: TimeSeries
-    state: np.ndarray
-    state_measured: bool
-    """Whether the state comes from measured signals, and so with their noise."""
-    lead_in: LeadIn | None
-    """What was recorded before it."""
+
+def _variant(part: RecordingPart) -> str:
+    return part.model or "model"
 
 
-def _check_names(recordings: list[LoadedRecording], experiment: Experiment) -> None:
+def _check_quality(recordings: list[CheckedRecording]) -> None:
+    refused = [
+        f"{r.name}: {f.sentence}" for r in recordings for f in r.quality.of_severity("refuse")
+    ]
+    if refused:
+        raise RecordingError(
+            "a recording cannot be used:\n  " + "\n  ".join(refused) + "\nCorrect the file or the "
+            "column mapping, trim the recording, or accept a check that you looked at "
+            "(accept: [check name])" + "".join(_split_advice(r) for r in recordings)
+        )
+
+
+def _split_advice(recording: CheckedRecording) -> str:
+    """The entries of the experiment file that split a recording at a jump of its clock."""
+    for finding in recording.quality.of_check("gaps"):
+        if finding.severity == "refuse":
+            end = finding.figures["start_of_longest"]
+            start = end + finding.figures["longest"]
+            file, name = recording.part.file, recording.name
+            return (
+                f"\nTo split {name}, give its entry twice, with the same signals and controls:\n"
+                f"  - {{file: {file}, name: {name}_1, trim: {{end: {end:.9g}}}, ...}}\n"
+                f"  - {{file: {file}, name: {name}_2, trim: {{start: {start:.9g}}}, ...}}"
+            )
+    return ""
+
+
+def _check_names(recordings: list[CheckedRecording], experiment: Experiment) -> None:
     names = [r.name for r in recordings]
     double = sorted({n for n in names if names.count(n) > 1})
     if double:
@@ -275,100 +228,54 @@ def _check_states(parameters: ParameterDict, sequences: list[str]) -> None:
                 )
 
 
-def _pieces(
-    experiment: Experiment,
-    recordings: list[LoadedRecording],
-    models: Mapping[str, mujoco.MjModel],
-) -> list[_Piece]:
-    pieces = []
-    for recording in recordings:
-        variant = recording.part.model or "model"
-        model = models[variant]
-        out = recording.name in experiment.held_out.recordings
-        fraction = 0.0 if experiment.held_out.recordings else experiment.held_out.fraction
-        if out or fraction == 0:
-            spans = [((recording.measured.times[0], recording.measured.times[-1]), out, "")]
-        else:
-            split = split_by_time(recording.measured.times, held_out=fraction)
-            spans = [
-                (split.training[0], False, ""),
-                (split.held_out[0], True, " (held out)"),
-            ]
-        beginning = None
-        for position, (span, held, suffix) in enumerate(spans):
-            control, measured = cut(recording, span, experiment.control)
-            start = float(measured.times[0])
-            # what is given for the beginning does not hold where the beginning is left out
-            first = position == 0 and not recording.begins_late
-            state = initial_state(recording, model, start, first)
-            pieces.append(
-                _Piece(
-                    recording.name + suffix,
-                    variant,
-                    held,
-                    recording,
-                    control,
-                    measured,
-                    state,
-                    not first or recording.part.initial in ("measured", "estimated"),
-                    lead_in_of(recording, state, start, beginning, experiment.control),
-                )
-            )
-            beginning = state if beginning is None else beginning
-    return pieces
+def _split(
+    facts: CheckedRecording, whole: SystemTrajectory, experiment: Experiment
+) -> tuple[SystemTrajectory | None, SystemTrajectory | None]:
+    """The part of a recording for the fit and the part that is held out, None where there is none.
+
+    Whole recordings are held out where the experiment names some, else the end of each.
+    """
+    chosen = experiment.held_out
+    if facts.name in chosen.recordings:
+        return None, whole
+    if chosen.recordings or chosen.fraction == 0:
+        return whole, None
+    split = split_by_time(whole.sensordata.times, held_out=chosen.fraction)
+    return (
+        first_part(whole, split.training[0], experiment.control),
+        later_part(whole, split.held_out[0], experiment.control, f"{whole.name} (held out)"),
+    )
 
 
 def _add_initial_unknowns(
     experiment: Experiment,
     parameters: ParameterDict,
-    model: mujoco.MjModel,
-    piece: _Piece,
+    sequence: SystemTrajectory,
     first: bool,
 ) -> None:
-    """Unknown initial states of a piece, where ``first``, of its later windows, or of both."""
+    """Unknown initial states of a sequence, where ``first``, of its later windows, or of both."""
+    model, measured = sequence.model, sequence.sensordata
     window = experiment.window if experiment.window_states == "estimated" else 0.0
-    starts = window_starts(piece.measured, float(model.opt.timestep), window, piece.name)
-    # a recording that begins as it is said to has only later windows to estimate
+    starts = window_starts(measured, float(model.opt.timestep), window, sequence.name)
+    # a recording that begins as the experiment says has only later windows to estimate
     chosen = starts if first else starts[1:]
-    add_initial_states(parameters, model, piece.measured, piece.state, chosen, SMOOTHING)
+    add_initial_states(parameters, model, measured, sequence.initial_state, chosen, SMOOTHING)
 
 
-def _groups(pieces: list[_Piece], specs: Mapping[str, Any], held_out: bool) -> list[ModelSequences]:
+def _estimated_joints(parameters: ParameterDict) -> set[str]:
+    """Joints whose initial position is an unknown."""
+    targets = [t.partition("@")[0] for p in parameters.values() for t in p.targets]
+    return {t.split("/")[1] for t in targets if t.startswith("state/") and t.endswith("/qpos")}
+
+
+def _groups(
+    sequences: list[tuple[CheckedRecording, SystemTrajectory]], specs: dict[str, Any]
+) -> list[ModelSequences]:
+    """The sequences by variant of the model."""
     groups = []
     for variant, spec in specs.items():
-        chosen = [p for p in pieces if p.variant == variant and p.held_out == held_out]
+        chosen = [t for facts, t in sequences if _variant(facts.part) == variant]
         if chosen:
-            groups.append(
-                ModelSequences(
-                    variant,
-                    spec,
-                    [p.name for p in chosen],
-                    [p.state for p in chosen],
-                    [p.control for p in chosen],
-                    [p.measured for p in chosen],
-                    allow_missing_sensors=True,
-                    lead_in=[p.lead_in for p in chosen],
-                )
-            )
+            names = [t.name for t in chosen]
+            groups.append(ModelSequences.from_trajectories(variant, spec, names, chosen, True))
     return groups
-
-
-def _settings(experiment: Experiment, recordings: list[LoadedRecording]) -> ObservationSettings:
-    signals = list(dict.fromkeys(s for r in recordings for s in r.measured.signal_mapping or {}))
-    weights: dict[str, float] = {}
-    noise: dict[str, float] = {}
-    for pattern, part in experiment.measurement.signals.items():
-        for signal in signals:
-            if fnmatchcase(signal, pattern):
-                weights[signal] = part.weight
-                if part.noise is not None:
-                    noise[signal] = part.noise
-    return ObservationSettings(
-        weights=weights,
-        noise=noise,
-        normalise="spread",
-        control=experiment.control,
-        exact_sensor_times=True,
-        window=experiment.window,
-        state_smoothing=SMOOTHING,
-    )

@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from trueup.fitting.losses import LOSSES
+from trueup.fitting.uncertainty import METHODS
+
 Number = float | list[float]
 
 
@@ -93,9 +96,10 @@ class RecordingPart(_Part):
     """Samples a second, where there is no time column."""
     header: bool | None = None
     """Whether the first line of a text file names the columns; found out where absent."""
-    signals: dict[str, SignalPart | str | list[str]] = Field(min_length=1)
+    signals: dict[str, SignalPart | str | list[str]] = {}
     """Measured signal (a sensor of the model, or joint_qpos, joint_qvel) -> column, or one column
-    for each component: ``tip_position: [x, y, z]``."""
+    for each component: ``tip_position: [x, y, z]``. Absent, with controls: by the columns' names.
+    """
     controls: dict[str, ColumnPart | str] = {}
     """Actuator -> column."""
     initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
@@ -139,8 +143,9 @@ class ParameterPart(_Part):
     """Parameterisation of the inertia."""
     start: Number | None = None
     """Start value; the model's own where absent and there is a target."""
-    bounds: tuple[Number, Number] | None = None
-    """Lower and upper bound."""
+    bounds: tuple[Number, Number] | Literal["auto"] | None = None
+    """Lower and upper bound; auto: a factor of 20 about the model's own positive value, searched by
+    its logarithm."""
     scale: Literal["linear", "log", "logit"] = "linear"
     """Whether the logarithm is searched, or the logit of the place between the bounds."""
     deviation: float | None = Field(default=None, gt=0)
@@ -179,7 +184,9 @@ class ParameterPart(_Part):
                 )
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
-        if self.bounds is not None:
+        if self.bounds == "auto" and not isinstance(self.target, str):
+            raise ValueError("bounds: auto is for one target; give bounds such as [0.1, 5]")
+        if self.bounds is not None and self.bounds != "auto":
             lower, upper = self.bounds
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if any(low > high for low, high in pairs):
@@ -254,7 +261,7 @@ class SearchPart(_Part):
     """Restarts of CMA-ES: with a doubled population, or with larger and smaller ones in turn."""
     max_evaluations: int | None = Field(default=None, ge=1)
     """Simulated candidates of CMA-ES, before its best is polished."""
-    loss: Literal["linear", "soft_l1", "huber", "cauchy", "arctan"] = "linear"
+    loss: Literal[*LOSSES] = "linear"  # pyright: ignore[reportInvalidTypeForm]
     """Robust loss."""
     loss_scale: float | Literal["auto"] = "auto"
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
@@ -279,14 +286,7 @@ class HeldOut(_Part):
 class ConfidencePart(_Part):
     """Intervals."""
 
-    method: Literal[
-        "auto",
-        "classical",
-        "per_channel",
-        "autoregressive",
-        "newey_west",
-        "block_bootstrap",
-    ] = "auto"
+    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """How noise is taken into account."""
     level: float = Field(default=0.95, gt=0.5, lt=1)
     """Coverage of the intervals."""

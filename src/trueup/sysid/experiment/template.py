@@ -1,20 +1,21 @@
 """Writes a commented experiment file from a model and a recording."""
 
 import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError, TrueupError, listing
-from trueup.signals import Recording, read, suspect_units
+from trueup.errors import TrueupError, listing
+from trueup.signals import Recording
 from trueup.sysid.experiment import proposed_parameters as proposals
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
-from trueup.sysid.experiment.settings import Experiment, ModelPart
+from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.experiment.template_text import experiment_text, plain_name
+from trueup.sysid.recordings.clock import Clock, find_clock
 from trueup.sysid.recordings.column_matching import (
     Match,
     Place,
@@ -23,20 +24,6 @@ from trueup.sysid.recordings.column_matching import (
     measurable,
 )
 from trueup.sysid.recordings.column_units import suggest_units
-
-_TIME_WORDS = re.compile(r"(^|[^a-z])(t|time|stamp|timestamp|clock|sec|ms)([^a-z]|$)", re.I)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Where the times of a recording come from."""
-
-    column: str = ""
-    """Time column; empty where the file has a clock of its own, or a rate is given."""
-    unit: str = "s"
-    rate: float | None = None
-    note: str = ""
-    """What has to be looked at, or empty."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +60,7 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
     """
     spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
     compiled = spec.compile()
-    data, clock = _read(recording)
+    clock, data = find_clock(recording)
     signals, controls = match_columns(data, compiled, [clock.column])
     units = suggest_units(signals, data, compiled)
     points = [clock.note] if clock.note else []
@@ -105,58 +92,7 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
         model=compiled,
     )
     proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points)
-    return _tried(proposal, folder)
-
-
-def _read(path: Path) -> tuple[Recording, Clock]:
-    """Read a recording; one without a known clock is read at a rate that has to be corrected."""
-    try:
-        recording = read(path)
-    except ColumnError:
-        return _without_clock(path)
-    raw = read(path, rate=1.0)
-    columns = [c for c in raw.columns if c not in recording.columns]
-    if len(columns) != 1:
-        return recording, Clock()
-    times = recording.streams[0].times
-    unit = _unit_of(raw.column(columns[0])[1], times)
-    clock = Clock(columns[0], unit)
-    return _in_seconds(recording, clock)
-
-
-def _without_clock(path: Path) -> tuple[Recording, Clock]:
-    raw = read(path, rate=1.0)
-    for column in raw.columns:
-        values = raw.column(column)[1]
-        increases = len(values) > 2 and bool(np.all(np.diff(values) > 0))
-        if increases and _TIME_WORDS.search(column):
-            return _in_seconds(read(path, time=column), Clock(column))
-    clock = Clock(
-        rate=100.0,
-        note="no time column was found: correct rate, the samples a second, or name the column "
-        "with time",
-    )
-    return read(path, rate=100.0), clock
-
-
-def _unit_of(raw: np.ndarray, times: np.ndarray) -> str:
-    """Unit in which the reader took a time column."""
-    spread = float(np.ptp(times))
-    factor = float(np.ptp(raw)) / spread if spread > 0 and len(raw) == len(times) else 1.0
-    units = {1.0: "s", 1e3: "ms", 1e6: "us", 1e9: "ns"}
-    return next((u for f, u in units.items() if abs(factor / f - 1) < 1e-6), "s")
-
-
-def _in_seconds(recording: Recording, clock: Clock) -> tuple[Recording, Clock]:
-    """A clock whose values can hardly be seconds is taken in the unit that fits."""
-    times = recording.streams[0].times
-    says = suspect_units(clock.column, times, "time")
-    found = re.search(r"the time unit as (\w+)", says or "")
-    if clock.unit != "s" or found is None:
-        return recording, clock
-    factor = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}[found[1]]
-    streams = tuple(replace(s, times=s.times * factor) for s in recording.streams)
-    return replace(recording, streams=streams), replace(clock, unit=found[1])
+    return _tried(proposal, folder, {recording.resolve(): data})
 
 
 def _open(places: list[Place], matches: list[Match]) -> list[Place]:
@@ -211,13 +147,10 @@ def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
-def _tried(proposal: Proposal, folder: Path) -> Proposal:
+def _tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
     """The proposal, with what still keeps it from being used among its open points."""
-    from trueup.sysid.experiment.preparation import prepare
-
     try:
-        experiment: Experiment = parse_experiment(proposal.text)
-        prepare(experiment, folder)
+        prepare(parse_experiment(proposal.text), folder, opened)
     except TrueupError as error:
         if proposal.signals:
             return replace(proposal, open_points=[*proposal.open_points, str(error)])

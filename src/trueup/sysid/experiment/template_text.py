@@ -2,17 +2,17 @@
 
 import json
 import re
-from typing import TYPE_CHECKING
+import textwrap
 
 import mujoco
 import numpy as np
 
+from trueup.fitting.losses import LOSSES
 from trueup.signals.units import find_unit
+from trueup.sysid.experiment.model_loading import INTEGRATORS
 from trueup.sysid.experiment.proposed_parameters import ProposedParameter, rounded
+from trueup.sysid.recordings.clock import Clock
 from trueup.sysid.recordings.column_matching import Match, Place
-
-if TYPE_CHECKING:
-    from trueup.sysid.experiment.template import Clock
 
 _PLAIN = re.compile(r"[A-Za-z_][\w./ -]*[\w./-]|[A-Za-z_]")
 _NOT_TEXT = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"}
@@ -24,7 +24,7 @@ def experiment_text(
     name: str,
     model_file: str,
     recording_file: str,
-    clock: "Clock",
+    clock: Clock,
     signals: list[Match],
     controls: list[Match],
     units: dict[str, tuple[str, str]],
@@ -93,7 +93,7 @@ def experiment_text(
         "search:",
         "  # Start points: the given one, then others spread over the bounds.",
         "  starts: 1",
-        "  # linear, or soft_l1, huber, cauchy, arctan where the data have outliers.",
+        f"  # {next(iter(LOSSES))}, or {', '.join(list(LOSSES)[1:])} for data with outliers.",
         "  loss: linear",
         "",
         "held_out:",
@@ -118,7 +118,7 @@ def plain_name(text: str) -> str:
     return re.sub(r"[^\w.-]+", "_", text).strip("._-") or "experiment"
 
 
-def _clock_lines(clock: "Clock") -> list[str]:
+def _clock_lines(clock: Clock) -> list[str]:
     if clock.rate is not None:
         return [
             "    # FILL IN: no time column was found. Samples a second, or the time column:",
@@ -162,8 +162,6 @@ def _open_lines(kind: str, places: list[Place], columns: str, optional: bool) ->
 
 
 def _wrapped(text: str, indent: str = "      # ", width: int = 100) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False
     )
@@ -232,6 +230,4 @@ def _measurement_lines(
 
 
 def _integrator(model: mujoco.MjModel) -> str:
-    from trueup.sysid.experiment.model_loading import INTEGRATORS
-
     return next(n for n, value in INTEGRATORS.items() if int(value) == int(model.opt.integrator))

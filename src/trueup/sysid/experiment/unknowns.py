@@ -52,6 +52,24 @@ def build_parameters(
     return parameters
 
 
+def _with_bounds(name: str, part: ParameterPart, model: mujoco.MjModel) -> ParameterPart:
+    """A parameter with its bounds as numbers; ``auto`` are about the model's value."""
+    if part.bounds != "auto":
+        return part
+    plain = part.model_copy(update={"bounds": None})
+    value = np.asarray(part.start if part.start is not None else 0.0, float)
+    if part.start is None:
+        value = np.asarray(_value_in_model(name, plain, part.target, model), float)
+    if not np.all(np.isfinite(value)) or np.any(value <= 0):
+        raise ExperimentError(
+            f"parameters.{name}: the model's own value at {part.target} is {np.squeeze(value)}, "
+            "about which no bounds can be guessed; give them, such as\n"
+            f"    {name}:\n      {{target: {part.target}, bounds: [0, 1]}}"
+        )
+    lower, upper = (value / 20).max(), (value * 20).min()
+    return plain.model_copy(update={"bounds": (float(lower), float(upper)), "scale": "log"})
+
+
 def _expand(name: str, part: ParameterPart, spec: Any, model: mujoco.MjModel) -> list[Parameter]:
     if part.inertia is not None:
         return [_inertia(name, part, spec, model)]
@@ -77,6 +95,7 @@ def _split(target: str) -> tuple[str, str, str]:
 def _parameter(
     name: str, part: ParameterPart, target: str | list[str] | None, model: mujoco.MjModel
 ) -> Parameter:
+    part = _with_bounds(name, part, model)
     start = part.start
     if start is None:
         start = _value_in_model(name, part, target, model)

@@ -9,6 +9,7 @@ from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.signals import k_fold
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.sysid.assess.assessment import SequenceSignals, sequence_signals
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit._inner_fit import inner_fit
 
@@ -27,6 +28,8 @@ class CrossValidation:
     """The same on the fold ``(folds,)``."""
     held_out: tuple[tuple[str, ...], ...]
     """Sequences of each fold."""
+    signals: tuple[SequenceSignals, ...] = ()
+    """Each sequence as the fit without its fold predicts it."""
 
 
 def cross_validate(
@@ -52,6 +55,7 @@ def cross_validate(
     settings = LeastSquaresSettings(max_iters=50, loss=loss.name, loss_scale=loss.scale)
     names = check_folds(prepared, folds)
     values, training, tested, parts = [], [], [], []
+    signals: list[SequenceSignals] = []
     for split in k_fold(names, folds, seed=prepared.experiment.seed):
         fit_on = _chosen(prepared.training, split.training)
         test_on = _chosen(prepared.training, split.held_out)
@@ -66,6 +70,7 @@ def cross_validate(
         training.append(np.sqrt(2 * problem.costs(fit.x[None])[0, 0] / problem.data_rows))
         tested.append(np.sqrt(2 * other.costs(fit.x[None])[0, 0] / other.data_rows))
         parts.append(tuple(split.held_out))
+        signals += sequence_signals(other, other.space.start, fit.x, held_out=True)
     return CrossValidation(
         folds,
         prepared.problem().space.names,
@@ -73,6 +78,7 @@ def cross_validate(
         np.array(training),
         np.array(tested),
         tuple(parts),
+        tuple(signals),
     )
 
 

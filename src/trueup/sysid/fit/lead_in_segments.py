@@ -6,7 +6,8 @@ import mujoco
 
 from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.segment import Segment
-from trueup.sysid.fit.observed_sequence import ObservationSettings, controls_on_grid
+from trueup.sysid.fit.observation_settings import ObservationSettings
+from trueup.sysid.fit.step_controls import controls_on_grid
 from trueup.sysid.fit.window_states import window_label
 from trueup.sysid.recordings.measured_state import measured_state, state_columns, unmeasured_entries
 

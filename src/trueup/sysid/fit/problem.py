@@ -10,39 +10,49 @@ from trueup.errors import FitError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 from trueup.parameters import ParameterDict
 from trueup.simulation.engine import BatchEngine
+from trueup.simulation.measurement import MeasurementModel, apply_changes
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.simulation.observation import (
-    GainOrBias,
-    MeasurementModel,
-    Window,
-    WindowReader,
-    apply_changes,
-)
+from trueup.simulation.observation import ObservedSequence, Window
 from trueup.simulation.variants import BuildModel, ModelVariants
-from trueup.sysid.fit.observed_sequence import (
-    ObservationSettings,
-    ObservedSequence,
-    channels_of,
-    check_signal_settings,
-    observe,
-)
+from trueup.simulation.window_reader import WindowReader
+from trueup.sysid.fit.observation_settings import ObservationSettings, check_signal_settings
+from trueup.sysid.fit.observe import observe
+from trueup.sysid.fit.prior_rows import PriorRows
 from trueup.sysid.fit.window_states import element_groups, element_labels
+
+
+@dataclass(frozen=True)
+class _PlacedWindow:
+    """A window of one sequence of a group, and where its rows stand in the residual."""
+
+    window: Window
+    sequence: int
+    """Index of the sequence in the group."""
+    first_residual: int
+    """First row of the residual."""
 
 
 @dataclass
 class _Group:
-    """One model with its sequences, windows and engine."""
+    """One model with its sequences, their windows and the engine that simulates them."""
 
     variants: ModelVariants
-    engine: BatchEngine
-    sequences: list[ObservedSequence]
-    windows: list[Window]
-    owners: list[int]
-    """Sequence of each window."""
-    first_rows: list[int]
-    """First residual row of each window."""
+    sequences: list[ObservedSequence] = field(default_factory=list)
     measurements: list[MeasurementModel] = field(default_factory=list)
     """Delays, gains and biases of each sequence's channels."""
+    windows: list[_PlacedWindow] = field(default_factory=list)
+    """Windows of all sequences, in the order of the engine's segments."""
+    engine: BatchEngine = field(init=False)
+
+    def make_engine(self, n_threads: int) -> None:
+        """Make the engine of the windows, which records the fields that are compared."""
+        self.engine = BatchEngine(
+            self.variants.model,
+            [placed.window.segment for placed in self.windows],
+            sorted({channel.field for s in self.sequences for channel in s.channels}),
+            n_threads,
+            [sequence.segments for sequence in self.sequences],
+        )
 
 
 class GrayBoxProblem(Problem):
@@ -55,8 +65,9 @@ class GrayBoxProblem(Problem):
       parameters: all parameters; the free ones are the unknowns.
       models_sequences: models with their recordings.
       settings: which channels, how they are weighted, how clocks and controls are read.
-      measurement: delays, gains and biases of the sensors; a function gives them for the signal
-        of each channel, where sequences hold different signals.
+      measurement: delays, gains and biases of the sensors; a function, such as
+        :class:`trueup.simulation.MeasurementRules`, gives them for the signal of each channel,
+        where sequences hold different signals.
       build_model: compiles a candidate, instead of targets and modifiers.
       n_threads: threads; 0 for all cores.
 
@@ -85,42 +96,37 @@ class GrayBoxProblem(Problem):
         self.measurement = measurement or MeasurementModel()
         self.n_threads = n_threads
         self.noise_scale = 1.0
+        self._priors = PriorRows(self.parameters)
         self._groups: list[_Group] = []
-        self.sequence_names: list[str] = []
         groups: list[ResidualGroup] = []
         row = 0
         delays = self._delay_range()
         for models in models_sequences:
             variants = ModelVariants(models.spec, self.parameters, build_model, models.name)
-            group = _Group(variants, None, [], [], [], [])  # type: ignore[arg-type]
-            for name, trajectory, before in zip(
-                models.sequence_name, models.measured_rollout, models.lead_in, strict=True
-            ):
-                observed = observe(variants.model, name, trajectory, self.settings, delays, before)
-                group.sequences.append(observed)
-                group.measurements.append(
-                    self.measurement(observed.signal_names)
-                    if callable(self.measurement)
-                    else self.measurement
-                )
-                self.sequence_names.append(name)
-                for window in observed.windows:
-                    group.windows.append(window)
-                    group.owners.append(len(group.sequences) - 1)
-                    group.first_rows.append(row)
-                    groups.append(ResidualGroup(name, observed.channel_names, window.times, row))
-                    row += window.measured.size
-            record = sorted({c.field for w in group.windows for c in w.channels})
-            segments = [w.segment for w in group.windows]
-            chains = [o.segments for o in group.sequences]
-            group.engine = BatchEngine(variants.model, segments, record, n_threads, chains)
+            group = _Group(variants)
+            for index, trajectory in enumerate(models.measured_rollout):
+                sequence = observe(variants.model, trajectory, self.settings, delays)
+                group.sequences.append(sequence)
+                group.measurements.append(self.measurement_of(sequence))
+                for window in sequence.windows:
+                    group.windows.append(_PlacedWindow(window, index, row))
+                    times = sequence.times[window.rows]
+                    groups.append(ResidualGroup(sequence.name, sequence.channel_names, times, row))
+                    row += len(times) * len(sequence.channels)
+            group.make_engine(n_threads)
             self._groups.append(group)
         check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
+        self.sequence_names = [sequence.name for sequence in self.sequences]
         self.groups = tuple(groups)
         self.data_rows = row
         if row == 0:
             raise FitError("no measured sample lies within the simulated time of any sequence")
-        self._priors = self._prior_rows()
+
+    def measurement_of(self, sequence: ObservedSequence) -> MeasurementModel:
+        """Delays, gains and biases of the channels of a sequence."""
+        if callable(self.measurement):
+            return self.measurement(sequence.signal_names)
+        return self.measurement
 
     @property
     def residual_size(self) -> int:
@@ -133,10 +139,10 @@ class GrayBoxProblem(Problem):
             return None
         if rows.start >= self.data_rows:
             return self._labels == ""
-        windows = [w for g in self._groups for w in g.windows]
-        first_rows = [row for g in self._groups for row in g.first_rows]
-        window = windows[int(np.searchsorted(first_rows, rows.start, side="right")) - 1]
-        return (self._labels == "") | (self._labels == window.segment.sequence)
+        windows = [placed for g in self._groups for placed in g.windows]
+        first_rows = [placed.first_residual for placed in windows]
+        owner = windows[int(np.searchsorted(first_rows, rows.start, side="right")) - 1]
+        return (self._labels == "") | (self._labels == owner.window.segment.sequence)
 
     def limit_threads(self, threads: int) -> None:
         """Simulate in so many threads from now on, 0 for all cores; a worker among others does."""
@@ -160,11 +166,8 @@ class GrayBoxProblem(Problem):
         """Blocks of residuals; see :meth:`trueup.fitting.Problem.residual_blocks`."""
         X = np.atleast_2d(np.asarray(X, float))
         table = self.parameters.value_table(X)
-        for group, w, rows, predicted in self._predictions(X, failures):
-            window = group.windows[w]
-            sequence = group.sequences[group.owners[w]]
-            changes = group.measurements[group.owners[w]].changes
-            residual = self._residual(window, sequence, changes, rows, predicted, table)
+        for group, placed, rows, predicted in self._predictions(X, table, failures):
+            residual = self._residual(group, placed.sequence, rows, predicted, table)
             flat = residual.reshape(len(X), -1)
             bad = np.logical_not(np.isfinite(flat).all(axis=1))
             bad[[c for c in failures if c < len(X)]] = True
@@ -172,11 +175,13 @@ class GrayBoxProblem(Problem):
                 for candidate in np.flatnonzero(bad):
                     failures.setdefault(int(candidate), "the simulation is not finite")
                 flat = np.where(bad[:, None], LARGE_RESIDUAL, flat)
-            width = predicted.shape[2]
-            first = group.first_rows[w] + rows.start * width
+            within = (rows.start - placed.window.first) * predicted.shape[2]
+            first = placed.first_residual + within
             yield slice(first, first + flat.shape[1]), flat
-        if self._priors:
-            yield self._prior_block(table)
+        if len(self._priors):
+            # data rows are in units of their weights: a prior counts as one sample of that noise
+            values = self._priors.values(table) * self.noise_scale
+            yield slice(self.data_rows, self.residual_size), values
 
     def predictions(
         self, X: np.ndarray, failures: Failures | None = None
@@ -194,84 +199,75 @@ class GrayBoxProblem(Problem):
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
         table = self.parameters.value_table(X)
-        parts: dict[int, list[tuple[int, np.ndarray, np.ndarray]]] = {}
-        offset = {
-            id(g): sum(len(h.sequences) for h in self._groups[:i])
-            for i, g in enumerate(self._groups)
+        predicted = {
+            id(s): np.empty((len(X), len(s.times), len(s.channels))) for s in self.sequences
         }
-        for group, w, rows, predicted in self._predictions(X, failures):
-            measured = group.windows[w].measured[None, rows]
-            key = offset[id(group)] + group.owners[w]
-            changes = group.measurements[group.owners[w]].changes
-            parts.setdefault(key, []).append(
-                (
-                    group.first_rows[w] + rows.start,
-                    apply_changes(measured, changes, table, False),
-                    apply_changes(predicted, changes, table, True),
-                )
+        for group, placed, rows, values in self._predictions(X, table, failures):
+            changes = group.measurements[placed.sequence].changes
+            out = predicted[id(group.sequences[placed.sequence])]
+            out[:, rows] = apply_changes(values, changes, table, True)
+        return [
+            (
+                apply_changes(sequence.measured[None], measurement.changes, table, False),
+                predicted[id(sequence)],
             )
-        out = []
-        for key in range(len(self.sequences)):
-            ordered = sorted(parts[key], key=lambda part: part[0])
-            out.append(
-                (
-                    np.concatenate([part[1] for part in ordered], axis=1),
-                    np.concatenate([part[2] for part in ordered], axis=1),
-                )
-            )
-        return out
+            for group in self._groups
+            for sequence, measurement in zip(group.sequences, group.measurements, strict=True)
+        ]
 
     def _predictions(
-        self, X: np.ndarray, failures: Failures
-    ) -> Iterator[tuple[_Group, int, slice, np.ndarray]]:
-        """Windows' rows and predictions ``(n, rows, C)``, before gains and biases."""
-        table = self.parameters.value_table(X)
+        self, X: np.ndarray, table: Mapping[str, np.ndarray], failures: Failures
+    ) -> Iterator[tuple[_Group, _PlacedWindow, slice, np.ndarray]]:
+        """Rows of sequences and their predictions ``(n, rows, C)``, before gains and biases."""
         for group in self._groups:
-            readers = [
-                WindowReader(
-                    w,
-                    {c: table[p][:, 0] for c, p in group.measurements[owner].delays.items()},
-                )
-                for w, owner in zip(group.windows, group.owners, strict=True)
-            ]
+            readers = []
+            for placed in group.windows:
+                delays = group.measurements[placed.sequence].delays
+                late = {channel: table[name][:, 0] for channel, name in delays.items()}
+                sequence = group.sequences[placed.sequence]
+                readers.append(WindowReader(sequence, placed.window, late))
             models = group.variants.models(X, failures)
             writes = group.variants.field_writes(X)
             for block in group.engine.run(len(X), writes, models, failures):
-                for position, w in enumerate(block.segments):
+                for position, index in enumerate(block.segments):
+                    placed = group.windows[index]
                     records = {k: v[:, position] for k, v in block.records.items()}
                     steps = next(iter(records.values())).shape[1]
-                    last = block.first_step + steps >= group.windows[w].segment.steps
-                    for rows, predicted in readers[w].feed(block.first_step, records, last):
-                        yield group, int(w), rows, predicted
+                    last = block.first_step + steps >= placed.window.segment.steps
+                    for rows, predicted in readers[index].feed(block.first_step, records, last):
+                        first = placed.window.first
+                        yield group, placed, slice(first + rows.start, first + rows.stop), predicted
 
     def _residual(
         self,
-        window: Window,
-        sequence: ObservedSequence,
-        changes: tuple[GainOrBias, ...],
+        group: _Group,
+        index: int,
         rows: slice,
         predicted: np.ndarray,
         table: Mapping[str, np.ndarray],
     ) -> np.ndarray:
-        predicted = apply_changes(predicted, changes, dict(table), True)
-        measured = window.measured[None, rows]
+        """Residual ``(n, rows, C)`` of rows of a sequence of a group."""
+        sequence, changes = group.sequences[index], group.measurements[index].changes
+        predicted = apply_changes(predicted, changes, table, True)
+        measured = sequence.measured[None, rows]
         if not any(c.on_measured for c in changes):
             residual = measured - predicted
             residual *= sequence.weights
             return residual
-        measured = apply_changes(measured, changes, dict(table), False)
+        measured = apply_changes(measured, changes, table, False)
         # gains and biases are affine: their effect on 0 and 1 says how they change the whole
         probe = np.broadcast_to(np.array([0.0, 1.0])[None, :, None], (1, 2, measured.shape[2]))
-        probe = apply_changes(probe, changes, dict(table), False)
+        at_zero, at_one = np.moveaxis(apply_changes(probe, changes, table, False), 1, 0)
         # a gain on the measured side must not be able to win by shrinking the data
-        weights = sequence.weights_after(probe[:, 1] - probe[:, 0], probe[:, 0])
+        weights = sequence.weights_after(at_one - at_zero, at_zero)
         return (measured - predicted) * weights[:, None, :]
 
     def _delay_range(self) -> tuple[float, float]:
-        if callable(self.measurement):
-            names = set(getattr(self.measurement, "delay_parameters", ()))
-        else:
+        """Smallest and largest delay [s] that the bounds of the delay parameters allow."""
+        if isinstance(self.measurement, MeasurementModel):
             names = set(self.measurement.delays.values())
+        else:
+            names = set(getattr(self.measurement, "delay_parameters", ()))
         if not names:
             return 0.0, 0.0
         lowest, highest = np.inf, -np.inf
@@ -288,25 +284,7 @@ class GrayBoxProblem(Problem):
             lowest, highest = min(lowest, float(lower.min())), max(highest, float(upper.max()))
         return lowest, highest
 
-    def _prior_rows(self) -> list[tuple[str, int, float, float]]:
-        rows = []
-        for name, param in self.parameters.items():
-            if param.prior is not None and param.is_free:
-                rows += [(name, k, param.prior.mean, param.prior.sd) for k in range(param.size)]
-        return rows
-
-    def _prior_block(self, table: Mapping[str, np.ndarray]) -> tuple[slice, np.ndarray]:
-        # data rows are in units of their weights: a prior counts as one sample of that noise
-        values = np.stack(
-            [(mean - table[n][:, k]) / sd * self.noise_scale for n, k, mean, sd in self._priors],
-            axis=1,
-        )
-        return slice(self.data_rows, self.data_rows + len(self._priors)), values
-
 
 def default_threads() -> int:
     """Cores of this machine."""
     return os.cpu_count() or 1
-
-
-__all__ = ["GrayBoxProblem", "channels_of", "default_threads"]

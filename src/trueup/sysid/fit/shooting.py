@@ -4,30 +4,42 @@ An open-loop simulation of minutes drifts away from any recording, and its cost 
 local minima (H. G. Bock 1983 calls for short intervals). Windows keep the prediction near the data.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
 from trueup.errors import SignalError, listing
-from trueup.simulation.observation import Window, clock_slack
+from trueup.signals import TimeSeries
+from trueup.simulation.observation import Channel, Window, clock_slack
 from trueup.simulation.segment import Segment
-from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.window_states import window_label
 from trueup.sysid.recordings.measured_state import measured_state, state_columns, unmeasured_entries
 
 
 def cut_windows(
     model: mujoco.MjModel,
-    whole: Window,
-    trajectory: SystemTrajectory,
+    whole: Segment,
+    times: np.ndarray,
+    channels: Sequence[Channel],
+    recorded: TimeSeries,
     settings: ObservationSettings,
+    delay_range: tuple[float, float],
 ) -> tuple[tuple[Window, ...], tuple[Segment, ...]]:
-    """Cut one long window into windows of ``settings.window`` seconds.
+    """Cut one long segment into windows of ``settings.window`` seconds.
 
     The first keeps the sequence's initial state, the others start from the measured one; what has
     no measurement, such as activations and delay buffers, goes on from the window before.
+
+    Args:
+      model: the model.
+      whole: the sequence in one segment.
+      times: times of the compared rows ``(T,)`` [s].
+      channels: what is compared.
+      recorded: measured signals, from which the windows start.
+      settings: length of the windows, and how their states are found.
+      delay_range: smallest and largest delay that any candidate may have [s].
 
     Returns:
       Windows, and the segments of all stretches, of those without measured rows too.
@@ -35,64 +47,52 @@ def cut_windows(
     Raises:
       SignalError: the position of a joint was not measured, or a window holds no step.
     """
-    timestep = whole.timestep
+    timestep = float(model.opt.timestep)
     steps = round(settings.window / timestep)
     if steps < 2:
         raise SignalError(
             f"windows of {settings.window:g} s hold {steps} steps of {timestep:g} s: "
             f"make them longer"
         )
-    columns = state_columns(model, trajectory.sensordata)
+    columns = state_columns(model, recorded)
     missing = columns.missing(model)
     if missing:
         raise SignalError(
             f"windows need the measured position of every joint; not measured: {listing(missing)}. "
             f"Record them, or simulate the sequence in one piece (window: 0)"
         )
-    segment = whole.segment
     carried = unmeasured_entries(model, columns)
-    lags = [c.lag for c in whole.channels]
-    shortest, longest = min(whole.delay_range[0], 0.0), max(whole.delay_range[1], 0.0)
+    lags = [c.lag for c in channels]
+    shortest, longest = min(delay_range[0], 0.0), max(delay_range[1], 0.0)
     # a window predicts from its first simulated sample on, late by the longest delay; it runs on
     # until the next window has got as far
     lead = max(lags) * timestep + longest
     extra = int(np.ceil((longest - shortest) / timestep - 1e-6)) + max(lags) - min(lags) + 1
-    slack = clock_slack(whole.times[-1:], timestep)
-    windows, segments = [], []
-    for first in range(0, segment.steps, steps):
-        last = first + steps >= segment.steps
-        start = segment.start_time + first * timestep
-        state = segment.initial_state
-        if first:
-            state = measured_state(
-                model,
-                trajectory.sensordata,
-                columns,
+    sensor_lag = 0.0 if settings.exact_sensor_times else timestep
+    segments = []
+    for index, first in enumerate(range(0, whole.steps, steps)):
+        start = whole.start_time + first * timestep
+        state = whole.initial_state
+        if index:
+            smoothing = settings.state_smoothing
+            state = measured_state(model, recorded, columns, start, smoothing, state, sensor_lag)
+        segments.append(
+            Segment(
                 start,
-                settings.state_smoothing,
                 state,
-                0.0 if settings.exact_sensor_times else timestep,
+                whole.controls[first : first + steps + extra],
+                window_label(whole.sequence, index),
+                whole.clock + first * timestep,
+                carried if index else whole.carried,
             )
-        piece = Segment(
-            start,
-            state,
-            segment.controls[first : first + steps + extra],
-            window_label(segment.sequence, first // steps),
-            segment.clock + first * timestep,
-            carried if first else segment.carried,
         )
-        segments.append(piece)
-        bounds = start + lead + np.array([0.0, steps * timestep]) - slack
-        begin, end = np.searchsorted(whole.times, bounds, side="left")
-        if last:
-            end = len(whole.times)
-        if end > begin:
-            windows.append(
-                replace(
-                    whole,
-                    segment=piece,
-                    times=whole.times[begin:end],
-                    measured=whole.measured[begin:end],
-                )
-            )
+    starts = np.array([segment.start_time for segment in segments])
+    edges = np.searchsorted(times, starts + lead - clock_slack(times[-1:], timestep))
+    # no row is lost before the first window or after the last
+    edges = [0, *edges[1:].tolist(), len(times)]
+    windows = [
+        Window(segment, first, end)
+        for segment, first, end in zip(segments, edges[:-1], edges[1:], strict=True)
+        if end > first
+    ]
     return tuple(windows), tuple(segments)

@@ -15,15 +15,14 @@ import numpy as np
 from trueup.fitting.problem import Failures
 from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries
-from trueup.signals._signal_statistics import noise_level
+from trueup.signals.checks.statistics import noise_level
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.preparation import Prepared
-from trueup.sysid.fit.observed_sequence import channels_of
+from trueup.sysid.fit.compared_channels import channels_of
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.measured_state import local_fit, state_columns
-
-_HELD_OUT = " (held out)"  # what the name of a later part of a recording ends with
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class MeasuredStarts:
             series = self.recorded[number]
             sizes = np.array([noise_level(column) for column in series.data.T])
             inside = np.ones(len(errors), bool)
-            inside[np.cumsum([len(w.times) for w in sequence.windows])[:-1]] = False
+            inside[[window.first for window in sequence.windows[1:]]] = False
             if inside[1:].sum() > 2:
                 change = np.diff(errors, axis=0)[inside[1:]]
                 columns = list(self.channel_columns[number])
@@ -164,17 +163,17 @@ def measured_starts(
     columns, recorded, element, remarks = [], [], 0, []
     for group in sequences:
         model = group.gt_model
-        for name, trajectory in zip(group.sequence_name, group.measured_rollout, strict=True):
+        for trajectory in group.measured_rollout:
             measured = trajectory.sensordata
             _, channels, _ = channels_of(model, measured, prepared.settings)
-            chosen = _measured(prepared, name, measured, float(model.opt.timestep), held_out)
+            chosen = _measured(prepared, trajectory, float(model.opt.timestep), held_out)
             fresh = ParameterDict()
             smoothing = prepared.settings.state_smoothing
             add_initial_states(
                 fresh, model, measured, trajectory.initial_state, [c[:2] for c in chosen], smoothing
             )
             if chosen:
-                remarks += _remarks(model, measured, name)
+                remarks += _remarks(model, measured, trajectory.name)
             own = iter(fresh.values())
             for _, time, source in chosen:
                 samples = _sample_weights(source, time, smoothing)
@@ -209,21 +208,23 @@ def measured_starts(
 
 
 def _measured(
-    prepared: Prepared, name: str, measured: TimeSeries, timestep: float, held_out: bool
+    prepared: Prepared, sequence: SystemTrajectory, timestep: float, held_out: bool
 ) -> list[tuple[str, float, TimeSeries]]:
     """Label and time [s] of each measured start of a sequence, and what it was read from."""
-    whole = {r.name: r for r in prepared.recordings}
-    later = name not in whole
-    recording = whole[name.removesuffix(_HELD_OUT) if later else name]
-    initial = recording.part.initial
+    before = sequence.lead_in
+    whole, name, later = sequence.sensordata, sequence.name, False
+    if before is not None and before.measured is not None:
+        whole, name, later = before.measured, before.name, True
+    facts = next(r for r in prepared.recordings if r.name == name)
+    initial = facts.part.initial
     # what is said of the beginning does not hold where the beginning is left out
-    measured_first = initial == "measured" or recording.begins_late
+    measured_first = initial == "measured" or facts.begins_late
     first = later or measured_first or (initial == "estimated" and held_out)
     windows = held_out or prepared.experiment.window_states == "measured"
-    starts = window_starts(measured, timestep, prepared.settings.window, name)
-    chosen = [(label, time, recording.measured) for label, time in starts[:1] if first]
+    starts = window_starts(sequence.sensordata, timestep, prepared.settings.window, sequence.name)
+    chosen = [(label, time, whole) for label, time in starts[:1] if first]
     # windows know the samples of their own part only
-    return chosen + [(label, time, measured) for label, time in starts[1:] if windows]
+    return chosen + [(label, time, sequence.sensordata) for label, time in starts[1:] if windows]
 
 
 def _joints(model: mujoco.MjModel, measured: TimeSeries) -> list[tuple[int, int | None]]:

@@ -94,7 +94,7 @@ def _motion(
     for block in engine.run(len(X), variant.field_writes(X), models, failures):
         for position, w in enumerate(block.segments):
             pieces.setdefault(int(w), []).append(block.records["qpos"][:, position])
-    step = windows[0].timestep
+    step = sequence.timestep
     times = np.concatenate(
         [w.segment.start_time + step * (1 + np.arange(w.segment.steps)) for w in windows]
     )

@@ -19,7 +19,8 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.model_modifier import apply_param_modifiers
 from trueup.sysid.report import ReportBuilder, identification_report, save_path_of
 from trueup.sysid.results.overlay_video import motion_videos
-from trueup.sysid.toolbox.observed_callable import ObservedCallable
+from trueup.sysid.toolbox.hooked_problem import HookedProblem
+from trueup.sysid.toolbox.user_residual import problem_of, problem_of_function
 
 
 def default_report(
@@ -66,7 +67,10 @@ def default_report(
             f"initial_params has the free parameters {', '.join(names)}, opt_params "
             f"{', '.join(after.get_non_frozen_parameter_names())}: they have to be the same"
         )
-    problem = _problem(residual_fn, before, models_sequences)
+    sequences = [name for models in models_sequences for name in models.sequence_name]
+    problem = problem_of(residual_fn, before, sequences)
+    if not isinstance(problem, GrayBoxProblem | HookedProblem):
+        problem = problem_of_function(residual_fn, before, sequences)
     start, x = np.asarray(before.as_vector(), float), np.asarray(after.as_vector(), float)
     solution = _solution(opt_result, problem, x)
     assessment = assess(problem, start, solution)  # type: ignore[arg-type]
@@ -86,19 +90,6 @@ def default_report(
     if save_path is not None:
         page.save(save_path_of(save_path))
     return page
-
-
-def _problem(
-    residual_fn: Callable[..., Any],
-    parameters: ParameterDict,
-    models_sequences: Sequence[ModelSequences],
-) -> GrayBoxProblem | ObservedCallable:
-    make = getattr(residual_fn, "problem", None)
-    found = make(parameters) if callable(make) else None
-    if isinstance(found, GrayBoxProblem):
-        return found
-    names = [name for models in models_sequences for name in models.sequence_name]
-    return ObservedCallable(residual_fn, parameters, names)
 
 
 def _solution(result: Any, problem: Any, x: np.ndarray) -> Solution:
@@ -161,7 +152,7 @@ def _quality(models_sequences: Sequence[ModelSequences]) -> dict[str, QualityRep
 
 
 def _videos(
-    problem: GrayBoxProblem | ObservedCallable,
+    problem: GrayBoxProblem | HookedProblem,
     models_sequences: Sequence[ModelSequences],
     build_model: Callable[..., Any] | None,
     parameters: ParameterDict,

@@ -11,8 +11,8 @@ import numpy as np
 from trueup.errors import SimulationError, TrueupWarning, listing
 from trueup.fitting import LeastSquares, Loss, Problem, Solution, Status, final_jacobian, minimise
 from trueup.parameters import ParameterDict
-from trueup.sysid.toolbox.callable_problem import CallableProblem
 from trueup.sysid.toolbox.optimizer_options import Options, read_options
+from trueup.sysid.toolbox.user_residual import problem_of
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -65,7 +65,7 @@ def optimize(
     opt_params = initial_params.copy()
     if initial_params.size == 0:
         return opt_params, _nothing_to_fit(verbose)
-    problem = _problem_of(residual_fn, initial_params)
+    problem = problem_of(residual_fn, initial_params)
     _check_start(problem)
     notes = _start_at_bound(problem)
     if verbose:
@@ -80,12 +80,6 @@ def optimize(
     if verbose:
         _show(initial_params, opt_params, result)
     return opt_params, result
-
-
-def _problem_of(residual_fn: Callable[..., Any], params: ParameterDict) -> Problem:
-    make = getattr(residual_fn, "problem", None)
-    problem = make(params) if callable(make) else None
-    return problem if isinstance(problem, Problem) else CallableProblem(residual_fn, params)
 
 
 def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:

@@ -18,19 +18,20 @@ from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.variants import ModelVariants
 from trueup.sysid import model_modifier
-from trueup.sysid.fit.observed_sequence import ObservationSettings
+from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.toolbox.hooked_problem import (
+from trueup.sysid.toolbox.hooked_problem import HookedProblem
+from trueup.sysid.toolbox.hooked_rollout import (
     HookedGroup,
-    HookedProblem,
+    HookedRollout,
     Hooks,
     build_with_variants,
 )
 from trueup.sysid.toolbox.sequence_result import SequenceResult, gray_box_results
 from trueup.sysid.toolbox.signal_transform import SignalTransform
 from trueup.sysid.toolbox.transform_measurement import (
-    TransformMeasurement,
     rules_key,
+    transform_rules,
     with_registered,
 )
 
@@ -293,8 +294,9 @@ def model_residual(
         sensor_weights,
         enabled_observations,
     )
-    problem = HookedProblem(params, [HookedGroup(build, trajectories)], hooks)
-    results = problem.results(X, {})
+    known = params.copy()
+    known.apply_ties()
+    results = HookedRollout(known, [HookedGroup(build, trajectories)], hooks).results(X, {})
     stacked = np.concatenate([r.residuals for r in results], axis=1)
     candidates = range(len(X))
     return (
@@ -319,7 +321,7 @@ def _make_problem(params: ParameterDict, settings: ResidualSettings) -> Problem:
             known,
             settings.models_sequences,
             _observation_settings(settings),
-            None if transform is None else TransformMeasurement(transform, known),
+            None if transform is None else transform_rules(transform, known),
             settings.own_build_model,
             settings.n_threads,
         )
@@ -332,18 +334,15 @@ def _make_problem(params: ParameterDict, settings: ResidualSettings) -> Problem:
         settings.sensor_weights,
         settings.enabled_observations,
     )
-    groups = []
+    known = known.copy()
+    known.apply_ties()
+    groups, names = [], []
     for models in settings.models_sequences:
         variants = ModelVariants(models.spec, known, settings.own_build_model, models.name)
-        groups.append(
-            HookedGroup(
-                build_with_variants(variants),
-                models.measured_rollout,
-                variants,
-                models.sequence_name,
-            )
-        )
-    return HookedProblem(known, groups, hooks)
+        build = build_with_variants(variants)
+        groups.append(HookedGroup(build, models.measured_rollout, variants))
+        names += models.sequence_name
+    return HookedProblem(known, HookedRollout(known, groups, hooks), names)
 
 
 def _observation_settings(settings: ResidualSettings) -> ObservationSettings:

@@ -1,324 +1,141 @@
-"""The general path of a residual: the user's own rollout and comparison, candidates in a batch."""
+"""The problem behind the toolbox's names where a function of the user's gives the residual."""
 
-import inspect
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
-import mujoco
 import numpy as np
 
-from trueup.errors import FitError, SignalError, TrueupError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem
 from trueup.parameters import ParameterDict
-from trueup.signals import SignalType, TimeSeries
-from trueup.signals.model_signals import sensor_mapping, state_mappings
-from trueup.simulation.open_loop import sysid_rollout
-from trueup.simulation.system_trajectory import SystemTrajectory
-from trueup.simulation.variants import ModelVariants
-from trueup.simulation.warning_capture import captured_warnings
-from trueup.sysid.fit.observations import construct_ts_from_defaults
+from trueup.signals import TimeSeries
 from trueup.sysid.fit.prior_rows import PriorRows
-from trueup.sysid.signal_modifier import (
-    apply_delayed_ts_window,
-    normalize_residual,
-    weighted_diff,
-)
 from trueup.sysid.toolbox.sequence_result import SequenceResult
 
-BuildBatch = Callable[[np.ndarray, Failures], Sequence[mujoco.MjModel]]
-"""Models of candidates ``(n, p)``; one that does not compile is entered and replaced by another."""
+
+class ResidualSource(Protocol):
+    """Residuals and signals of recorded sequences through functions of the user's."""
+
+    @property
+    def data_rows(self) -> int:
+        """Rows of the residual."""
+        ...
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of rows and their values ``(n, rows)`` for candidates ``(n, p)``."""
+        ...
+
+    def results(self, X: np.ndarray, failures: Failures) -> list[SequenceResult]:
+        """Residuals and signals of each sequence for candidates ``(n, p)``."""
+        ...
 
 
 @dataclass(frozen=True)
-class Hooks:
-    """What the caller replaces, and what the default comparison is told."""
+class HookedSequence:
+    """One sequence as a report shows it."""
 
-    modify_residual: Callable[..., Any] | None = None
-    custom_rollout: Callable[..., Sequence[SystemTrajectory]] | None = None
-    n_threads: int = 0
-    return_pred_all: bool = False
-    resample_true: bool = True
-    sensor_weights: Mapping[str, float] | np.ndarray | None = None
-    enabled_observations: Sequence[tuple[str, SignalType] | str] = ()
-
-
-@dataclass(frozen=True)
-class HookedGroup:
-    """One model with the trajectories that it has to reproduce."""
-
-    build: BuildBatch
-    trajectories: Sequence[SystemTrajectory]
-    variants: ModelVariants | None = None
-    names: Sequence[str] = field(default_factory=tuple)
+    name: str
+    times: np.ndarray
+    """``(T,)`` [s]; row numbers where the residuals have no signals behind them."""
+    channel_names: tuple[str, ...]
+    signal_names: tuple[str, ...]
+    measured: np.ndarray
+    """``(T, C)``, as many elements as the sequence has residuals."""
+    has_signals: bool
+    """Whether the signals behind the residuals are known; else the residuals are shown."""
 
 
 class HookedProblem(Problem):
-    """Residuals through a rollout or a comparison of the user's own.
+    """Residuals through functions of the user's: a rollout, a comparison, or all of it.
 
-    Each sequence is simulated with all candidates in one rollout; then each candidate is compared
-    on its own, since such a function knows nothing of batches. A candidate that does not compile,
-    whose simulation stops, or whose residual is not finite gets large finite rows.
+    Rows of the source, then one row for each Gaussian prior.
 
     Args:
       parameters: all parameters; the free ones are the unknowns.
-      groups: models with their trajectories.
-      hooks: what the caller replaces.
+      source: residuals and signals of candidates.
+      names: names of the sequences; numbered where there are more sequences than names.
     """
 
-    def __init__(self, parameters: ParameterDict, groups: Sequence[HookedGroup], hooks: Hooks):
-        if not any(group.trajectories for group in groups):
-            raise FitError("there is no recorded sequence to fit")
-        self.parameters = parameters.copy()
-        self.parameters.apply_ties()
-        self.space = self.parameters.space()
-        self.models = list(groups)
-        self.hooks = hooks
-        self._passes_weights = _accepts_weights(hooks)
-        self._priors = PriorRows(self.parameters)
-        self._data_rows: int | None = None
+    def __init__(
+        self, parameters: ParameterDict, source: ResidualSource, names: Sequence[str] = ()
+    ):
+        self.parameters = parameters
+        self.space = parameters.space()
+        self.source = source
+        self.names = list(names)
+        self.noise_scale = 1.0
+        self._priors = PriorRows(parameters)
 
     @property
     def data_rows(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Rows that come from data, as the comparison gives them at the start values."""
-        if self._data_rows is None:
-            results = self.results(self.space.start[None, :], {})
-            self._data_rows = sum(r.residuals.shape[1] for r in results)
-        return self._data_rows
+        """Rows of the source."""
+        return self.source.data_rows
 
     @property
     def residual_size(self) -> int:
-        """Rows of the data and of the priors."""
+        """Rows of the source and of the priors."""
         return self.data_rows + len(self._priors)
 
     def residual_blocks(
         self, X: np.ndarray, failures: Failures
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """One block a sequence, then the priors."""
+        """Blocks of the source, then the priors."""
         X = np.atleast_2d(np.asarray(X, float))
-        first = 0
-        for result in self.results(X, failures):
-            width = result.residuals.shape[1]
-            yield slice(first, first + width), result.residuals
-            first += width
+        end = 0
+        for rows, values in self.source.residual_blocks(X, failures):
+            yield rows, values
+            end = max(end, rows.stop)
         if len(self._priors):
             values = self._priors.values(self.parameters.value_table(X))
-            yield slice(first, first + len(self._priors)), values
+            values[list(failures)] = LARGE_RESIDUAL
+            yield slice(end, end + len(self._priors)), values
 
     def results(self, X: np.ndarray, failures: Failures) -> list[SequenceResult]:
-        """Residuals and compared signals of each sequence for candidates ``(n, p)``."""
-        X = np.atleast_2d(np.asarray(X, float))
-        candidates = [self._at(x) for x in X]
-        results = []
-        for group in self.models:
-            with captured_warnings():
-                models = group.build(X, failures)
-            for position, trajectory in enumerate(group.trajectories):
-                name = group.names[position] if group.names else ""
-                states = _initial_states(group.variants, X, trajectory, name)
-                results.append(self._sequence(candidates, models, trajectory, states, failures))
-        for result in results:
-            result.residuals[list(failures)] = LARGE_RESIDUAL
-        return results
+        """Residuals and signals of each sequence for candidates ``(n, p)``."""
+        return self.source.results(np.atleast_2d(np.asarray(X, float)), failures)
 
-    def _at(self, x: np.ndarray) -> ParameterDict:
-        parameters = self.parameters.copy()
-        parameters.update_from_vector(x)
-        return parameters
+    @cached_property
+    def sequences(self) -> list[HookedSequence]:
+        """All sequences, in the order of the residual."""
+        found = []
+        for i, result in enumerate(self.results(self.space.start, {})):
+            name = self.names[i] if i < len(self.names) else f"sequence {i + 1}"
+            record = result.measured[0] if result.measured else None
+            found.append(_sequence(name, result.residuals[0], record))
+        return found
 
-    def _sequence(
-        self,
-        candidates: list[ParameterDict],
-        models: Sequence[mujoco.MjModel],
-        trajectory: SystemTrajectory,
-        states: list[np.ndarray],
-        failures: Failures,
-    ) -> SequenceResult:
-        rollouts = self._rollouts(candidates, models, trajectory, states)
-        rows: list[np.ndarray] = []
-        predicted: list[TimeSeries] = []
-        measured: list[TimeSeries] = []
-        for i, (parameters, model, rollout) in enumerate(
-            zip(candidates, models, rollouts, strict=True)
-        ):
-            if _stopped(rollout):
-                failures.setdefault(i, "the simulation diverged")
-            row, prediction, measurement = self._compare(parameters, model, rollout, trajectory)
-            if not np.isfinite(row).all():
-                failures.setdefault(i, "the residual is not finite")
-                row = np.full(row.shape, LARGE_RESIDUAL)
-            rows.append(row)
-            predicted.append(prediction)
-            measured.append(measurement)
-        sizes = {row.size for row in rows}
-        if len(sizes) > 1:
-            raise SignalError(
-                f"the residual has another length for each candidate ({sorted(sizes)}): compare at "
-                f"times that do not depend on the parameters"
-            )
-        return SequenceResult(np.stack(rows), predicted, measured)
-
-    def _rollouts(
-        self,
-        candidates: list[ParameterDict],
-        models: Sequence[mujoco.MjModel],
-        trajectory: SystemTrajectory,
-        states: list[np.ndarray],
-    ) -> Sequence[SystemTrajectory]:
-        model = models[0]
-        qpos, qvel, act, ctrl = state_mappings(model)
-        threads = self.hooks.n_threads or os.cpu_count() or 1
-        arguments: dict[str, Any] = {
-            "models": list(models),
-            "datas": [mujoco.MjData(model) for _ in range(threads)],
-            "control_signal": [self._control(trajectory.control, model)] * len(models),
-            "initial_states": states,
-            "rollout_signal_mapping": sensor_mapping(model),
-            "rollout_state_mapping": qpos | qvel | act,
-            "ctrl_mapping": ctrl,
-        }
-        if self.hooks.custom_rollout is None:
-            return sysid_rollout(**arguments)
-        with captured_warnings():
-            rollouts = self.hooks.custom_rollout(
-                **arguments, param_dicts=[p.copy() for p in candidates]
-            )
-        if len(rollouts) != len(models):
-            raise SignalError(
-                f"custom_rollout returned {len(rollouts)} trajectories for {len(models)} models: "
-                f"return one SystemTrajectory a model, in their order"
-            )
-        return rollouts
-
-    def _control(self, control: TimeSeries, model: mujoco.MjModel) -> TimeSeries:
-        if not self.hooks.resample_true:
-            return control
-        # the step is the simulation's own, not the nearest one that divides the duration
-        step, start = model.opt.timestep, control.times[0]
-        steps = int(np.ceil((control.times[-1] - start) / step - 1e-6))
-        return control.resample(start + step * np.arange(steps + 1))
-
-    def _compare(
-        self,
-        parameters: ParameterDict,
-        model: mujoco.MjModel,
-        rollout: SystemTrajectory,
-        trajectory: SystemTrajectory,
-    ) -> tuple[np.ndarray, TimeSeries, TimeSeries]:
-        state = None if rollout.state is None else rollout.state.data
-        if self.hooks.modify_residual is None:
-            residual, predicted, measured = self._default(model, rollout, trajectory.sensordata)
-        else:
-            weights = {"sensor_weights": self.hooks.sensor_weights} if self._passes_weights else {}
-            residual, predicted, measured = self.hooks.modify_residual(
-                parameters,
-                rollout.sensordata,
-                trajectory.sensordata,
-                model,
-                self.hooks.return_pred_all,
-                state=state,
-                **weights,
-            )
-        names = [
-            None if t.signal_mapping is None else set(t.signal_mapping)
-            for t in (predicted, measured)
-        ]
-        if names[0] != names[1]:
-            raise SignalError(
-                f"modify_residual returned predicted signals {names[0]} and measured signals "
-                f"{names[1]}: both have to hold the same ones"
-            )
-        return np.asarray(residual, float).reshape(-1), predicted, measured
-
-    def _default(
-        self, model: mujoco.MjModel, rollout: SystemTrajectory, recorded: TimeSeries
-    ) -> tuple[np.ndarray, TimeSeries, TimeSeries]:
-        """The comparison of the toolbox: window, resample, weight, normalise."""
-        sensors = rollout.sensordata
-        if sensors.signal_mapping is None:
-            sensors = TimeSeries(sensors.times, sensors.data, sensor_mapping(model))
-        states = None
-        if rollout.state is not None:
-            qpos, qvel, act, _ = state_mappings(model)
-            states = TimeSeries(sensors.times, rollout.state.data[:, 1:], qpos | qvel | act)
-        measured, predicted = construct_ts_from_defaults(
-            states, sensors, recorded, self.hooks.enabled_observations
-        )
-        if self.hooks.resample_true:
-            measured = apply_delayed_ts_window(measured, predicted, 0.0, 0.0)
-            predicted = predicted.resample(measured.times)
-        else:
-            count = min(len(measured) - 1, len(predicted))
-            mapping = measured.signal_mapping
-            measured = TimeSeries(
-                measured.times[1 : count + 1], measured.data[1 : count + 1], mapping
-            )
-            predicted = TimeSeries(predicted.times[:count], predicted.data[:count], mapping)
-        residual = weighted_diff(
-            predicted.data,
-            measured.data,
-            model,
-            self.hooks.sensor_weights,
-            signal_mapping=measured.signal_mapping,
-        )
-        return normalize_residual(residual, measured.data), predicted, measured
+    def predictions(
+        self, X: np.ndarray, failures: Failures | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Measured and predicted signals of each sequence: ``(n, T, C)`` each."""
+        results = self.results(X, {} if failures is None else failures)
+        pairs = []
+        for sequence, result in zip(self.sequences, results, strict=True):
+            if sequence.has_signals:
+                measured = np.stack([series.data for series in result.measured])
+                predicted = np.stack([series.data for series in result.predicted])
+            else:
+                # the residual is measured - predicted, here beside zero
+                predicted = -result.residuals[:, :, None]
+                measured = np.zeros_like(predicted)
+            pairs.append((measured, predicted))
+        return pairs
 
 
-def build_with_variants(variants: ModelVariants) -> BuildBatch:
-    """Models of a batch from a spec and its parameters."""
-
-    def build(X: np.ndarray, failures: Failures) -> Sequence[mujoco.MjModel]:
-        models = variants.models(X, failures)
-        if models is not None:
-            return models
-        if not variants.writes.writes:
-            return [variants.model] * len(X)
-        compiled = []
-        for i, x in enumerate(X):
-            try:
-                compiled.append(variants.model_at(x))
-            except (ValueError, TrueupError) as error:
-                failures[i] = f"{variants.name} does not compile: {error}"
-                compiled.append(variants.model)
-        return compiled
-
-    return build
-
-
-def _accepts_weights(hooks: Hooks) -> bool:
-    if hooks.modify_residual is None or hooks.sensor_weights is None:
-        return False
-    named = inspect.signature(hooks.modify_residual).parameters.values()
-    if any(p.name == "sensor_weights" or p.kind is p.VAR_KEYWORD for p in named):
-        return True
-    raise SignalError(
-        "sensor_weights are given together with a modify_residual that does not take them: add an "
-        "argument sensor_weights=None to the function, or weight the residual within it"
+def _sequence(name: str, residual: np.ndarray, record: TimeSeries | None) -> HookedSequence:
+    if record is None or record.data.size != residual.size:
+        times = np.arange(residual.size, dtype=float)
+        empty = np.zeros((residual.size, 1))
+        return HookedSequence(name, times, ("residual",), ("residual",), empty, False)
+    channels = [f"channel {i + 1}" for i in range(record.data.shape[1])]
+    signals = list(channels)
+    for signal, (_, columns) in (record.signal_mapping or {}).items():
+        for k, column in enumerate(columns):
+            channels[column] = signal if len(columns) == 1 else f"{signal}[{k}]"
+            signals[column] = signal
+    return HookedSequence(
+        name, record.times, tuple(channels), tuple(signals), np.asarray(record.data), True
     )
-
-
-def _stopped(rollout: SystemTrajectory) -> bool:
-    """Whether a simulation stood still from some step on, as MuJoCo's rollout does on a warning."""
-    return rollout.state is not None and bool((np.diff(rollout.state.data[:, 0]) <= 0).any())
-
-
-def _initial_states(
-    variants: ModelVariants | None,
-    X: np.ndarray,
-    trajectory: SystemTrajectory,
-    name: str,
-) -> list[np.ndarray]:
-    """Initial state of each candidate, with the parameters that name it written in."""
-    states = np.tile(trajectory.initial_state, (len(X), 1))
-    if variants is not None:
-        model = variants.model
-        offsets = {
-            "state.qpos": 1,
-            "state.qvel": 1 + model.nq,
-            "state.act": 1 + model.nq + model.nv,
-        }
-        for write, values in variants.field_writes(X):
-            if write.field in offsets and write.sequence in ("", name):
-                states[:, offsets[write.field] + write.entries] = values
-    return list(states)

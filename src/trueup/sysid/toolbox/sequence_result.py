@@ -1,4 +1,4 @@
-"""What a batch of candidates gives for one recorded sequence."""
+"""Residuals and signals of a batch of candidates for one recorded sequence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from trueup.signals import TimeSeries
 from trueup.signals.model_signals import sensor_mapping
 from trueup.signals.signal_type import SignalMapping
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.sysid.fit.observed_sequence import ObservedSequence
+from trueup.simulation.observation import ObservedSequence
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 
@@ -19,11 +19,11 @@ class SequenceResult:
     """Residuals of a batch over one sequence, and the series that were compared."""
 
     residuals: np.ndarray
-    """``(n, rows)``; a row of an invalid candidate is large and finite."""
+    """``(n, rows)``; the rows of an invalid candidate are large and finite."""
     predicted: list[TimeSeries]
-    """Predicted signals of each candidate."""
+    """Predicted signals of each candidate; empty where the residual function returns none."""
     measured: list[TimeSeries]
-    """Measured signals as each candidate was compared with them."""
+    """Measured signals as each candidate was compared with them; empty likewise."""
 
 
 def gray_box_results(
@@ -52,13 +52,13 @@ def gray_box_results(
         problem.sequences, trajectories, residuals, pairs, strict=True
     ):
         mapping = trajectory.sensordata.signal_mapping or sensor_mapping(trajectory.model)
-        kept = _kept(sequence, mapping)
+        compared = _compared(sequence, mapping)
         results.append(
             SequenceResult(
                 np.where(finite[:, None], flat, LARGE_RESIDUAL),
-                [TimeSeries(sequence.times, values, kept) for values in predicted],
+                [TimeSeries(sequence.times, values, compared) for values in predicted],
                 [
-                    TimeSeries(sequence.times, measured[min(i, len(measured) - 1)], kept)
+                    TimeSeries(sequence.times, measured[min(i, len(measured) - 1)], compared)
                     for i in range(len(X))
                 ],
             )
@@ -70,14 +70,12 @@ def _weights(
     problem: GrayBoxProblem, sequence: ObservedSequence, measured: np.ndarray
 ) -> np.ndarray:
     """Weights of the channels, of each candidate where parameters change the measured side."""
-    model = problem.measurement
-    model = model(sequence.signal_names) if callable(model) else model
-    if not model.changes_measured:
+    if not problem.measurement_of(sequence).changes_measured:
         return sequence.weights
     return sequence.weights_for(measured)[:, None, :]
 
 
-def _kept(sequence: ObservedSequence, mapping: SignalMapping) -> SignalMapping:
+def _compared(sequence: ObservedSequence, mapping: SignalMapping) -> SignalMapping:
     """The compared signals and their columns."""
     owners = np.array(sequence.signal_names)
     return {

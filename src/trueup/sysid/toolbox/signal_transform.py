@@ -13,13 +13,13 @@ from trueup.errors import SignalError, did_you_mean
 from trueup.signals.model_signals import state_mappings
 from trueup.signals.signal_type import SignalMapping, same_signals, unknown_signal
 from trueup.signals.time_series import TimeSeries
-from trueup.sysid.fit.observations import construct_ts_from_defaults
 from trueup.sysid.signal_modifier import (
     apply_delayed_ts_window,
     apply_resample_and_delay,
     normalize_residual,
     weighted_diff,
 )
+from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults
 
 if TYPE_CHECKING:
     import mujoco

@@ -1,73 +1,41 @@
 """A :class:`SignalTransform` as the batched problem understands it."""
 
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
-
 import numpy as np
 
 from trueup.errors import SignalError
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.observation import GainOrBias, MeasurementModel
-from trueup.sysid.toolbox.signal_transform import ScaleRule, SignalTransform
+from trueup.simulation.measurement import DelayRule, MeasurementRules, ScaleRule
+from trueup.sysid.toolbox.signal_transform import SignalTransform
 
 
-class TransformMeasurement:
-    """The measurement model of each sequence, resolved from the patterns of a transform.
+def transform_rules(transform: SignalTransform, parameters: ParameterDict) -> MeasurementRules:
+    """Return the delays, gains and biases of a transform.
 
     Args:
       transform: delays, gains and biases by pattern; of the delays that match, the last one holds.
       parameters: the parameters that give the values.
+
+    Raises:
+      SignalError: a delay that is not one number, or has no finite bounds.
     """
-
-    def __init__(self, transform: SignalTransform, parameters: ParameterDict):
-        self.transform = transform
-        self.parameters = parameters
-        self.delay_parameters = tuple(dict.fromkeys(r.parameter.name for r in transform.delays))
-        """Names of the parameters whose bounds set the compared window."""
-        for name in self.delay_parameters:
-            if parameters[name].size != 1:
-                raise SignalError(
-                    f"the delay {name!r} has {parameters[name].size} values: a delay is one number "
-                    f"of seconds"
-                )
-        transform.delay_bounds()  # a delay without finite bounds has no window
-
-    def __call__(self, signal_names: Sequence[str]) -> MeasurementModel:
-        """Return the measurement model of channels, given the signal of each."""
-        signals = list(dict.fromkeys(signal_names))
-        channels = {s: np.flatnonzero([n == s for n in signal_names]) for s in signals}
-        delays: dict[int, str] = {}
-        for rule in self.transform.delays:
-            for signal in signals:
-                if fnmatchcase(signal, rule.pattern):
-                    delays.update(dict.fromkeys(channels[signal].tolist(), rule.parameter.name))
-        changes: list[GainOrBias] = []
-        for is_gain, rules in ((True, self.transform.gains), (False, self.transform.biases)):
-            for rule in rules:
-                for signal in signals:
-                    if fnmatchcase(signal, rule.pattern):
-                        changes.append(self._change(rule, signal, channels[signal], is_gain))
-        return MeasurementModel(delays, tuple(changes))
-
-    def _change(
-        self, rule: ScaleRule, signal: str, channels: np.ndarray, is_gain: bool
-    ) -> GainOrBias:
-        name = rule.parameter.name
-        size = self.parameters[name].size
-        if size not in (1, len(channels)):
+    for rule in transform.delays:
+        size = parameters[rule.parameter.name].size
+        if size != 1:
             raise SignalError(
-                f"the {'gain' if is_gain else 'bias'} {name!r} has {size} values, the signal "
-                f"{signal!r} has {len(channels)} columns: give one value, or one a column"
+                f"the delay {rule.parameter.name!r} has {size} values: a delay is one number of "
+                f"seconds"
             )
-        elements = np.arange(size) if size == len(channels) else np.zeros(len(channels), int)
-        return GainOrBias(
-            name,
-            channels,
-            elements,
-            is_gain,
-            on_predicted=rule.target in ("predicted", "both"),
-            on_measured=rule.target in ("measured", "both"),
-        )
+    transform.delay_bounds()  # raises: a delay without finite bounds has no compared rows
+    return MeasurementRules(
+        sizes={name: parameter.size for name, parameter in parameters.items()},
+        delays=tuple(DelayRule(r.pattern, r.parameter.name) for r in transform.delays),
+        scales=tuple(
+            ScaleRule(rule.pattern, rule.parameter.name, is_gain, rule.target)
+            for is_gain, rules in ((True, transform.gains), (False, transform.biases))
+            for rule in rules
+        ),
+        each_signal=True,
+    )
 
 
 def with_registered(parameters: ParameterDict, transform: SignalTransform) -> ParameterDict:

@@ -1,0 +1,186 @@
+"""Masking of passwords, tokens and keys in everything that is stored or shown.
+
+One set of rules for texts (:func:`mask`), command lines (:func:`mask_arguments`) and plain data
+(:func:`masked`). A secret is recognised by its place: the login of a URL, a value whose name says
+that it is a password, a token or a key, the value of an environment variable with such a name.
+Where the end of a secret is doubtful, more is masked rather than less.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+MASK = "***"
+"""Text that replaces a secret."""
+
+# Names that end in one of these, with or without a separator before it: PGPASSWORD, sslpassword.
+_ENDING = (
+    r"(?:password|passwd|passphrase|secret|token|api[-_.]?key|access[-_.]?key|private[-_.]?key)"
+)
+# Others only as a whole word of a name: "auth", not "author"; "pass", not "bypass" or "passive".
+_WORD = r"(?:pass|pwd|passwd|password|passphrase|secrets?|token|credentials?|auth|authorization)"
+_NAME = re.compile(rf"{_ENDING}$|(?:^|[-_.]){_WORD}(?:$|[-_.])", re.IGNORECASE)
+
+# Large files pass through here: a search for plain words, which is fast, says where to look closer.
+_BEGINNINGS = (
+    *("pass", "pwd", "secret", "token", "credential", "auth"),
+    *("api", "access", "private"),  # of a key
+)
+_NO_LOGIN = ("sqlite", "file")
+_LOGINS = [
+    # A password may hold "/", "@" and blanks: the login reaches to the last "@" of the line, or of
+    # the word where the colon may well be that of a port.
+    (
+        re.compile(r"://[^\s:@/?#'\"]*:(?:(?!\d+(?:[/?#\s'\").,:;]|$))[^\n]*|\S*)@"),
+        f"://{MASK}@",
+    ),
+    (re.compile(r"://[^\s:@/?#'\"]+@"), f"://{MASK}@"),
+    # A login without its "@": what follows the colon is no port.
+    (re.compile(r"://([^\s:@/?#'\"]+:)(?!\d+(?:[/?#\s'\").,:;]|$))[^\s'\"/]+"), rf"://\1{MASK}"),
+]
+_NAMED = re.compile(
+    rf"(?:{_ENDING}|{_WORD})[\w.-]{{0,60}}+(?:(?P<equals>\s?=\s?)|(?P<json>['\"]\s?:\s?)"
+    r"|(?P<yaml>:[ ]+)|(?P<blank>[ ]))",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(r"[\w.-]{0,60}$")  # the rest of a name
+_QUOTED = re.compile(r"(['\"])(?:\\.|(?!\1)[^\n\\])*")
+_BARE = re.compile(r"(?!['\"*\s])[^\s&;,]+?(?=['\"]?(?:[\s&;,)\]}]|$))")
+_LINE = re.compile(r"[^\n]+")
+_BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IGNORECASE)
+# In an argument, a value of a query reaches to the next "&", blanks and quotes included.
+_IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
+
+_SHORTEST_FROM_ENVIRONMENT = 8
+
+
+def mask(text: str, known: Iterable[str] = ()) -> str:
+    """Return a text with its secrets masked.
+
+    Args:
+      text: any text: a message, a file, a URL.
+      known: further secrets, such as the password of a storage that an error is about.
+    """
+    return _mask(text, _spellings([*known, *_of_environment()]))
+
+
+def masked(value: Any) -> Any:
+    """Return plain data with the secrets in its strings masked, other values as they are."""
+    return _masked(value, _spellings(_of_environment()))
+
+
+def mask_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return a command line with the secrets in its arguments masked."""
+    shown: list[str] = []
+    for i, argument in enumerate(arguments):
+        before = arguments[i - 1] if i else ""
+        follows = before.startswith("--") and "=" not in before and is_secret(before[2:])
+        name, separator, _ = argument.partition("=")
+        if follows and not argument.startswith("--"):
+            shown.append(MASK)
+        elif separator and "://" not in name and is_secret(name.lstrip("-+~")):
+            shown.append(f"{name}={MASK}")
+        else:
+            shown.append(mask(_IN_QUERY.sub(_query_value, argument)))
+    return shown
+
+
+def is_secret(name: object) -> bool:
+    """Whether a name is that of a password, a token or a key."""
+    return isinstance(name, str) and _NAME.search(name) is not None
+
+
+def _mask(text: str, known: Sequence[str]) -> str:
+    for secret in known:
+        text = text.replace(secret, MASK)
+    if "://" in text:
+        for pattern, shown in _LOGINS:
+            text = pattern.sub(lambda m, shown=shown: _login(m, shown), text)
+    if any(word in text for word in ("earer ", "EARER ", "asic ", "ASIC ")):
+        text = _BEARER.sub(rf"\1 {MASK}", text)
+    plain = text.lower()
+    if len(plain) != len(text):  # a few letters of other alphabets grow
+        plain = "".join(c.lower() if c.isascii() else c for c in text)
+    pieces, done = [], 0
+    for position in sorted(p for word in _BEGINNINGS for p in _positions(word, plain)):
+        name = _NAMED.match(text, position) if position >= done else None
+        value = None if name is None else _value_after(text, name)
+        if value is not None:
+            start, end = value
+            pieces += [text[done:start], MASK]
+            done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _positions(word: str, text: str) -> Iterator[int]:
+    position = text.find(word)
+    while position >= 0:
+        yield position
+        position = text.find(word, position + len(word))
+
+
+def _login(match: re.Match[str], shown: str) -> str:
+    """The login of a URL masked, where its scheme can have one."""
+    before = match.string[max(match.start() - 30, 0) : match.start()].lower()
+    return match.group() if before.endswith(_NO_LOGIN) else match.expand(shown)
+
+
+def _value_after(text: str, match: re.Match[str]) -> tuple[int, int] | None:
+    """Start and end of the secret that a name introduces, or None where it is no secret."""
+    before = _BEFORE.search(text, max(match.start() - 60, 0), match.start())
+    assert before is not None
+    separator = match.start(match.lastgroup or 0)
+    name = before.group() + text[match.start() : separator]
+    if not is_secret(name.lstrip("-")):
+        return None
+    if match["blank"] and not name.startswith("--"):
+        return None
+    if match["yaml"]:
+        line = text[text.rfind("\n", 0, before.start()) + 1 : before.start()]
+        value = None if line.strip(" -{") else _LINE.match(text, match.end())
+        return None if value is None else value.span()
+    quoted = _QUOTED.match(text, match.end())
+    if quoted is not None and not match["blank"]:
+        return quoted.start() + 1, quoted.end()
+    value = None if match["json"] else _BARE.match(text, match.end())
+    return None if value is None or value.group().startswith("-") else value.span()
+
+
+def _query_value(match: re.Match[str]) -> str:
+    return f"{match[1]}{MASK}" if is_secret(match[2]) else match[0]
+
+
+def _masked(value: Any, known: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return _mask(value, known)
+    if isinstance(value, Mapping):
+        return {
+            key: MASK if isinstance(v, str) and v and is_secret(key) else _masked(v, known)
+            for key, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        if value and isinstance(value[0], float):  # numbers, of which there may be many
+            return value
+        return [_masked(each, known) for each in value]
+    return value
+
+
+def _of_environment() -> list[str]:
+    """Values of environment variables that hold secrets, unless they look like mere words."""
+    return [
+        value
+        for name, value in os.environ.items()
+        if len(value) >= _SHORTEST_FROM_ENVIRONMENT
+        and is_secret(name)
+        and not (value.isalpha() and value.islower())
+    ]
+
+
+def _spellings(secrets: Iterable[str]) -> list[str]:
+    """Secrets as they are and as a URL spells them, the longest first."""
+    spelled = {
+        form for s in secrets if s for form in (s, quote(s, safe=""), quote(s, safe=" +"), quote(s))
+    }
+    return sorted(spelled, key=len, reverse=True)

@@ -1,0 +1,108 @@
+"""Registry of export forms: an identified servo as a text file for a simulator.
+
+To add a form, write a function from an :class:`ExportRequest` to a :class:`ServoExport` in a module
+of this folder, and add it to :data:`EXPORT_FORMS` through a function that imports it when called.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.export.servo_export import ExportRequest, ServoExport
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.errors import FitError, did_you_mean, listing
+
+
+@dataclass(frozen=True)
+class ExportForm:
+    """Export form: its purpose and its function."""
+
+    description: str
+    """Purpose in a few words, for the help of ``trueup actuator export``."""
+    export: Callable[[ExportRequest], ServoExport]
+    """Function that writes the text."""
+
+
+def export_servo(
+    model: ServoModel,
+    form: str = "mjcf-dcmotor",
+    *,
+    path: str | os.PathLike[str] | None = None,
+    logs: Sequence[ServoLog] | None = None,
+    kp: float | None = None,
+    vin: float | None = None,
+    timestep: float = 0.001,
+) -> ServoExport:
+    """Export an identified servo for a simulator.
+
+    Args:
+      model: identified servo.
+      form: a name in :data:`EXPORT_FORMS`.
+      path: parameter file of the model, which the forms ``mujoco`` and ``mjlab`` load.
+      logs: evenly sampled logs to measure the error on, and to make it small; default: the standard
+        trajectories.
+      kp: firmware gain; default: the servo's.
+      vin: bus voltage [V]; default: the servo's.
+      timestep: time step of the simulation [s].
+
+    Raises:
+      FitError: unknown form, a form that does not suit the servo's law, or a time step that is not
+        positive.
+      RecordingError: a log belongs to another servo, is not evenly sampled, or describes no bench.
+    """
+    if form not in EXPORT_FORMS:
+        raise FitError(
+            f"there is no export form {form!r}; there are {listing(EXPORT_FORMS)}."
+            f"{did_you_mean(form, EXPORT_FORMS)}"
+        )
+    path = None if path is None else Path(path)
+    return EXPORT_FORMS[form].export(ExportRequest(model, path, logs, kp, vin, timestep))
+
+
+def register_export_form(
+    name: str, description: str, export: Callable[[ExportRequest], ServoExport]
+) -> None:
+    """Add a form to :data:`EXPORT_FORMS`, or replace it."""
+    EXPORT_FORMS[name] = ExportForm(description, export)
+
+
+def _mujoco(request: ExportRequest) -> ServoExport:
+    from trueup.actuators.export.scripts import mujoco_script
+
+    return ServoExport(mujoco_script(request))
+
+
+def _mjcf_dcmotor(request: ExportRequest) -> ServoExport:
+    from trueup.actuators.export.mjcf import export_mjcf
+
+    return export_mjcf(request, "dcmotor")
+
+
+def _mjcf_position(request: ExportRequest) -> ServoExport:
+    from trueup.actuators.export.mjcf import export_mjcf
+
+    return export_mjcf(request, "position")
+
+
+def _mjlab(request: ExportRequest) -> ServoExport:
+    from trueup.actuators.export.scripts import mjlab_configuration
+
+    return ServoExport(mjlab_configuration(request))
+
+
+def _isaac_lab(request: ExportRequest) -> ServoExport:
+    from trueup.actuators.export.isaac_lab import export_isaac_lab
+
+    return export_isaac_lab(request)
+
+
+EXPORT_FORMS: dict[str, ExportForm] = {
+    "mujoco": ExportForm("script that runs the whole model at C speed", _mujoco),
+    "mjcf-dcmotor": ExportForm("MJCF without code, with the motor and its limits", _mjcf_dcmotor),
+    "mjcf-position": ExportForm("MJCF without code, a spring of limited force", _mjcf_position),
+    "mjlab": ExportForm("configuration of the actuator, with the whole model", _mjlab),
+    "isaac-lab": ExportForm("nearest of its actuator configurations", _isaac_lab),
+}
+"""Export forms by name, as in ``trueup actuator export --form NAME``."""

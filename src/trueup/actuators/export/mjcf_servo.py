@@ -1,0 +1,218 @@
+"""Servo in terms of MJCF: attributes of joint and actuators, and the equivalent bench model.
+
+A ``position`` actuator is a spring of limited force; back-EMF and viscous friction become damping
+of the joint. A ``dcmotor`` with a position input applies the torque ``kp (goal - q) - kd v`` within
+its voltage limit: this equals a firmware that sets the duty cycle in proportion to the error, with
+``kd`` the back-EMF damping. Both take Coulomb friction from the joint; a second, passive
+``dcmotor`` adds LuGre friction, whose excess near standstill decays as ``exp(-(v / v_s)^2)``.
+
+MuJoCo's joint friction is a soft constraint; its parameters make it as hard as MuJoCo allows.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.actuators.logs.servo_log import ServoLog
+
+PRESLIDING = 5e-5
+"""Presliding deflection of LuGre friction [rad]."""
+
+_TYPICAL_ERROR = 0.1  # error [rad] at which a line replaces the square root of ``bus_current``
+
+
+@dataclass(frozen=True)
+class Motor:
+    """Motor law of a servo at one firmware gain and bus voltage."""
+
+    law: str
+    """Servo law: ``voltage``, ``current``, ``current_pd`` or ``torque_pd``."""
+    gain: float
+    """Duty cycle, current [A] or torque [N m] per radian of error."""
+    rate: float
+    """Derivative gain: current [A s/rad] or torque [N m s/rad]."""
+    vin: float
+    """Bus voltage [V]."""
+    kt: float = 1.0
+    """Torque constant [N m/A]."""
+    resistance: float = 1.0
+    """Winding resistance [ohm]."""
+    max_pwm: float = 1.0
+    """Maximum duty cycle."""
+    limit: float = math.inf
+    """Maximum current [A], or torque [N m] for ``torque_pd``."""
+
+
+def motor_of(
+    model: ServoModel, form: str, kp: float | None, vin: float | None, damping: float | None
+) -> Motor:
+    """Motor of a servo in a form of MJCF, at a firmware gain, bus voltage and derivative gain."""
+    servo, values = model.servo, model.values
+    gain, rate = servo.gains(kp, damping)
+    gain *= values.get("error_gain_ratio", values.get("ratio", 1.0))
+    if servo.law == "torque_pd":
+        return Motor("torque_pd", gain, rate, 1.0, limit=values.get("max_torque", math.inf))
+    vin = servo.vin if vin is None else vin
+    kt, resistance = values["kt"], values["R"]
+    limit = min(values.get("current_limit", math.inf), servo.max_amps)
+    if servo.law == "bus_current":
+        # torque grows with the square root of the error: start from the line through a typical one
+        slope = math.sqrt(resistance * gain * _TYPICAL_ERROR / vin) / _TYPICAL_ERROR
+        most = min(1.0, math.sqrt(resistance * limit / vin))
+        return Motor("voltage", slope, 0.0, vin, kt, resistance, most)
+    if servo.law == "voltage":
+        return Motor("voltage", gain, 0.0, vin, kt, resistance, servo.max_pwm, limit)
+    if form == "dcmotor":
+        return Motor(servo.law, gain, rate, vin, kt, resistance, 1.0, limit)
+    most = kt * min(limit, vin / resistance)
+    return Motor("torque_pd", kt * gain, kt * rate, 1.0, limit=most)
+
+
+@dataclass(frozen=True)
+class MjcfServo:
+    """Servo in terms of MJCF."""
+
+    form: str
+    """``position`` or ``dcmotor``."""
+    motor: Motor
+    """Motor and firmware."""
+    armature: float
+    """Armature [kg m2]."""
+    stretch: float
+    """Factor on the proportional gain."""
+    friction: float
+    """Coulomb friction [N m]."""
+    viscous: float
+    """Viscous friction [N m s/rad]."""
+    stribeck: float = 0.0
+    """Excess friction near standstill [N m]; LuGre friction if not 0."""
+    stribeck_speed: float = 1.0
+    """Stribeck velocity, the width of its Gaussian [rad/s]."""
+    delay: float = 0.0
+    """Command delay [s]."""
+    max_velocity: float = math.inf
+    """Slew rate of the goal [rad/s]; form ``dcmotor`` only."""
+
+    @property
+    def has_lugre(self) -> bool:
+        """Whether a second, passive actuator provides the friction."""
+        return self.stribeck > 0.0
+
+    @property
+    def kp(self) -> float:
+        """Torque per radian of error [N m/rad]."""
+        motor, gain = self.motor, self.stretch * self.motor.gain
+        if motor.law == "torque_pd":
+            return gain
+        if motor.law == "voltage":
+            return gain * motor.kt * motor.vin / motor.resistance
+        return gain * motor.kt
+
+    @property
+    def back_emf(self) -> float:
+        """Back-EMF damping of a voltage-driven motor [N m s/rad]."""
+        motor = self.motor
+        return motor.kt**2 / motor.resistance if motor.law == "voltage" else 0.0
+
+    def joint(self) -> dict[str, str]:
+        """Attributes of the joint."""
+        damping = self.viscous + (self.back_emf if self.form == "position" else 0.0)
+        found = {"armature": _number(self.armature), "damping": _number(damping)}
+        if not self.has_lugre:
+            found["frictionloss"] = _number(self.friction)
+            # MuJoCo raises shorter time constants to two time steps, the hardest constraint
+            found["solreffriction"] = "1e-5 1"
+            found["solimpfriction"] = "0.9999 0.9999 0.001 0.5 2"
+        return found
+
+    def actuator(self, timestep: float) -> dict[str, str]:
+        """Attributes of the actuator, without its joint."""
+        motor = self.motor
+        if self.form == "position":
+            found = {"kp": _number(self.kp)}
+            if motor.law == "voltage":
+                stall = motor.kt * motor.vin / motor.resistance * motor.max_pwm
+                limit = min(stall, motor.kt * motor.limit)
+            else:
+                found["kv"], limit = _number(motor.rate), motor.limit
+            if math.isfinite(limit):
+                found["forcerange"] = f"{_number(-limit)} {_number(limit)}"
+        else:
+            kd = self.back_emf if motor.law == "voltage" else motor.kt * motor.rate
+            slew = self.max_velocity if math.isfinite(self.max_velocity) else 0.0
+            volts = motor.vin * motor.max_pwm
+            found = {
+                "motorconst": _number(motor.kt),
+                "resistance": _number(motor.resistance),
+                "input": "pos",
+                "controller": " ".join(map(_number, (self.kp, 0.0, kd, slew, 0.0, volts))),
+            }
+            if math.isfinite(motor.limit):
+                found["saturation"] = f"0 {_number(motor.limit)} 0"
+        if self.delay > 0.0:
+            found["delay"] = _number(self.delay)
+            found["nsample"] = str(math.ceil(self.delay / timestep - 1e-9) + 2)
+            found["interp"] = "linear"
+        return found
+
+    def friction_actuator(self) -> dict[str, str]:
+        """Attributes of the passive LuGre actuator: a motor without current."""
+        peak = self.friction + self.stribeck
+        lugre = (peak / PRESLIDING, 0.0, self.friction, peak, self.stribeck_speed)
+        return {
+            "motorconst": "1",
+            "resistance": "1e9",
+            "input": "none",
+            "lugre": " ".join(map(_number, lugre)),
+        }
+
+    def on_bench(self, name: str) -> ServoModel:
+        """Servo model whose bench motion equals this servo's; friction and stretch are free."""
+        motor = self.motor
+        numbers = {"armature": self.armature, "error_gain_ratio": self.stretch}
+        if motor.law != "torque_pd":
+            numbers |= {"kt": motor.kt, "R": motor.resistance}
+        elif math.isfinite(motor.limit):
+            numbers["max_torque"] = motor.limit
+        if math.isfinite(self.max_velocity):
+            numbers["max_velocity"] = self.max_velocity
+        servo = Servo(
+            name=name,
+            law=motor.law,
+            parameters=tuple(ModelParameter(n, v, 0.0, math.inf) for n, v in numbers.items()),
+            vin=motor.vin,
+            max_pwm=motor.max_pwm,
+            max_amps=math.inf if motor.law == "torque_pd" else motor.limit,
+        )
+        terms = ("command_delay",) if self.delay > 0.0 else ()
+        model = ServoModel.create(servo, "m2" if self.has_lugre else "m1", terms)
+        values = {"friction_base": self.friction, "friction_viscous": self.viscous, "q_offset": 0.0}
+        if self.has_lugre:
+            values |= {
+                "friction_stribeck": self.stribeck,
+                "dtheta_stribeck": self.stribeck_speed,
+                "alpha": 2.0,
+            }
+        if terms:
+            values["command_delay"] = self.delay
+        return model.with_values(**values)
+
+
+def with_motor_of(servo: MjcfServo, model: ServoModel, log: ServoLog) -> MjcfServo:
+    """Copy of a servo with the firmware gain and voltage of a log."""
+    return replace(servo, motor=motor_of(model, servo.form, log.kp, log.vin, log.damping))
+
+
+def bench_log(servo: MjcfServo, log: ServoLog) -> ServoLog:
+    """Copy of a log for the bench of :meth:`MjcfServo.on_bench`."""
+    motor = servo.motor
+    rate = motor.rate
+    if motor.law == "current_pd":
+        rate /= math.sqrt(motor.gain)
+    return replace(log, kp=motor.gain, vin=motor.vin, damping=rate)
+
+
+def _number(value: float) -> str:
+    return f"{value:.9g}"

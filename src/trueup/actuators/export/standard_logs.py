@@ -1,0 +1,68 @@
+"""Logs of the standard trajectories, on which exports are judged where no logs are given."""
+
+import math
+
+import numpy as np
+
+from trueup.actuators.bench.loads import GRAVITY
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.record.trajectories import STANDARD
+
+_LOAD_SHARE = 0.25  # torque that holds the pendulum, as a share of the greatest torque
+_ARM = 0.15  # length of the pendulum [m]
+
+DESCRIPTION = "the standard trajectories, a pendulum of a quarter of its torque"
+"""Description of :func:`standard_logs` in exported files."""
+
+
+def standard_logs(
+    model: ServoModel, kp: float | None = None, vin: float | None = None
+) -> list[ServoLog]:
+    """Make logs of the standard trajectories, on a pendulum that suits the servo.
+
+    Args:
+      model: identified servo.
+      kp: firmware gain; default: the servo's.
+      vin: bus voltage [V]; default: the servo's.
+    """
+    servo = model.servo
+    torque = greatest_torque(model, vin)
+    times = np.arange(0.0, 6.0, 0.005)
+    zeros = np.zeros(len(times))
+    logs = []
+    for trajectory in STANDARD:
+        goals, enable = trajectory(times)
+        if not enable.any():
+            continue
+        logs.append(
+            ServoLog(
+                name=trajectory.name, source=trajectory.name, sha256="", motor=servo.name,
+                trajectory=trajectory.name, mass=_LOAD_SHARE * torque / (GRAVITY * _ARM),
+                arm_mass=0.0, length=_ARM, kp=servo.kp if kp is None else kp, vin=vin, damping=None,
+                dt=0.005, times=times, position=zeros + goals[0], speed=zeros, goal_position=goals,
+                torque_enable=enable, load=None, input_volts=zeros + (vin or servo.vin),
+                temperature=zeros + 25.0,
+            )
+        )  # fmt: skip
+    return logs
+
+
+def greatest_torque(model: ServoModel, vin: float | None = None) -> float:
+    """Greatest torque of a servo at standstill [N m], limited by voltage, current or firmware.
+
+    Args:
+      model: identified servo.
+      vin: bus voltage [V]; default: the servo's.
+    """
+    servo, values = model.servo, model.values
+    if servo.law == "torque_pd":
+        return values.get("max_torque", math.inf)
+    kt, resistance = values["kt"], values["R"]
+    volts = servo.vin if vin is None else vin
+    limit = min(values.get("current_limit", math.inf), servo.max_amps)
+    if servo.law == "bus_current":
+        # the power of the bus is that of the winding: vin I_bus = R I^2
+        limit = math.sqrt(volts * limit / resistance)
+    duty = servo.max_pwm if servo.law == "voltage" else 1.0
+    return kt * min(limit, duty * volts / resistance)

@@ -1,0 +1,268 @@
+"""Checks of recordings before a network is trained on them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError, TrueupError, listing
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.clock_repair import usable
+from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, DataSettings
+from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.data.raw_signals import COMMANDS, RawSignals
+from trueup.networks.data.reading import (
+    RATE_TOLERANCE,
+    read_recorded,
+    recorded_rate,
+    series_of,
+)
+from trueup.signals import Finding, QualityReport, check_quality
+
+# a wheel turns far, a free joint has no command: both can be learnt from
+_ACCEPTED = ("units", "excitation")
+_REPAIRED = ("time order", "duplicate times", "finite")
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """What was found in one recording.
+
+    Attributes:
+        name: name of the file, with its group where two files share one.
+        group: group that it belongs to.
+        samples: number of rows.
+        rate: recorded rate [Hz]; NaN where the clock stands still.
+        duration: [s].
+        quality: findings, the gravest first.
+    """
+
+    name: str
+    group: str
+    samples: int
+    rate: float
+    duration: float
+    quality: QualityReport
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What was found in all recordings.
+
+    Attributes:
+        files: of each recording.
+        findings: about the recordings together: rates, groups, whether they can be read as set.
+    """
+
+    files: tuple[FileCheck, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a network can be trained on them."""
+        return all(finding.severity != "refuse" for finding in self.all_findings)
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Findings about the recordings together, then of each, whose name begins the sentence."""
+        named = [
+            replace(finding, sentence=f"{file.name}: {finding.sentence}")
+            for file in self.files
+            for finding in file.quality.findings
+        ]
+        return (*self.findings, *named)
+
+    def raise_if_unusable(self) -> None:
+        """Refuse the recordings if a finding says so.
+
+        Raises:
+            RecordingError: the reasons, one a line, and how to accept those that can be.
+        """
+        refused = [f for f in self.all_findings if f.severity == "refuse"]
+        if not refused:
+            return
+        reasons = "\n".join(f"  - {finding.sentence}" for finding in refused)
+        hint = f"\n{self.how_to_accept}" if self.how_to_accept else ""
+        raise RecordingError(f"the recordings cannot be trained on:\n{reasons}{hint}")
+
+    @property
+    def how_to_accept(self) -> str:
+        """What to set where refusals are known to be right; empty where none can be accepted."""
+        refused = {finding.check for finding in self.all_findings if finding.severity == "refuse"}
+        kinds = ",".join(kind for kind in ACCEPTABLE if kind in refused)
+        return f"If you know better, data.accept=[{kinds}] takes them as they are." if kinds else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The findings as JSON values."""
+        return {
+            "usable": self.usable,
+            "findings": [_as_dict(finding) for finding in self.findings],
+            "files": [
+                {
+                    "name": file.name,
+                    "group": file.group,
+                    "samples": file.samples,
+                    "rate": file.rate,
+                    "duration": file.duration,
+                    **file.quality.as_dict(),
+                }
+                for file in self.files
+            ],
+        }
+
+
+def _as_dict(finding: Finding) -> dict[str, str]:
+    return {
+        "check": finding.check,
+        "severity": finding.severity,
+        "sentence": finding.sentence,
+    }
+
+
+def check_data(settings: DataSettings) -> DataCheck:
+    """Check recordings as they were recorded: clock, values, signs, clipping, groups and rates.
+
+    With ``repair`` of the settings, what it mends is a warning, and so is what ``accept`` names.
+
+    Raises:
+        RecordingError: a folder or file is missing or cannot be read.
+        ColumnError: a column does not exist.
+        UnitError: a unit does not fit its quantity.
+    """
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if not all(file.quality.usable for file in found.files):
+        return found
+    try:
+        series = series_of(recorded, settings)
+    except TrueupError as error:
+        if any(finding.severity == "refuse" for finding in found.findings):
+            return found  # the rates, which are told already
+        refused = Finding("reading", "refuse", "", str(error))
+        return replace(found, findings=(*found.findings, refused))
+    return _with_reading(found, series, settings)
+
+
+def read_checked(
+    settings: DataSettings, *, refuse: bool = True
+) -> tuple[list[ActuatorSeries], DataCheck]:
+    """The recordings as `read_series` gives them, and what `check_data` finds in them.
+
+    Args:
+        settings: where they are and how they are read.
+        refuse: whether recordings that cannot be trained on are an error.
+
+    Raises:
+        RecordingError: a finding refuses them.
+        TrueupError: they cannot be read, as `read_series`.
+    """
+    recorded = read_recorded(settings)
+    found = _check_recorded(recorded, settings)
+    if refuse:
+        found.raise_if_unusable()
+    series = series_of(recorded, settings)
+    found = _with_reading(found, series, settings)
+    if refuse:
+        found.raise_if_unusable()
+    return series, found
+
+
+def _check_recorded(recorded: list[RawSignals], settings: DataSettings) -> DataCheck:
+    names = [raw.file.path.name for raw in recorded]
+    if len(set(names)) < len(names):
+        names = [f"{raw.file.group}/{raw.file.path.name}" for raw in recorded]
+    files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
+    return DataCheck(files, (*_check_rates(files, settings), *_check_groups(recorded)))
+
+
+def _check_file(raw: RawSignals, name: str, settings: DataSettings) -> FileCheck:
+    quality = _quality(raw, settings)
+    if settings.repair:
+        quality = _quality_with_repair(raw, quality, settings)
+    steps = np.diff(raw.times)
+    moving = len(steps) > 0 and np.median(steps) > 0
+    return FileCheck(
+        name,
+        raw.file.group,
+        len(raw.times),
+        recorded_rate(raw.times) if moving else float("nan"),
+        float(raw.times[-1] - raw.times[0]),
+        quality,
+    )
+
+
+def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
+    channels = {name: values for name, values in raw.signals.items() if name != INERTIA}
+    roles = dict.fromkeys(channels, "other")
+    roles |= {name: "control" for name in COMMANDS if name in channels}
+    roles |= {ANGLE: "position", VELOCITY: "velocity"}
+    return check_quality(
+        raw.times,
+        channels,
+        roles={name: role for name, role in roles.items() if name in channels},
+        pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
+        responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
+        accept=(*_ACCEPTED, *({SIGNS} & set(settings.accept))),
+    )
+
+
+def _quality_with_repair(
+    raw: RawSignals, quality: QualityReport, settings: DataSettings
+) -> QualityReport:
+    """Findings of the repaired signals, and as warnings what was repaired."""
+    try:
+        repaired = _quality(usable(raw, repair=True), settings)
+    except RecordingError as error:
+        beyond = Finding("finite", "refuse", "", f"It cannot be repaired: {error}.")
+        return QualityReport((beyond, *quality.findings), quality.trim)
+    mended = [
+        replace(f, severity="warning", sentence=f"{f.sentence} It is repaired.")
+        for f in quality.findings
+        if f.check in _REPAIRED and f.severity == "refuse"
+    ]
+    refused = repaired.of_severity("refuse")
+    rest = [f for f in repaired.findings if f.severity != "refuse"]
+    return QualityReport((*refused, *mended, *rest), repaired.trim)
+
+
+def _check_rates(files: tuple[FileCheck, ...], settings: DataSettings) -> list[Finding]:
+    rates = np.array([file.rate for file in files])
+    rates = rates[np.isfinite(rates)]
+    if rates.size == 0 or np.ptp(rates) <= RATE_TOLERANCE * rates.min():
+        return []
+    figures = {"lowest": float(rates.min()), "highest": float(rates.max())}
+    sentence = (
+        f"The recordings have different rates, from {rates.min():.6g} to {rates.max():.6g} Hz"
+    )
+    if settings.rate is not None:
+        sentence += f"; all are put on {settings.rate:g} Hz."
+        return [Finding("rates", "info", "", sentence, figures)]
+    sentence += ": set data.rate to the rate that the network is to run at."
+    return [Finding("rates", "refuse", "", sentence, figures)]
+
+
+def _check_groups(raws: list[RawSignals]) -> list[Finding]:
+    groups = list(dict.fromkeys(raw.file.group for raw in raws))
+    count = {"groups": float(len(groups)), "files": float(len(raws))}
+    if len(groups) < 2:
+        sentence = f"All recordings are of one group, {groups[0]!r}: none can be left out."
+        return [Finding("groups", "info", "", sentence, count)]
+    names = listing(groups)
+    sentence = f"{len(raws)} recordings of {len(groups)} groups: {names}."
+    return [Finding("groups", "info", "", sentence, count)]
+
+
+def _with_reading(
+    found: DataCheck, series: list[ActuatorSeries], settings: DataSettings
+) -> DataCheck:
+    """With what reading as set says: how the torque comes about, what was done to samples."""
+    notes = dict.fromkeys(note for each in series for note in each.notes)
+    findings = [Finding("reading", "info", "", note[0].upper() + note[1:] + ".") for note in notes]
+    moving = {each.source for each in series if np.ptp(each.torque) > 0}
+    for source in dict.fromkeys(each.source for each in series):
+        if source not in moving:
+            name = next(each.name for each in series if each.source == source)
+            sentence = f"{name}: the torque never changes: nothing can be learnt."
+            severity = "warning" if TORQUE in settings.accept else "refuse"
+            findings.append(Finding(TORQUE, severity, TORQUE, sentence))
+    return replace(found, findings=(*found.findings, *findings))

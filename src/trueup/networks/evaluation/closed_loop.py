@@ -1,0 +1,195 @@
+"""The network in the loop: it drives a simulated joint, whose motion is set beside the recorded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import ColumnError, FitError, SignalError, listing
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_settings import COMPUTED_TARGET, TORQUE, DataSettings
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, INERTIA, TARGET_ANGLE, VELOCITY
+from trueup.networks.evaluation.metrics import RATE_TOLERANCE, Scores
+from trueup.networks.model.network import Network
+
+_SUBSTEPS = 10
+_SPANS_AWAY = 5.0
+_SMALLEST_SPAN = 0.1
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """The joint that the torque of the network drives.
+
+    ``inertia acceleration = torque - coulomb sign(velocity) - viscous velocity - gravity sin(angle
+    - gravity_angle) - spring (angle - spring_angle)``. A network of net torque needs the inertia
+    alone.
+    """
+
+    inertia: float
+    """Of load and joint about the axis [kg m2]."""
+    coulomb: float = 0.0
+    """Coulomb friction [N m]."""
+    viscous: float = 0.0
+    """Viscous friction [N m s/rad]."""
+    gravity: float = 0.0
+    """Largest torque of the load's weight [N m]."""
+    gravity_angle: float = 0.0
+    """Angle at which the load hangs down [rad]."""
+    spring: float = 0.0
+    """Stiffness of a spring to the frame [N m/rad]."""
+    spring_angle: float = 0.0
+    """Angle at which it is at rest [rad]."""
+
+    def __post_init__(self):
+        if not self.inertia > 0:
+            raise FitError(f"the inertia of the joint is {self.inertia} kg m2; it must be positive")
+
+
+def joint_of(series: ActuatorSeries, settings: DataSettings) -> JointModel | None:
+    """The joint that the settings describe for a recording; None where they do not.
+
+    They do where the torque is computed from the load's inertia: the terms that were added to it
+    then stand between motor and load.
+    """
+    if INERTIA not in series.channels or settings.target_name != COMPUTED_TARGET:
+        return None
+    if TORQUE in settings.columns:
+        return None
+    terms = settings.torque_terms
+    return JointModel(
+        float(series.channels[INERTIA][0]),
+        coulomb=terms.coulomb,
+        viscous=terms.viscous,
+        gravity=terms.gravity,
+        gravity_angle=terms.gravity_angle,
+        spring=terms.spring,
+        spring_angle=terms.spring_angle,
+    )
+
+
+def has_motion(series: ActuatorSeries) -> bool:
+    """Whether a recording has the angle and the velocity that a joint starts from."""
+    return ANGLE in series.channels and VELOCITY in series.channels
+
+
+def plausible_angles(series: ActuatorSeries) -> tuple[float, float]:
+    """Lowest and highest angle that a driven joint may reach before it has run away [rad].
+
+    Five times the span of the recording (0.1 rad at least) beyond its lowest and highest angle,
+    commanded ones included.
+    """
+    angles = series.channels[ANGLE]
+    if TARGET_ANGLE in series.channels:
+        angles = np.concatenate([angles, series.channels[TARGET_ANGLE]])
+    lowest, highest = float(angles.min()), float(angles.max())
+    margin = _SPANS_AWAY * max(highest - lowest, _SMALLEST_SPAN)
+    return lowest - margin, highest + margin
+
+
+@dataclass(frozen=True, eq=False)
+class RollOut:
+    """A motion that the network drove."""
+
+    name: str
+    group: str
+    angle: np.ndarray
+    """Simulated angle, shape (n,) [rad]."""
+    velocity: np.ndarray
+    """Simulated velocity, shape (n,) [rad/s]."""
+    torque: np.ndarray
+    """Torque of the network, shape (n,) [N m]."""
+    scores: Scores
+    """Of the angle beside the recorded one: errors in rad."""
+    torque_scores: Scores
+    """Of the torque beside the recorded one."""
+    diverged: bool
+    """Whether the joint ran away: left `plausible_angles`, five times the recorded span beyond what
+    was recorded, or was stopped by the simulator. Samples after that hold the last one within."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores as JSON values."""
+        return {
+            "name": self.name,
+            "group": self.group,
+            "angle_rmse": self.scores.rmse,
+            "angle_r2": self.scores.r2,
+            "torque_rmse": self.torque_scores.rmse,
+            "diverged": self.diverged,
+        }
+
+
+def roll_out(
+    network: Network, series: ActuatorSeries, joint: JointModel, horizon: float | None = None
+) -> RollOut:
+    """Let the network drive a joint along the commands of a recording.
+
+    The joint starts as recorded. At each sample the network sees the simulated angle and velocity,
+    and the recorded commands and other features; its torque is held until the next one.
+
+    Args:
+        network: the network.
+        series: the recording.
+        joint: the joint driven.
+        horizon: time after which the joint is put back to the recorded state [s]; the network's
+            own state goes on. None: never.
+
+    Raises:
+        SignalError: the recording has another rate than the network, or the horizon is too short.
+        ColumnError: the recording lacks a feature, or angle or velocity.
+    """
+    from trueup.networks.runtime.kernel import drive_joint
+    from trueup.networks.runtime.record import WORK_SIZE, network_record, state_size
+
+    if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
+        raise SignalError(
+            f"{series.name} has {series.rate:g} Hz, the network runs at {network.rate:g} Hz"
+        )
+    lacking = [name for name in (ANGLE, VELOCITY) if name not in series.channels]
+    if lacking:
+        raise ColumnError(f"{series.name} lacks {listing(lacking)} to start the joint from")
+    every = len(series) if horizon is None else round(horizon * series.rate)
+    if every < 1:
+        raise SignalError(f"the horizon of {horizon} s is shorter than a sample")
+    record = network_record(network)
+    places = [
+        network.inputs.index(name) if name in network.inputs else -1
+        for name in (ANGLE, VELOCITY, ANGLE_ERROR)
+    ]
+    target = series.channels.get(TARGET_ANGLE, np.zeros(len(series)))
+    motion = drive_joint(
+        record,
+        np.zeros((1, state_size(network))),
+        np.zeros(int(record[WORK_SIZE])),
+        series.features(network.inputs),
+        np.array(places),
+        target,
+        series.channels[ANGLE],
+        series.channels[VELOCITY],
+        np.array(
+            [
+                joint.inertia,
+                joint.coulomb,
+                joint.viscous,
+                joint.gravity,
+                joint.gravity_angle,
+                joint.spring,
+                joint.spring_angle,
+            ]
+        ),
+        1.0 / series.rate,
+        _SUBSTEPS,
+        every,
+        *plausible_angles(series),
+    )
+    angle, velocity, torque, reached = motion
+    return RollOut(
+        series.name,
+        series.group,
+        angle,
+        velocity,
+        torque,
+        Scores.of(series.channels[ANGLE], angle),
+        Scores.of(series.torque, torque),
+        reached < len(series),
+    )

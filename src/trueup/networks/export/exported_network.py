@@ -1,0 +1,64 @@
+"""One call for all forms that a network is exported in."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup.errors import FitError, did_you_mean, listing
+from trueup.networks.export.deployment import Deployment
+from trueup.networks.export.formats import EXPORT_FORMATS
+from trueup.networks.model.network import Network
+
+
+@dataclass(frozen=True)
+class ExportedNetwork:
+    """What an export wrote."""
+
+    path: Path
+    """The file, or the folder."""
+    usage: str
+    """How it is used where it was exported for, as Python text."""
+
+
+def export_network(
+    network: Network,
+    export_format: str,
+    path: str | os.PathLike[str],
+    *,
+    normalization: bool = True,
+    base: bool = True,
+    limits: bool = True,
+) -> ExportedNetwork:
+    """Write a network for a simulator or a runtime.
+
+    ``torchscript``, ``onnx`` (operators of set 20) and ``torch-export`` hold the stateful step
+    ``(x (batch, 1, inputs), h) -> (torque (batch, 1), h)``, one call every ``1 / rate`` seconds;
+    ``h`` starts at zero. Its shape is (layers, batch, hidden) for a GRU, (2 layers, batch, hidden)
+    for an LSTM, hidden states before cells, and (history, batch, features) for the others, newest
+    first. Arithmetic is in single precision. Each file describes itself: features with their units,
+    rate, limits and what is inside, as JSON (``metadata.json`` among the extra files of torch, the
+    property ``metadata`` of ONNX).
+
+    The other formats are what the actuator classes of Isaac Lab, mjlab and Newton load.
+
+    Args:
+        network: the trained network.
+        export_format: one of ``EXPORT_FORMATS``.
+        path: file to write; a folder for ``isaac-lab-combined``.
+        normalization: scale features and output inside the graph.
+        base: add the analytic base inside the graph.
+        limits: apply the torque limit inside the graph.
+
+    Raises:
+        FitError: the format is unknown, or the network does not fit it; the message says what does.
+        MissingExtraError: torch (for all but ``numpy`` and ``newton``), onnx or onnxscript is not
+            installed.
+    """
+    if export_format not in EXPORT_FORMATS:
+        raise FitError(
+            f"there is no format {export_format!r}; there are {listing(EXPORT_FORMATS)}."
+            f"{did_you_mean(export_format, EXPORT_FORMATS)}"
+        )
+    deployment = Deployment(network, normalization, base, limits)
+    path = Path(path)
+    return ExportedNetwork(path, EXPORT_FORMATS[export_format].write(deployment, path))

@@ -1,0 +1,419 @@
+"""Compiled steps of a network: one joint, one time step; and a recurrent layer over a sequence.
+
+What a step computes is that of :class:`trueup.networks.NetworkRuntime`. Sums of products are taken
+in the order that is fastest on the machine, so results differ from it by rounding.
+
+Everything that is compiled stands in this file, for numba's cache on disk looks at the file of a
+function alone. The constants are those of :mod:`.record`; a test compares them.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from trueup.networks.compiled import compiled
+
+_FAMILY, _LAYERS, _HIDDEN, _HISTORY, _FEATURES, _INPUTS, _ACTIVATION = 0, 1, 2, 3, 4, 5, 6
+_STATE_SIZE, _WORK_SIZE, _OUTPUT_MEAN, _OUTPUT_DEVIATION, _LIMIT, _HAS_BASE = 7, 8, 9, 10, 11, 12
+_KP, _KD, _K_SPRING, _THETA0, _STALL, _NO_LOAD = 13, 14, 15, 16, 17, 18
+_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _SERVO, _HAS_SKIP = 19, 20, 21, 22, 23, 24
+_HEADER_SIZE = 25
+_VOLTAGE_LAW, _CURRENT_LAW, _BUS_CURRENT, _CURRENT_PD, _TORQUE_PD = 0, 1, 2, 3, 4
+_GRU, _LSTM = 0, 1
+_ELU, _RELU, _SOFTSIGN = 0, 1, 2
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
+
+
+@intrinsic
+def _bits_of(typingctx, value):
+    """The bits of a double as a whole number."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def _float_of(typingctx, bits):
+    """The double of these bits."""
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), codegen
+
+
+@compiled(fastmath={"contract"})
+def _exp(value):
+    """exp() to the last digit but one, without a branch or a call: loops over it are vectorised.
+
+    ``exp(x) = 2^k exp(r)`` with ``|r| <= log(2) / 2``; adding 1.5 x 2^52 rounds to a whole number,
+    which then stands in the lowest bits. The polynomial is Taylor's.
+    """
+    value = 700.0 if value > 700.0 else value  # what is not a number stays so
+    value = -700.0 if value < -700.0 else value
+    shifted = value * 1.4426950408889634 + 6755399441055744.0
+    whole = shifted - 6755399441055744.0
+    rest = (value - whole * 0.6931471803691238) - whole * 1.9082149292705877e-10
+    series = 1.0 / 6227020800.0
+    for term in _TAYLOR:
+        series = series * rest + term
+    return series * _float_of((_bits_of(shifted) + 1023) << 52)  # pyright: ignore[reportCallIssue]
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _multiply(matrix, bias, vector, result):
+    """``result = matrix @ vector + bias``, the matrix (rows, columns) one row after the other.
+
+    Four rows at a time, so that the vector is read from memory a quarter as often.
+    """
+    columns, rows = len(vector), len(result)
+    zero = matrix.dtype.type(0)
+    blocks = rows // 4
+    for block in range(blocks):
+        i = 4 * block
+        a = matrix[i * columns : (i + 1) * columns]
+        b = matrix[(i + 1) * columns : (i + 2) * columns]
+        c = matrix[(i + 2) * columns : (i + 3) * columns]
+        d = matrix[(i + 3) * columns : (i + 4) * columns]
+        sum_a, sum_b, sum_c, sum_d = zero, zero, zero, zero
+        for j in range(columns):
+            value = vector[j]
+            sum_a += a[j] * value
+            sum_b += b[j] * value
+            sum_c += c[j] * value
+            sum_d += d[j] * value
+        result[i], result[i + 1] = sum_a + bias[i], sum_b + bias[i + 1]
+        result[i + 2], result[i + 3] = sum_c + bias[i + 2], sum_d + bias[i + 3]
+    for i in range(4 * blocks, rows):
+        total = zero
+        for j in range(columns):
+            total += matrix[i * columns + j] * vector[j]
+        result[i] = total + bias[i]
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def _product(first, second):
+    """Sum of the products of two vectors."""
+    total = 0.0
+    for i in range(len(first)):
+        total += first[i] * second[i]
+    return total
+
+
+@compiled(fastmath={"contract"})
+def _gru_gates(from_input, from_state, state):
+    """Next state of a GRU layer, in place; the reset gate multiplies after the bias."""
+    hidden = len(state)
+    for i in range(2 * hidden):
+        from_input[i] = 1.0 / (1.0 + _exp(-(from_input[i] + from_state[i])))
+    reset, update = from_input[:hidden], from_input[hidden : 2 * hidden]
+    new = from_input[2 * hidden :]
+    from_state = from_state[2 * hidden :]
+    for i in range(hidden):
+        trial = 1.0 - 2.0 / (1.0 + _exp(2.0 * (new[i] + reset[i] * from_state[i])))
+        state[i] += (1.0 - update[i]) * (trial - state[i])
+
+
+@compiled(fastmath={"contract"})
+def _lstm_gates(from_input, from_state, state, cell):
+    """Next state and cell of an LSTM layer, in place."""
+    hidden = len(state)
+    for i in range(4 * hidden):
+        # tanh(x) = 2 sigmoid(2 x) - 1: one form for all gates
+        scale = 2.0 if i // hidden == 2 else 1.0
+        from_input[i] = 1.0 / (1.0 + _exp(-scale * (from_input[i] + from_state[i])))
+    keep, forget = from_input[:hidden], from_input[hidden : 2 * hidden]
+    new, show = from_input[2 * hidden : 3 * hidden], from_input[3 * hidden :]
+    for i in range(hidden):
+        cell[i] = forget[i] * cell[i] + keep[i] * (2.0 * new[i] - 1.0)
+        state[i] = show[i] * (1.0 - 2.0 / (1.0 + _exp(2.0 * cell[i])))
+
+
+@compiled()
+def _activate(kind, values):
+    for i in range(len(values)):
+        value = values[i]
+        if kind == _ELU:
+            if value < 0.0:
+                values[i] = math.expm1(value)
+        elif kind == _RELU:
+            values[i] = max(value, 0.0)
+        elif kind == _SOFTSIGN:
+            values[i] = value / (1.0 + abs(value))
+        else:
+            values[i] = math.tanh(value)
+
+
+@compiled()
+def _recurrent(record, inputs, state, work):
+    """Output of a GRU or an LSTM, in normal units."""
+    layers, hidden = int(record[_LAYERS]), int(record[_HIDDEN])
+    features = int(record[_FEATURES])
+    is_gru = int(record[_FAMILY]) == _GRU
+    gates = 3 if is_gru else 4
+    start = _HEADER_SIZE
+    for i in range(features):
+        work[i] = (inputs[i] - record[start + i]) / record[start + features + i]
+    start += 2 * features + layers
+    layer_input = work[:features]
+    linear = 0.0
+    if record[_HAS_SKIP] != 0.0:
+        linear = _product(record[start : start + features], layer_input)
+        start += features
+    from_input = work[features : features + gates * hidden]
+    from_state = work[features + gates * hidden : features + 2 * gates * hidden]
+    for layer in range(layers):
+        columns, rows = len(layer_input), gates * hidden
+        weight_ih = record[start : start + rows * columns]
+        start += rows * columns
+        weight_hh = record[start : start + rows * hidden]
+        start += rows * hidden
+        place = layer * hidden * (1 if is_gru else 2)
+        own = state[place : place + hidden]
+        _multiply(weight_ih, record[start : start + rows], layer_input, from_input)
+        _multiply(weight_hh, record[start + rows : start + 2 * rows], own, from_state)
+        start += 2 * rows
+        if is_gru:
+            _gru_gates(from_input, from_state, own)
+        else:
+            _lstm_gates(from_input, from_state, own, state[place + hidden : place + 2 * hidden])
+        layer_input = own
+    output = from_input[:1]
+    head, bias = record[start : start + hidden], record[start + hidden : start + hidden + 1]
+    _multiply(head, bias, layer_input, output)
+    return output[0] + linear
+
+
+@compiled()
+def _feed_forward(record, inputs, state, work):
+    """Output of a network with a history, in normal units; the state holds rows, newest first."""
+    layers, features = int(record[_LAYERS]), int(record[_FEATURES])
+    history, half = int(record[_HISTORY]), len(work) // 2
+    for i in range(history * features - 1, features - 1, -1):
+        state[i] = state[i - features]
+    state[:features] = inputs[:features]
+    start = _HEADER_SIZE
+    for feature in range(features):
+        mean, deviation = record[start + feature], record[start + features + feature]
+        for k in range(history):
+            work[feature * history + k] = (state[k * features + feature] - mean) / deviation
+    widths = record[start + 2 * features : start + 2 * features + layers]
+    start += 2 * features + layers
+    columns = history * features
+    values, following = work[:half], work[half:]
+    linear = 0.0
+    if record[_HAS_SKIP] != 0.0:
+        linear = _product(record[start : start + columns], values[:columns])
+        start += columns
+    for layer in range(layers):
+        rows = int(widths[layer])
+        weight = record[start : start + rows * columns]
+        bias = record[start + rows * columns : start + rows * columns + rows]
+        _multiply(weight, bias, values[:columns], following[:rows])
+        if layer < layers - 1:
+            _activate(int(record[_ACTIVATION]), following[:rows])
+        start += rows * columns + rows
+        values, following, columns = following, values, rows
+    return values[0] + linear
+
+
+@compiled()
+def _base_torque(record, inputs):
+    velocity = inputs[int(record[_VELOCITY])]
+    wanted = 0.0
+    if record[_TARGET_VELOCITY] >= 0.0:
+        wanted = inputs[int(record[_TARGET_VELOCITY])]
+    drive = record[_KP] * inputs[int(record[_ERROR])] + record[_KD] * (wanted - velocity)
+    if record[_STALL] >= 0.0:
+        stall = record[_STALL]
+        along = stall * max(1.0 - abs(velocity) / record[_NO_LOAD], 0.0)
+        drive = min(drive, along if velocity > 0.0 else stall)
+        drive = max(drive, -along if velocity < 0.0 else -stall)
+    return drive - record[_K_SPRING] * (inputs[int(record[_ANGLE])] - record[_THETA0])
+
+
+@compiled()
+def _servo_motor(n, error, velocity):
+    """Torque of a servo's motor with the torque constant of small currents."""
+    vin, max_pwm, limit = n[1], n[2], n[3]
+    gain, rate_gain, kt, resistance, supply = n[9], n[10], n[11], n[12], n[13]
+    law = int(n[0])
+    if law == _TORQUE_PD:
+        return min(max(gain * error - rate_gain * velocity, -limit), limit)
+    emf = kt * velocity
+    if law == _VOLTAGE_LAW:
+        span = resistance * limit / vin
+        duty = min(max(gain * error, emf / vin - span), emf / vin + span)
+        duty = min(max(duty, -max_pwm), max_pwm)
+        sag = supply * duty / resistance
+        bus = (vin + sag * emf) / (1.0 + sag * duty)
+        return kt * (bus * duty - emf) / resistance
+    if law == _CURRENT_LAW:
+        amps = min(max(gain * error, (-vin - emf) / resistance), (vin - emf) / resistance)
+        return kt * min(max(amps, -limit), limit)
+    if law == _BUS_CURRENT:
+        amps = min(max(gain * error, -limit), limit)
+        root = math.sqrt(max(emf * emf + 4.0 * vin * resistance * abs(amps), 1e-12))
+        sign = 0.0 if amps == 0.0 else math.copysign(1.0, amps)
+        duty = min(max((emf + sign * root) / (2.0 * vin), -1.0), 1.0)
+        return kt * (duty * vin - emf) / resistance
+    amps = min(max(gain * error - rate_gain * velocity, -limit), limit)
+    reach, back = kt * vin / resistance, kt * emf / resistance
+    return min(max(kt * amps, -reach - back), reach - back)
+
+
+@compiled()
+def _servo_torque(record, inputs):
+    """Torque of a servo as base; its numbers stand at the end of the record."""
+    n = record[int(record[_SERVO]) :]
+    velocity = inputs[int(record[_VELOCITY])]
+    motor = _servo_motor(n, inputs[int(record[_ERROR])], velocity)
+    motor = motor / (1.0 + n[14] * abs(motor) / n[11])
+    if n[4] == 0.0:
+        return motor
+    external = -n[6] * math.sin(inputs[int(record[_ANGLE])] - n[7])
+    apart = abs(external - motor)
+    loss = n[15] + n[18] * apart + abs(n[21] * external - n[20] * motor)
+    peak = n[17] + n[19] * apart + abs(n[23] * external - n[22] * motor)
+    if n[8] == 0.0 or motor * external <= 0.0:
+        if abs(motor) > abs(external):
+            peak += n[25] * external * external
+        elif abs(motor) < abs(external):
+            peak += n[24] * motor * motor
+    loss += math.exp(-((abs(velocity) / n[26]) ** n[27])) * peak
+    return motor - math.tanh(velocity / n[5]) * loss - n[16] * velocity
+
+
+@compiled()
+def network_step(record, inputs, state, work):
+    """Advance one joint by one time step.
+
+    Args:
+      record: the network, see ``network_record``.
+      inputs: raw features ``(inputs,)``.
+      state: memory of the joint ``(state size,)``, changed in place.
+      work: scratch memory ``(work size,)``.
+
+    Returns:
+      Torque [N m].
+    """
+    if int(record[_FAMILY]) <= _LSTM:
+        output = _recurrent(record, inputs, state, work)
+    else:
+        output = _feed_forward(record, inputs, state, work)
+    torque = record[_OUTPUT_MEAN] + record[_OUTPUT_DEVIATION] * output
+    if record[_HAS_BASE] != 0.0:
+        if record[_SERVO] >= 0.0:
+            torque += _servo_torque(record, inputs)
+        else:
+            torque += _base_torque(record, inputs)
+    if record[_LIMIT] >= 0.0:
+        torque = min(max(torque, -record[_LIMIT]), record[_LIMIT])
+    return torque
+
+
+@compiled()
+def step_joints(record, inputs, state, work, torque):
+    """Advance joints side by side: inputs and state ``(joints, ...)``, torque ``(joints,)``."""
+    for joint in range(len(torque)):
+        torque[joint] = network_step(record, inputs[joint], state[joint], work)
+
+
+@compiled()
+def gru_sequence(from_input, weight_hh, bias_hh, state, result):
+    """States of a GRU layer over time.
+
+    Args:
+      from_input: the input's part of the gates ``(n, 3 hidden)``.
+      weight_hh: ``(3 hidden x hidden,)``, one row after the other.
+      bias_hh: ``(3 hidden,)``.
+      state: ``(hidden,)``, carried on in place.
+      result: takes the states ``(n, hidden)``.
+    """
+    from_state = np.empty_like(bias_hh)
+    for t in range(len(from_input)):
+        _multiply(weight_hh, bias_hh, state, from_state)
+        _gru_gates(from_input[t], from_state, state)
+        result[t] = state
+
+
+@compiled()
+def lstm_sequence(from_input, weight_hh, bias_hh, state, cell, result):
+    """States of an LSTM layer over time; arguments as for `gru_sequence`, and the cell."""
+    from_state = np.empty_like(bias_hh)
+    for t in range(len(from_input)):
+        _multiply(weight_hh, bias_hh, state, from_state)
+        _lstm_gates(from_input[t], from_state, state, cell)
+        result[t] = state
+
+
+@compiled()
+def drive_joint(
+    record,
+    state,
+    work,
+    inputs,
+    places,
+    target,
+    angles,
+    velocities,
+    joint,
+    step,
+    substeps,
+    every,
+    lowest,
+    highest,
+):
+    """Drive a joint with a network.
+
+    Args:
+        record, state, work: of the network, as `network_step` takes them.
+        inputs: recorded features, shape (n, inputs); those of the joint are replaced.
+        places: columns of angle, velocity and angle error, -1 where the network has none.
+        target: target angle, shape (n,) [rad].
+        angles, velocities: recorded state to start from, shape (n,).
+        joint: inertia, Coulomb, viscous, gravity, its angle, spring, its angle.
+        step: between samples [s].
+        substeps: steps of the joint for each sample.
+        every: samples from one start at the recorded state to the next.
+        lowest, highest: angles beyond which the joint has run away [rad].
+
+    Returns:
+        Angle, velocity, torque, shape (n,) each, and the number of samples reached.
+    """
+    count = len(angles)
+    angle_out, velocity_out, torque_out = np.empty(count), np.empty(count), np.empty(count)
+    small = step / substeps
+    angle, velocity = angles[0], velocities[0]
+    row = np.empty(inputs.shape[1])
+    for sample in range(count):
+        if sample % every == 0:
+            angle, velocity = angles[sample], velocities[sample]
+        row[:] = inputs[sample]
+        if places[0] >= 0:
+            row[places[0]] = angle
+        if places[1] >= 0:
+            row[places[1]] = velocity
+        if places[2] >= 0:
+            row[places[2]] = target[sample] - angle
+        torque = network_step(record, row, state[0], work)
+        angle_out[sample], velocity_out[sample], torque_out[sample] = angle, velocity, torque
+        for _ in range(substeps):
+            free = torque - joint[2] * velocity
+            free -= joint[3] * np.sin(angle - joint[4]) + joint[5] * (angle - joint[6])
+            # friction takes at most what stops the joint within the step
+            stopping = free + velocity * joint[0] / small
+            free -= min(max(stopping, -joint[1]), joint[1])
+            velocity += small * free / joint[0]
+            angle += small * velocity
+        if not lowest <= angle <= highest:
+            for rest in range(sample + 1, count):
+                angle_out[rest], velocity_out[rest] = angle_out[sample], velocity_out[sample]
+                torque_out[rest] = torque_out[sample]
+            return angle_out, velocity_out, torque_out, sample + 1
+    return angle_out, velocity_out, torque_out, count

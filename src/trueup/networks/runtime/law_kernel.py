@@ -1,0 +1,119 @@
+"""The control law that steps networks inside MuJoCo.
+
+The weights are no gains of the law, of which each simulation would have its own copy, and no
+constants of the code, which would be compiled for each network: they lie in the model, as custom
+``numeric`` elements, and all simulations read them there.
+"""
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from trueup.networks.runtime.kernel import network_step
+from trueup.simulation.control import ControlLaw, control_law
+
+RECORD_MAGIC = 271828.0
+"""First number of the networks in the model."""
+CHUNK = 400
+"""Numbers in one element: MuJoCo's XML reader takes no more than 500."""
+
+CONSTANT, POSITION, VELOCITY, ERROR, FROM_COMMAND = -1, 0, 1, 2, 3
+"""Where a feature comes from; from ``FROM_COMMAND`` on it is a command channel, the goal first."""
+
+_WORK_SIZE = 8
+_NO_NETWORK, _BAD_NETWORK, _OTHER_STEP = 1, 2, 3
+_FAILURES = {
+    _NO_NETWORK: "the model holds no network: compile it from the spec of network_law",
+    _BAD_NETWORK: "the numbers of the networks do not lie together in the model",
+    _OTHER_STEP: "the time step was changed: a network steps at the rate it was trained at",
+}
+
+
+def law_size(inputs: int, memory: int) -> tuple[int, int]:
+    """Room for networks in few steps: a law is compiled for its room."""
+    return 4 * math.ceil(inputs / 4), max(32, 2 ** math.ceil(math.log2(memory)))
+
+
+@functools.cache
+def networks_control(inputs: int, memory: int) -> ControlLaw:
+    """The law of networks of a size.
+
+    Args:
+        inputs: most inputs that a network has.
+        memory: most numbers that a network keeps.
+
+    Returns:
+        The law. It takes commands channel by channel, each for all joints, and writes ``ctrl``.
+    """
+
+    @control_law(
+        gains={
+            "network": "joint",
+            "sources": ("joint", inputs),
+            "constants": ("joint", inputs),
+            "rate": 1,
+        },
+        state={"memory": ("joint", memory), "features": ("joint", inputs), "torque": "joint"},
+        writes=["ctrl"],
+        failures=_FAILURES,
+    )
+    def networks(
+        position, velocity, command, period, gains, state, numeric_adr, numeric_data, ctrl_out
+    ):
+        start = -1
+        for k in range(len(numeric_adr)):
+            if numeric_data[numeric_adr[k]] == RECORD_MAGIC:
+                start = numeric_adr[k]
+                break
+        if start < 0:
+            return _NO_NETWORK
+        total = int(numeric_data[start + 1])
+        if start + total > len(numeric_data) or numeric_data[start + total - 1] != RECORD_MAGIC:
+            return _BAD_NETWORK
+        if abs(period * gains.rate[0] - 1.0) > 1e-3:
+            return _OTHER_STEP
+        joints = len(position)
+        for i in range(joints):
+            features = state.features[i]
+            for k in range(len(features)):
+                source = int(gains.sources[i, k])
+                if source == POSITION:
+                    features[k] = position[i]
+                elif source == VELOCITY:
+                    features[k] = velocity[i]
+                elif source == ERROR:
+                    features[k] = command[i] - position[i]
+                elif source == CONSTANT:
+                    features[k] = gains.constants[i, k]
+                else:
+                    features[k] = command[(source - FROM_COMMAND) * joints + i]
+            record = numeric_data[start + int(gains.network[i]) : start + total]
+            work = np.empty(int(record[_WORK_SIZE]))
+            state.torque[i] = network_step(record, features, state.memory[i], work)
+            ctrl_out[i] = state.torque[i]
+        return 0
+
+    return networks
+
+
+def model_numbers(records: list[np.ndarray]) -> tuple[np.ndarray, list[int]]:
+    """Networks as they lie in the model, and where each begins.
+
+    Returns:
+        Numbers: magic, their count, the records, magic; and the place of each record.
+    """
+    places, place = [], 2
+    for record in records:
+        places.append(place)
+        place += len(record)
+    body = np.concatenate(records)
+    return np.concatenate([[RECORD_MAGIC, place + 1.0], body, [RECORD_MAGIC]]), places
+
+
+def add_numbers(spec: Any, numbers: np.ndarray) -> None:
+    """Put numbers into a spec as custom numerics, side by side in the compiled model."""
+    for k, start in enumerate(range(0, len(numbers), CHUNK)):
+        name = f"trueup_networks_{k}"
+        spec.add_numeric(name=name, data=numbers[start : start + CHUNK].tolist())

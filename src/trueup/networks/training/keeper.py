@@ -1,0 +1,218 @@
+"""What happens between epochs: the best weights, the history, checkpoints, early stopping."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as lightning
+import numpy as np
+
+from trueup.networks.model.network import Network
+from trueup.networks.model.network_file import save_network
+from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.lightning_module import NetworkTraining
+from trueup.networks.training.settings import TrainSettings
+from trueup.studies import atomic
+
+LAST = "last.ckpt"
+BEST = "network.safetensors"
+HISTORY = "history.jsonl"
+BEFORE_TRAINING = -1
+"""The epoch of a network that training did not better."""
+
+
+class StopTraining(Exception):  # noqa: N818 - a wish, not an error
+    """Raised within the trainer to end training, after an epoch or between two chunks."""
+
+
+class Keeper(lightning.Callback):
+    """Keeps the best network, writes history and checkpoints, and says when to stop.
+
+    Args:
+        settings: of the training.
+        directory: folder of the files; None: nothing is written.
+        provenance: of the networks kept.
+        hooks: what follows the training.
+    """
+
+    def __init__(
+        self,
+        settings: TrainSettings,
+        directory: Path | None,
+        provenance: dict[str, Any],
+        hooks: TrainingHooks,
+    ):
+        self.settings = settings
+        self.directory = directory
+        self.provenance = provenance
+        self._hooks = hooks
+        self._stopping = False
+        self._saved: float | None = None
+        self.best: Network | None = None
+        self.best_epoch = BEFORE_TRAINING
+        self.best_score = np.inf
+        self.waited = 0
+        self.reference = np.inf
+        self.kept: list[tuple[float, str]] = []
+        self.history: list[dict[str, Any]] = []
+        self.reason = ""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs, as plain values and tensors."""
+        return {
+            "best_epoch": self.best_epoch,
+            "best_score": float(self.best_score),
+            "waited": self.waited,
+            "reference": float(self.reference),
+            "kept": [list(entry) for entry in self.kept],
+            "history": self.history,
+            "reason": self.reason,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up what `state_dict` gave."""
+        self.best_epoch = state_dict["best_epoch"]
+        self.best_score = state_dict["best_score"]
+        self.waited = state_dict["waited"]
+        self.reference = state_dict["reference"]
+        self.kept = [(score, name) for score, name in state_dict["kept"]]
+        self.history = list(state_dict["history"])
+        self.reason = state_dict["reason"]
+        self._write_history()
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Put the best network beside the last."""
+        import torch
+
+        if self.best is not None:
+            weights = {n: torch.as_tensor(v) for n, v in self.best.weights.items()}
+            base = None if self.best.base is None else self.best.base.to_dict()
+            checkpoint["trueup_best"] = {"weights": weights, "base": base}
+
+    def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
+        """Take the best network from the checkpoint."""
+        from dataclasses import replace
+
+        from trueup.networks.base.base_kinds import base_from_dict
+
+        if "trueup_best" in checkpoint:
+            best = checkpoint["trueup_best"]
+            self.best = replace(
+                pl_module.network.template,
+                weights={n: v.numpy() for n, v in best["weights"].items()},
+                base=base_from_dict(best["base"]),
+                provenance=self.provenance,
+            )
+
+    def on_train_start(self, trainer: Any, pl_module: NetworkTraining) -> None:
+        """Describe the network, where asked for, and score its linear start."""
+        self._hooks.started(pl_module.network, trainer.current_epoch)
+        # stopped early before: a resumed trainer would go on
+        trainer.should_stop = bool(self.reason)
+        if self.best is None and pl_module.network.template.has_skip:
+            # the linear start is a network too: training has to be better to be kept
+            pl_module.validation_step(None, 0)
+            scores, pl_module.scores = pl_module.scores, {}
+            self._keep(pl_module, BEFORE_TRAINING, scores)
+        if self.settings.callbacks.early_summary and self.directory is not None:
+            weights = {n: list(p.shape) for n, p in pl_module.network.named_parameters()}
+            count = sum(p.numel() for p in pl_module.network.parameters())
+            content = {"network": str(pl_module.network), "weights": weights, "parameters": count}
+            atomic.write_json(self.directory / "model_summary.json", content)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, *more: Any) -> None:
+        """Take up a wish to stop; only one to stop at once ends the epoch in progress."""
+        if self._hooks.stop_at_once():
+            raise StopTraining
+        self._stopping = self._stopping or self._hooks.stop()
+
+    def on_train_epoch_end(self, trainer: Any, pl_module: NetworkTraining) -> None:
+        """Score the epoch, keep the best, decide whether to go on, save.
+
+        The first epoch of a sitting is always saved, and so is the one after which training ends
+        or is stopped: there a resumed run goes on.
+        """
+        epoch, last = trainer.current_epoch, trainer.current_epoch + 1 >= trainer.max_epochs
+        scores, pl_module.scores = pl_module.scores, {}
+        entry: dict[str, Any] = {"epoch": epoch, "train_loss": pl_module.training_loss, **scores}
+        if self.settings.callbacks.learning_rate_monitor:
+            entry["learning_rate"] = pl_module.learning_rate
+        self.history.append(entry)
+        words = f"epoch {epoch + 1} of {trainer.max_epochs}"
+        if scores:
+            self._keep(pl_module, epoch, scores)
+            words += f", validation RMSE {scores['val_rmse_epoch']:.4g} N m"
+            if self._is_enough(epoch, scores):
+                trainer.should_stop = last = True
+        self._hooks.epoch(entry)
+        self._hooks.progress(words, (epoch + 1) / trainer.max_epochs)
+        if self.directory is not None:
+            with (self.directory / HISTORY).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+            if last or self._stopping or self._is_due():
+                self._save(trainer)
+        if self._stopping and not last:
+            raise StopTraining
+
+    def _keep(self, module: NetworkTraining, epoch: int, scores: dict[str, float]) -> None:
+        settings = self.settings.checkpointing
+        score = _signed(scores[settings.monitor], settings.mode)
+        if score < self.best_score or self.best is None:
+            self.best, self.best_epoch, self.best_score = self._network(module), epoch, score
+            if self.directory is not None:
+                save_network(self.best, self.directory / BEST)
+        if self.directory is None or epoch == BEFORE_TRAINING:
+            return
+        worst = max((entry[0] for entry in self.kept), default=np.inf)
+        if len(self.kept) < settings.save_top_k or score < worst:
+            stem = settings.filename.format(epoch=epoch, **scores)
+            folder = self.directory / "checkpoints"
+            name = f"{stem}.safetensors"
+            save_network(self._network(module), folder / name)
+            self.kept = sorted([e for e in self.kept if e[1] != name] + [(score, name)])
+            for _, old in self.kept[settings.save_top_k :]:
+                (folder / old).unlink(missing_ok=True)
+            self.kept = self.kept[: settings.save_top_k]
+
+    def _is_enough(self, epoch: int, scores: dict[str, float]) -> bool:
+        settings = self.settings.early_stopping
+        if not settings.active:
+            return False
+        score = _signed(scores[settings.monitor], settings.mode)
+        self.waited += 1
+        if score < self.reference - settings.min_delta:
+            self.reference, self.waited = score, 0
+        if settings.verbose:
+            self._hooks.log({"event": "early_stopping", "epoch": epoch, "waited": self.waited})
+        threshold = settings.stopping_threshold
+        if threshold is not None and score <= _signed(threshold, settings.mode):
+            self.reason = f"{settings.monitor} reached {threshold:g}"
+        elif self.waited >= settings.patience:
+            self.reason = f"no improvement in {self.waited} validations"
+        return bool(self.reason)
+
+    def _is_due(self) -> bool:
+        if self._saved is None:
+            return True
+        return time.monotonic() - self._saved >= self.settings.checkpointing.every_seconds
+
+    def _network(self, module: NetworkTraining) -> Network:
+        return module.network.to_network(self.provenance)
+
+    def _save(self, trainer: Any) -> None:
+        assert self.directory is not None
+        path = self.directory / "checkpoints" / LAST
+        partial = path.with_name(f".{LAST}.partial")
+        trainer.save_checkpoint(partial)
+        partial.replace(path)
+        self._saved = time.monotonic()
+
+    def _write_history(self) -> None:
+        if self.directory is not None:
+            lines = "".join(json.dumps(entry) + "\n" for entry in self.history)
+            (self.directory / HISTORY).write_text(lines, encoding="utf-8")
+
+
+def _signed(score: float, mode: str) -> float:
+    return score if mode == "min" else -score

@@ -1,0 +1,233 @@
+"""The Lightning module: loss on chunks of lanes, state carried, score on whole recordings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import lightning.pytorch as lightning
+import numpy as np
+import torch
+from torch import Tensor
+
+from trueup.errors import FitError
+from trueup.networks.data.features import FEATURES
+from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.model.torch_network import State, TorchNetwork
+from trueup.networks.training.lanes import Chunk, Lanes
+from trueup.networks.training.settings import ModelSettings
+from trueup.networks.training.torch_rollouts import rollouts
+
+
+class LaneBatches:
+    """The chunks of the epoch that is due, as Lightning iterates over them."""
+
+    def __init__(self, lanes: Lanes, epoch: Callable[[], int]):
+        self._lanes = lanes
+        self._epoch = epoch
+
+    def __iter__(self):
+        # asked when the first chunk is: a resumed trainer makes its iterator before it knows
+        yield from self._lanes.chunks(self._epoch())
+
+
+class NetworkTraining(lightning.LightningModule):
+    """Training of one network.
+
+    Args:
+        network: what is trained.
+        settings: of the optimiser.
+        max_epochs: at which the cosine of the learning rate ends.
+        seed: of the dropout.
+        inputs: raw inputs of the stacked recordings, shape (n, inputs).
+        torque: shape (n,) [N m].
+        weight: of each sample in the loss, shape (n,).
+        validation: inputs and torque of whole recordings, for the score.
+        groups: group of each validation recording.
+        scales: deviation of the torque of each group in the training part [N m].
+        input_noise: deviation of noise on the inputs, in deviations of each.
+    """
+
+    data_inputs: Tensor
+    data_torque: Tensor
+    data_weight: Tensor
+    signed: Tensor
+    noise_scale: Tensor
+
+    def __init__(
+        self,
+        network: TorchNetwork,
+        settings: ModelSettings,
+        max_epochs: int,
+        seed: int,
+        inputs: np.ndarray,
+        torque: np.ndarray,
+        weight: np.ndarray,
+        validation: Sequence[tuple[np.ndarray, np.ndarray]],
+        groups: Sequence[str],
+        scales: Mapping[str, float],
+        input_noise: float = 0.0,
+    ):
+        super().__init__()
+        self.network = network
+        self.settings = settings
+        self.max_epochs = max_epochs
+        self.seed = seed
+        for name, values in (("inputs", inputs), ("torque", torque), ("weight", weight)):
+            values = torch.as_tensor(np.asarray(values, dtype=np.float32))
+            self.register_buffer(f"data_{name}", values, persistent=False)
+        self.validation = list(validation)
+        self.groups = list(groups)
+        self.scales = dict(scales)
+        self.input_noise = input_noise
+        template = network.template
+        signed = [FEATURES[name].signed for name in template.inputs]
+        deviation = dict(
+            zip(template.features, template.normalization.input_deviation, strict=True)
+        )
+        noise = [input_noise * float(deviation.get(name, 0.0)) for name in template.inputs]
+        self.register_buffer("signed", torch.tensor(signed), persistent=False)
+        self.register_buffer("noise_scale", torch.tensor(noise).float(), persistent=False)
+        self.state: State | None = None
+        self.losses = [0.0, 0.0]
+        self.learning_rate = 0.0
+        self.scores: dict[str, float] = {}
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """AdamW; its learning rate is set before each chunk."""
+        return torch.optim.AdamW(
+            self.network.parameters(),
+            lr=self.settings.learning_rate,
+            weight_decay=self.settings.weight_decay,
+        )
+
+    def transfer_batch_to_device(self, batch: Any, device: Any, dataloader_idx: int) -> Any:
+        """Keep the indices where they are; the samples are on the device already."""
+        return batch
+
+    def on_train_batch_start(self, batch: Chunk, batch_idx: int) -> None:
+        """Set the learning rate: linear warm-up, then half a cosine to zero."""
+        if batch_idx == 0:
+            # here and not at the start of the epoch, which a resumed trainer passes over; seeded by
+            # the epoch, so that it drops what the uninterrupted run would have dropped
+            torch.manual_seed((self.seed * 1_000_003 + self.current_epoch) & 0x7FFFFFFF)
+            self.losses = [0.0, 0.0]
+        self.learning_rate = self._learning_rate(self.current_epoch + batch.progress)
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        for group in optimizer.param_groups:  # type: ignore[union-attr]
+            group["lr"] = self.learning_rate
+
+    def training_step(self, batch: Chunk, batch_idx: int) -> Tensor:
+        """Loss of a chunk: squared error in deviations of the torque, every step supervised."""
+        samples = self._indices(batch.samples)
+        lanes = len(samples)
+        before = self._start(batch) if batch.starts else self.network.first_of(self.state, lanes)
+        mirror = batch.mirrored[:lanes]
+        torque, after = self.network.unlimited(self._inputs(samples, mirror, True), before)
+        self.state = _detached(after)
+        supervised = torch.as_tensor(batch.supervised, device=self.device)
+        weight = self.data_weight[samples] * supervised
+        wanted = self.data_torque[samples] * self._signs(mirror)
+        error = (torque - wanted).float() / self.network.output_deviation
+        total = (weight * error.square()).sum()
+        if self.settings.loss_diff_weight:
+            # over time within the chunk, never over the lanes, which are not neighbours
+            change = (error[:, 1:] - error[:, :-1]).square()
+            total = total + self.settings.loss_diff_weight * (weight[:, 1:] * change).sum()
+        with torch.no_grad():
+            self.losses[0] += float(total)
+            self.losses[1] += float(weight.sum())
+        if not np.isfinite(self.losses[0]):
+            raise FitError(
+                f"training diverged in epoch {self.current_epoch}: the loss is not finite. Lower "
+                "model.learning_rate or train.gradient_clip_val"
+            )
+        return total / batch.nominal
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Run the network over each whole recording from a cold start, as it is deployed."""
+        predicted = rollouts(self.network, [inputs for inputs, _ in self.validation])
+        torque = [t for _, t in self.validation]
+        settling = round(SETTLING * self.network.template.rate)
+        self.scores = validation_scores(predicted, torque, self.groups, self.scales, settling)
+
+    @property
+    def training_loss(self) -> float:
+        """Mean loss of a supervised step in this epoch."""
+        return self.losses[0] / max(self.losses[1], 1e-12)
+
+    def _start(self, batch: Chunk) -> State | None:
+        """State before a wave: zero for lanes that start cold, that of the burn-in for others."""
+        if not batch.burn_in.shape[1] or batch.cold.all():
+            return None
+        training = self.network.training
+        self.network.eval()
+        with torch.no_grad():
+            burn_in = self._indices(batch.burn_in)
+            _, state = self.network.unlimited(self._inputs(burn_in, batch.mirrored, False))
+        self.network.train(training)
+        return self.network.made_cold(state, torch.as_tensor(batch.cold))
+
+    def _learning_rate(self, epochs: float) -> float:
+        warm_up = min(self.settings.warmup_epochs, self.max_epochs / 2)
+        if epochs < warm_up:
+            # from a small rate rather than zero, with which the first chunk would be lost
+            share = max(epochs / warm_up, 0.01)
+        else:
+            done = (epochs - warm_up) / max(self.max_epochs - warm_up, 1e-9)
+            share = 0.5 * (1.0 + np.cos(np.pi * min(1.0, done)))
+        return self.settings.learning_rate * float(share)
+
+    def _inputs(self, samples: Tensor, mirrored: np.ndarray, noisy: bool) -> Tensor:
+        """Inputs of samples (B, T), mirrored and with noise where asked for."""
+        inputs = self.data_inputs[samples]
+        if mirrored.any():
+            turned = self._signs(mirrored)[..., None]
+            inputs = inputs * torch.where(self.signed, turned, torch.ones_like(turned))
+        if noisy and self.input_noise:
+            inputs = inputs + self.noise_scale * torch.randn_like(inputs)
+        return inputs
+
+    def _signs(self, mirrored: np.ndarray) -> Tensor:
+        """-1 for lanes that are mirrored, 1 for the others, shape (B, 1)."""
+        return torch.as_tensor(1.0 - 2.0 * mirrored[:, None], device=self.device).float()
+
+    def _indices(self, samples: np.ndarray) -> Tensor:
+        return torch.as_tensor(samples, device=self.device)
+
+
+def validation_scores(
+    predicted: Sequence[np.ndarray],
+    torque: Sequence[np.ndarray],
+    groups: Sequence[str],
+    scales: Mapping[str, float],
+    settling: int = 0,
+) -> dict[str, float]:
+    """Scores over all samples of recordings, by the names that training can be stopped by.
+
+    ``val_settled_rmse_epoch`` leaves out the first ``settling`` samples of each recording that is
+    longer: recordings that were cut out of a motion begin as no network in a simulator does.
+
+    ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over its
+    scale, the deviation of its torque in training, so that a group of small torque counts alike.
+    """
+    errors = [p - t for p, t in zip(predicted, torque, strict=True)]
+    error, target = np.concatenate(errors), np.concatenate(list(torque))
+    squared = float(np.mean(error**2))
+    settled = np.concatenate([e[settling:] if len(e) > settling else e for e in errors])
+    relative = []
+    for group in dict.fromkeys(groups):
+        members = [i for i, name in enumerate(groups) if name == group]
+        group_error = np.concatenate([errors[i] for i in members])
+        scale = scales.get(group, 0.0) or float(target.std()) or 1.0
+        relative.append(float(np.mean(group_error**2)) / scale**2)
+    return {
+        "val_mse_epoch": squared,
+        "val_rmse_epoch": float(np.sqrt(squared)),
+        "val_settled_rmse_epoch": float(np.sqrt(np.mean(settled**2))),
+        "val_mae_epoch": float(np.mean(np.abs(error))),
+        "val_r2_epoch": 1.0 - squared / max(float(target.var()), 1e-12),
+        "val_group_rmse_epoch": float(np.sqrt(np.mean(relative))),
+    }
+
+
+def _detached(state: State) -> State:
+    return (state[0].detach(), state[1].detach()) if isinstance(state, tuple) else state.detach()

@@ -1,0 +1,370 @@
+"""Train one network on recordings, choosing its epoch on whole validation recordings."""
+
+import contextlib
+import logging
+import pickle
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError, MissingExtraError, RunDirectoryError, SignalError, listing
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.features import FEATURE_NAMES
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.evaluation.baseline_networks import fit_linear
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.lanes import Lanes
+from trueup.networks.training.settings import ModelSettings, TrainSettings
+
+_UNREADABLE = (
+    RuntimeError,
+    LookupError,
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    pickle.UnpicklingError,
+)
+"""What a checkpoint of another network or a damaged one raises."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork:
+    """What training gives."""
+
+    network: Network
+    """The network of the best epoch."""
+    best_epoch: int
+    """Counted from zero; -1: the network before training, its linear skip alone."""
+    history: tuple[dict[str, Any], ...]
+    """Of each epoch: loss, validation scores, learning rate."""
+    stopped: str
+    """Why training ended: ``max_epochs``, or in words."""
+    seconds: float
+    """Wall time of this sitting [s]."""
+    interrupted: bool = False
+    """Whether it was stopped from outside before its end."""
+
+
+def train_network(
+    training: Sequence[ActuatorSeries],
+    validation: Sequence[ActuatorSeries],
+    *,
+    features: tuple[str, ...] = FEATURE_NAMES,
+    model: ModelSettings | None = None,
+    train: TrainSettings | None = None,
+    batch_size: int = 32,
+    sequence_length: int = 100,
+    seed: int = 42,
+    directory: Path | None = None,
+    resume: bool = False,
+    provenance: dict[str, Any] | None = None,
+    hooks: TrainingHooks | None = None,
+) -> TrainedNetwork:
+    """Train a network, many-to-many on chunks with the hidden state carried.
+
+    The recordings are cut into lanes that run side by side (`Lanes`); each chunk takes up the
+    state in which the one before ended, every step is supervised once an epoch. The epoch kept is
+    the one with the best score over whole validation recordings from a cold start.
+
+    Args:
+        training: recordings to learn from, all of one rate.
+        validation: recordings to choose the epoch by.
+        features: inputs of the network, in order.
+        model: the network and its optimiser.
+        train: how it is trained.
+        batch_size: lanes side by side.
+        sequence_length: steps that are unrolled at a time.
+        seed: of weights, lanes and dropout.
+        directory: folder for ``network.safetensors``, ``history.jsonl`` and ``checkpoints``.
+        resume: go on from the checkpoint in the directory, if it has one.
+        provenance: kept with the network.
+        hooks: what follows the training, and may stop it.
+
+    Raises:
+        SignalError: recordings of different rates, or none for a part.
+        ColumnError: a recording lacks a feature.
+        FitError: training diverged, or the checkpoint is of another network.
+        MissingExtraError: torch or lightning is not installed.
+    """
+    model, train = model or ModelSettings(), train or TrainSettings()
+    if not validation:
+        raise SignalError("no recording is left for validation: training could not be stopped")
+    _one_rate((*training, *validation))
+    try:
+        import lightning.pytorch as lightning
+    except ImportError as error:
+        raise MissingExtraError("training", "network", error.name or "lightning") from error
+    from trueup.networks.model.torch_network import TorchNetwork
+    from trueup.networks.training.keeper import LAST, Keeper, StopTraining
+    from trueup.networks.training.lightning_module import LaneBatches, NetworkTraining
+
+    started = time.perf_counter()
+    network = template_network(training, features, model, seed, train.group_weighting)
+    lanes = Lanes(
+        [len(series) for series in training],
+        batch_size,
+        sequence_length,
+        train.burn_in,
+        train.cold_start_share,
+        train.mirror_share,
+        seed,
+    )
+    module = NetworkTraining(
+        TorchNetwork(network, model.gru_dropout if network.family in RECURRENT else 0.0),
+        model,
+        train.max_epochs,
+        seed,
+        np.concatenate([series.features(network.inputs) for series in training]),
+        np.concatenate([series.torque for series in training]),
+        sample_weights(training, network, train.group_weighting),
+        [(series.features(network.inputs), series.torque) for series in validation],
+        [series.group for series in validation],
+        {group: float(torque.std()) for group, torque in by_group(training).items()},
+        train.input_noise,
+    )
+    keeper = Keeper(train, directory, provenance or {}, hooks or TrainingHooks())
+    checkpoint = None
+    if directory is not None:
+        (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
+        checkpoint = directory / "checkpoints" / LAST
+        if not (resume and checkpoint.is_file()):
+            checkpoint = None
+            _clear(directory)
+    with _quiet(), _torch_settings(train.threads):
+        trainer = lightning.Trainer(
+            accelerator=train.accelerator,
+            devices=1,
+            precision=train.precision,  # type: ignore[arg-type]
+            max_epochs=train.max_epochs,
+            gradient_clip_val=train.gradient_clip_val,
+            gradient_clip_algorithm=train.gradient_clip_algorithm,
+            deterministic=train.deterministic_trainer,
+            check_val_every_n_epoch=train.check_val_every_n_epoch,
+            callbacks=[keeper],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+            default_root_dir=directory,
+        )
+        interrupted = False
+        try:
+            trainer.fit(
+                module,
+                train_dataloaders=LaneBatches(lanes, lambda: _epochs_done(trainer)),
+                val_dataloaders=[0],
+                ckpt_path=checkpoint,
+                weights_only=True,
+            )
+        except StopTraining:
+            interrupted = True
+        except _UNREADABLE as error:
+            if checkpoint is None or trainer.global_step:
+                if isinstance(error, RuntimeError) and train.precision != "32-true":
+                    raise FitError(
+                        f"torch cannot train a network {model.family!r} in train.precision="
+                        f"{train.precision} here: {_first_line(error)}. Leave train.precision at "
+                        "32-true"
+                    ) from error
+                raise
+            reason = _first_line(error)
+            if isinstance(error, pickle.UnpicklingError):
+                # torch's words advise to run what the file holds
+                reason = "it holds other things than numbers and text"
+            raise RunDirectoryError(
+                f"{checkpoint} cannot be continued: {reason}. It was written for "
+                "another network or is damaged; start again with --overwrite"
+            ) from error
+    if keeper.best is None:
+        keeper.best = module.network.to_network(provenance)
+    return TrainedNetwork(
+        network=keeper.best,
+        best_epoch=keeper.best_epoch,
+        history=tuple(keeper.history),
+        stopped=keeper.reason or ("interrupted" if interrupted else "max_epochs"),
+        seconds=time.perf_counter() - started,
+        interrupted=interrupted,
+    )
+
+
+def template_network(
+    training: Sequence[ActuatorSeries],
+    features: tuple[str, ...],
+    model: ModelSettings,
+    seed: int,
+    group_weighting: float = 0.0,
+) -> Network:
+    """The network before training: statistics of the training part, initial weights.
+
+    Over an analytic base the output's statistics are those of what the base leaves.
+
+    Raises:
+        SignalError: there is no recording, or rates differ.
+        ColumnError: a recording lacks a feature.
+    """
+    from trueup.networks.model.torch_network import initial_network
+
+    if not training:
+        raise SignalError("no recording is left for training")
+    rate = _one_rate(training)
+    inputs = [series.features(features) for series in training]
+    base = model.base
+    outputs = [series.torque for series in training]
+    if base is not None:
+        outputs = [
+            series.torque - base.torque(series.features(base.features)) for series in training
+        ]
+    stacked = np.concatenate(inputs)
+    template: dict[str, Any] = {
+        "family": model.family,
+        "normalization": Normalization.of(features, inputs, outputs),
+        "rate": rate,
+        "base": base,
+        "torque_limit": model.torque_limit,
+        "history": 1 if model.family in RECURRENT else model.history,
+        "activation": model.activation,
+        "feature_lowest": stacked.min(axis=0),
+        "feature_highest": stacked.max(axis=0),
+    }
+    network = initial_network(template, model.gru_hidden_dim, model.gru_num_layers, seed)
+    if model.linear_skip and model.family != "linear":
+        network = with_linear_skip(network, training, group_weighting)
+    return network
+
+
+def with_linear_skip(
+    network: Network, training: Sequence[ActuatorSeries], group_weighting: float
+) -> Network:
+    """The network at a linear start: a skip at its least squares solution, the layers giving zero.
+
+    Args:
+        network: without a skip.
+        training: recordings that the skip is fitted to.
+        group_weighting: see `sample_weights`.
+    """
+    weights = sample_weights(training, network, group_weighting)
+    ends = np.cumsum([len(series) for series in training])[:-1]
+    linear = fit_linear(
+        training,
+        network.features,
+        network.history,
+        network.base,
+        sample_weights=np.split(weights, ends),
+    )
+    last = last_layer(network)
+    zero = np.zeros_like(network.weights[f"{last}.weight"])
+    changed = {
+        f"{last}.weight": zero,
+        f"{last}.bias": linear.weights["layers.0.bias"].astype(zero.dtype),
+        SKIP: linear.weights["layers.0.weight"].astype(zero.dtype),
+    }
+    return replace(network, weights={**network.weights, **changed})
+
+
+def sample_weights(
+    training: Sequence[ActuatorSeries], network: Network, share: float
+) -> np.ndarray:
+    """Weight of each sample in the loss, of mean 1, shape (n,).
+
+    Args:
+        training: recordings.
+        network: its statistics and base tell how large a group's output is.
+        share: 0: all alike; 1: inverse to the mean square of the group's output.
+    """
+    outputs = [series.torque for series in training]
+    if (base := network.base) is not None:
+        outputs = [
+            o - base.torque(s.features(base.features))
+            for o, s in zip(outputs, training, strict=True)
+        ]
+    mean, deviation = network.normalization.output_mean, network.normalization.output_deviation
+    weights = {}
+    for group in dict.fromkeys(series.group for series in training):
+        members = [o for o, s in zip(outputs, training, strict=True) if s.group == group]
+        power = float(np.mean((np.concatenate(members) - mean) ** 2)) / deviation**2
+        weights[group] = max(power, 1e-6) ** -share
+    stacked = np.concatenate([np.full(len(s), weights[s.group]) for s in training])
+    return stacked / stacked.mean()
+
+
+def by_group(series: Sequence[ActuatorSeries]) -> dict[str, np.ndarray]:
+    """Torque of each group, its recordings one after the other."""
+    groups = dict.fromkeys(each.group for each in series)
+    return {
+        group: np.concatenate([each.torque for each in series if each.group == group])
+        for group in groups
+    }
+
+
+def _clear(directory: Path) -> None:
+    """Remove what epochs left that no checkpoint holds: they are computed again."""
+    (directory / "history.jsonl").unlink(missing_ok=True)
+    for kept in (directory / "checkpoints").glob("*.safetensors"):
+        kept.unlink()
+
+
+def _epochs_done(trainer: Any) -> int:
+    """Epochs done, also while a resumed trainer still counts the last as current."""
+    return trainer.fit_loop.epoch_progress.current.processed
+
+
+def _one_rate(series: Sequence[ActuatorSeries]) -> float:
+    rates = {each.rate for each in series}
+    lowest, highest = min(rates), max(rates)
+    if highest > lowest * (1.0 + 1e-3):
+        named = {each.rate: f"{each.name} at {each.rate:g} Hz" for each in series}
+        raise SignalError(
+            f"recordings have different rates: {listing(named.values())}. A network is stepped "
+            "at one rate: put them on one with data.rate"
+        )
+    return series[0].rate
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Lightning's notices off the terminal; what matters is told by progress and files."""
+    names = ("lightning.pytorch", "lightning.fabric", "lightning")
+    loggers = [logging.getLogger(name) for name in names]
+    former = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"lightning(\.|_)")
+        warnings.filterwarnings("ignore", message=r".*lightning.*", category=DeprecationWarning)
+        # of a file that is no checkpoint, which is an error of ours
+        warnings.filterwarnings("ignore", message="Detected pickle protocol", category=UserWarning)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, former, strict=True):
+                logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _torch_settings(threads: int) -> Iterator[None]:
+    """Put torch's settings, which are of the process, back at the end."""
+    import torch
+
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    former = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        torch.use_deterministic_algorithms(deterministic)
+        torch.set_num_threads(former)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or repr(error)).strip().splitlines()[0]

@@ -1,0 +1,259 @@
+"""Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.evaluation.baseline_networks import base_alone, fit_linear_chosen
+from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
+from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score
+from trueup.networks.evaluation.model_rollout import roll_out_in_model
+from trueup.networks.evaluation.network_verdict import late_gain, training_verdict
+from trueup.networks.model.network import Network
+from trueup.networks.model.network_file import load_network, save_network
+from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
+from trueup.networks.training import run_files
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.network_training import train_network
+from trueup.networks.training.tracking import SplitTrackers
+from trueup.studies import atomic
+from trueup.studies.event_log import EventLog
+
+
+@dataclass(frozen=True, eq=False)
+class SplitResult:
+    """What training on a split gives."""
+
+    name: str
+    """``global``, or the group held out."""
+    network: Network
+    """The member that is best on the validation part."""
+    linear: Network
+    """The linear baseline."""
+    scores: NetworkScores
+    """On the test part, or on the validation part where there is no test part."""
+    scored_on: str
+    """``test`` or ``validation``."""
+    validation: NetworkScores
+    """On the validation part."""
+    seconds: float
+    """Wall time of training [s]."""
+    folder: Path
+
+
+class Interrupted(Exception):  # noqa: N818 - a wish, not an error
+    """Training was stopped from outside; what was reached is saved."""
+
+
+def train_split(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    provenance: dict[str, Any],
+    hooks: TrainingHooks,
+    log: EventLog,
+) -> SplitResult:
+    """Train and score on one split; goes on from what the folder holds.
+
+    Args:
+        split: parts for training, validation and test.
+        configuration: of the training.
+        folder: takes the files of the split.
+        provenance: kept with the networks.
+        hooks: what follows the training.
+        log: where a tracker that fails is noted.
+
+    Raises:
+        Interrupted: a hook stopped the training.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    count = configuration.model.ensemble_members
+    config = {key: provenance[key] for key in ("configuration", "data")}
+    trackers = SplitTrackers(configuration, split.name, folder, config, log)
+    networks, seconds = [], 0.0
+    for member in range(count):
+        within, own = folder, hooks
+        if count > 1:
+            within = member_folder(folder, member)
+            own = hooks.part(f"member {member + 1} of {count}, ", member, count)
+        own = trackers.following(own, member)
+        network, spent = _member(split, configuration, within, member, provenance, own)
+        networks.append(network)
+        seconds += spent
+    result = _scored(split, configuration, folder, networks, seconds)
+    trackers.end(atomic.read_json(folder / run_files.METRICS), count)
+    if configuration.train.export_jit_model:
+        _export(result.network, folder)
+    return result
+
+
+def _member(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    member: int,
+    provenance: dict[str, Any],
+    hooks: TrainingHooks,
+) -> tuple[Network, float]:
+    """Network and wall time [s] of a member, counted from zero."""
+    folder.mkdir(parents=True, exist_ok=True)
+    finished = folder / run_files.FINISHED
+    if finished.is_file():
+        record = atomic.read_json(finished)
+        return load_network(folder / run_files.NETWORK), float(record["seconds"])
+    if hooks.stop():  # asked for while the one before ended
+        raise Interrupted
+    seed = configuration.seed + member
+    train = configuration.train
+    if configuration.debug:
+        train = replace(train, max_epochs=1)
+    result = train_network(
+        split.training,
+        split.validation,
+        features=configuration.data.features,
+        model=configuration.model,
+        train=train,
+        batch_size=configuration.data.batch_size,
+        sequence_length=run_files.sequence_length(configuration, split.training[0].rate),
+        seed=seed,
+        directory=folder,
+        resume=True,
+        provenance={
+            **provenance,
+            "seed": seed,
+            "split": split.name,
+            "trained_on": _trained_on(split),
+        },
+        hooks=hooks,
+    )
+    run_files.write_description(folder, configuration, result.network, split.training)
+    if result.interrupted:
+        raise Interrupted
+    monitor = train.checkpointing.monitor
+    scores = [entry[monitor] for entry in result.history if entry.get(monitor) is not None]
+    if train.checkpointing.mode == "max":
+        scores = [1.0 - score for score in scores]  # of R2: what it lacks
+    atomic.write_json(
+        finished,
+        {
+            "best_epoch": result.best_epoch,
+            "epochs": len(result.history),
+            "stopped": result.stopped,
+            "late_gain": late_gain(scores),
+            "seconds": result.seconds,
+            "seed": seed,
+        },
+    )
+    return result.network, result.seconds
+
+
+def _trained_on(split: DataSplit) -> list[str]:
+    """Hashes of the files of the training and validation parts."""
+    return sorted({each.sha256 for each in (*split.training, *split.validation)})
+
+
+def _scored(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    networks: list[Network],
+    seconds: float,
+) -> SplitResult:
+    validated = [score(network, split.validation) for network in networks]
+    best = int(np.argmin([each.total.rmse for each in validated]))
+    network = networks[best]
+    if len(networks) > 1:
+        save_network(network, folder / run_files.NETWORK)
+        run_files.write_description(folder, configuration, network, split.training)
+    linear = fit_linear_chosen(
+        split.training, split.validation, configuration.data.features, configuration.model.base
+    )
+    linear = replace(linear, provenance={"split": split.name, "trained_on": _trained_on(split)})
+    save_network(linear, folder / run_files.LINEAR)
+    judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
+    mean = float(np.concatenate([each.torque for each in split.training]).mean())
+    others = {"linear": linear}
+    if configuration.model.base is not None:
+        others["base"] = base_alone(configuration.model.base, network.rate)
+    scores = score(network, judged, others, mean)
+    content: dict[str, Any] = {
+        **scores.to_dict(),
+        "split": split.name,
+        "scored_on": scored_on,
+        "split_by": configuration.data.split_by if split.name == "global" else "group",
+        "ended": _ended(folder, len(networks), best),
+        "validation": validated[best].to_dict(),
+        "training_seconds": seconds,
+    }
+    motions = _closed_loop(configuration, network, judged)
+    if motions:
+        content["closed_loop"] = [motion.to_dict() for motion in motions]
+        content["angle_rmse"] = float(
+            np.sqrt(
+                np.average(
+                    [motion.scores.mse for motion in motions],
+                    weights=[motion.scores.samples for motion in motions],
+                )
+            )
+        )
+    beside = {"linear": [predict_series(linear, each) for each in judged]}
+    if len(networks) > 1:
+        ensemble = NetworkEnsemble(networks)
+        torque = [ensemble.predict(each.features(ensemble.inputs)) for each in judged]
+        combined = score([each.mean for each in torque], judged, others, mean)
+        content["member"] = best + 1
+        content["ensemble"] = {**combined.to_dict(), "spread": _spread(torque)}
+        beside["ensemble_mean"] = [each.mean for each in torque]
+        beside["ensemble_spread"] = [each.spread for each in torque]
+    if configuration.train.callbacks.test_prediction_plotter:
+        run_files.write_predictions(folder, judged, scores, beside)
+    content["verdict"] = training_verdict(content).plain()
+    atomic.write_json(folder / run_files.METRICS, content)
+    return SplitResult(
+        split.name, network, linear, scores, scored_on, validated[best], seconds, folder
+    )
+
+
+def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
+    """How the training of a member ended; None where an older trueup trained it."""
+    place = folder if members == 1 else member_folder(folder, member)
+    record = atomic.read_json(place / run_files.FINISHED)
+    names = ("best_epoch", "epochs", "stopped", "late_gain")
+    return {name: record[name] for name in names} if "late_gain" in record else None
+
+
+def member_folder(folder: Path, member: int) -> Path:
+    """Folder of a member of an ensemble, counted from zero, within that of its split."""
+    return folder / MEMBERS / f"{member + 1:02d}"
+
+
+def _closed_loop(
+    configuration: TrainingConfiguration, network: Network, series: Sequence[ActuatorSeries]
+) -> list[RollOut]:
+    """The network driving the joint that the settings describe; empty where they do not."""
+    rollout = configuration.rollout
+    if rollout.model_file is not None and rollout.joint is not None:
+        return roll_out_in_model(network, series, rollout.model_file, rollout.joint)
+    joints = [(each, joint_of(each, configuration.data)) for each in series]
+    if any(joint is None or not has_motion(each) for each, joint in joints):
+        return []
+    return [roll_out(network, each, joint) for each, joint in joints if joint is not None]
+
+
+def _export(network: Network, folder: Path) -> None:
+    from trueup.networks.export import export_network
+
+    export_network(network, "torchscript", folder / run_files.TORCHSCRIPT)
+
+
+def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:
+    """How sure the ensemble is: RMS of the spread, and samples out of the range of training."""
+    spread = np.concatenate([each.spread for each in torque])
+    outside = np.concatenate([each.out_of_range for each in torque])
+    return {"rms": float(np.sqrt(np.mean(spread**2))), "out_of_range": float(outside.mean())}

@@ -1,0 +1,98 @@
+"""The verdict on a result, as the first section of a page."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueup.errors import ReportError, listing
+from trueup.reports._rendering import Content
+from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
+from trueup.reports.page import Section
+from trueup.reports.table import Column, Highlight, Table
+
+_TONES = {"use": "good", "look": "warning", "do not use": "serious"}
+
+
+def verdict_section(verdict: Mapping[str, Any], title: str = "Verdict") -> Section:
+    """Section with the grade, its reasons, and the errors beside those of the baselines.
+
+    Args:
+        verdict: plain data of a :class:`trueup.fitting.Verdict`, as ``solution.json`` holds it.
+        title: heading.
+
+    Raises:
+        ReportError: a grade is unknown.
+    """
+    content: list[Content] = [
+        KeyFigures([KeyFigure(verdict["grade"], "verdict", tone=_tone(verdict["grade"]))]),
+        Findings(
+            [Finding(_tone(r["grade"]), r["sentence"], r["section"]) for r in verdict["reasons"]]
+        ),
+    ]
+    if verdict["comparisons"]:
+        content.append(_comparisons(verdict["comparisons"]))
+    if verdict["criteria"]:
+        content.append(_criteria(verdict["criteria"]))
+    return Section(title, "verdict", content=content)
+
+
+def _tone(grade: str) -> str:
+    if grade not in _TONES:
+        raise ReportError(f"a verdict has no grade {grade!r}; there are {listing(_TONES)}")
+    return _TONES[grade]
+
+
+def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
+    names = list(dict.fromkeys(name for row in rows for name in row["baselines"]))
+    body = []
+    for row in rows:
+        errors, finest = row["baselines"], _number(row["resolution"])
+        own = max(_number(row["error"]), finest)
+        better = [n for n in names if n in errors and max(_number(errors[n]), finest) < own]
+        body.append(
+            [
+                "held out" if row["held_out"] else "of the fit",
+                row["channel"],
+                row["measure"],
+                row["unit"],
+                _number(row["error"]),
+                *(_number(errors[name]) if name in errors else None for name in names),
+                f"worse than {listing(better)}" if better else "",
+            ]
+        )
+    return Table(
+        [
+            "data",
+            "channel",
+            "error",
+            "unit",
+            Column("result", digits=3),
+            *(Column(name, digits=3) for name in names),
+            "remark",
+        ],
+        body,
+        title="Errors beside those of the baselines",
+        highlights=[Highlight("remark", bool, "warning")],
+    )
+
+
+def _criteria(rows: list[Mapping[str, Any]]) -> Table:
+    return Table(
+        ["criterion", "value", "wanted", "unit", "met"],
+        [
+            [
+                row["name"],
+                _number(row["value"]),
+                f"{'at most' if row['at_most'] else 'at least'} {_number(row['limit']):.4g}",
+                row["unit"],
+                "yes" if row["met"] else "no",
+            ]
+            for row in rows
+        ],
+        title="Criteria",
+        highlights=[Highlight("met", lambda word: word == "no", "warning")],
+    )
+
+
+def _number(value: Any) -> float:
+    """A number of plain data; JSON spells those that are not finite as words or as null."""
+    return float("inf") if value is None else float(value)

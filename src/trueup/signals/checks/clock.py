@@ -1,0 +1,145 @@
+"""Quality checks of the clock: length, order, duplicates, gaps, jitter."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trueup.signals._samples import GAP_STEPS
+from trueup.signals.checks.finding import Found, found, note, refuse, warn
+from trueup.signals.checks.recorded import Recorded
+
+FEWEST_SAMPLES = 10
+"""Samples that a recording needs."""
+
+_FEW_SAMPLES = 50
+_JITTER_WORTH_A_WARNING = 0.05
+# A gap so many times as long as all that was recorded is a clock that was set anew, or two
+# recordings in one file: nothing is known of the motion within it.
+_FAR_LONGER = 2.0
+_SHOWN = 6
+
+
+def length(recorded: Recorded) -> Iterator[Found]:
+    """Find a recording that is too short to say anything."""
+    count = recorded.times.size
+    figures = {"count": count, "needed": FEWEST_SAMPLES}
+    if count < FEWEST_SAMPLES:
+        yield refuse(
+            f"The recording has {count} samples: at least {FEWEST_SAMPLES} are needed.", **figures
+        )
+    elif count < _FEW_SAMPLES:
+        yield warn(
+            f"The recording has only {count} samples: every number will be uncertain.", **figures
+        )
+
+
+def order(recorded: Recorded) -> Iterator[Found]:
+    """Find times that are not finite or run backwards."""
+    times = recorded.times
+    broken = np.flatnonzero(~np.isfinite(times))
+    if broken.size:
+        yield refuse(
+            f"{broken.size} times are NaN or infinite, the first at "
+            f"{recorded.place(int(broken[0]))}: remove those rows.",
+            count=broken.size,
+            first_index=broken[0],
+        )
+    with np.errstate(invalid="ignore"):
+        backwards = np.flatnonzero(np.diff(times) < 0)
+    if backwards.size:
+        where = int(backwards[0])
+        often = "once" if backwards.size == 1 else f"{backwards.size} times"
+        yield refuse(
+            f"Time runs backwards {often}, first from {times[where]:.6g} s to "
+            f"{times[where + 1]:.6g} s at {recorded.place(where + 1)}: split the recording there, "
+            "or sort its rows.",
+            count=backwards.size,
+            first_index=where + 1,
+        )
+
+
+def duplicates(recorded: Recorded) -> Iterator[Found]:
+    """Find times that occur twice."""
+    times = recorded.times
+    with np.errstate(invalid="ignore"):
+        equal = np.flatnonzero(np.diff(times) == 0) + 1
+    if equal.size == 0:
+        return
+    word, first = recorded.place(int(equal[0])).split()
+    others = ", ".join(recorded.place(int(index)).split()[1] for index in equal[1:_SHOWN])
+    shown = f"{word}{'s' if equal.size > 1 else ''} {', '.join(filter(None, (first, others)))}"
+    more = f" and {equal.size - _SHOWN} more" if equal.size > _SHOWN else ""
+    yield refuse(
+        f"{equal.size} of {times.size} times repeat the one before: {shown}{more}; keep one row of "
+        "each.",
+        count=equal.size,
+        first_index=equal[0],
+    )
+
+
+def description(recorded: Recorded) -> Iterator[Found]:
+    """Say how many samples there are, over what time and at what rate."""
+    times, typical = recorded.times, recorded.typical_step
+    duration = float(times[-1] - times[0])
+    yield note(
+        f"{times.size} samples in {duration:.4g} s, one each {1e3 * typical:.4g} ms "
+        f"({1.0 / typical:.4g} Hz).",
+        count=times.size,
+        duration=duration,
+        median_step=typical,
+    )
+
+
+def gaps(recorded: Recorded) -> Iterator[Found]:
+    """Find steps that are far longer than the others."""
+    times, typical = recorded.times, recorded.typical_step
+    steps = np.diff(times)
+    long = np.flatnonzero(steps > GAP_STEPS * typical)
+    if long.size == 0:
+        return
+    longest = int(long[np.argmax(steps[long])])
+    lost = float(np.sum(steps[long]))
+    covered = float(times[-1] - times[0]) - lost
+    figures = {
+        "count": long.size,
+        "longest": steps[longest],
+        "start_of_longest": times[longest],
+        "total": lost,
+    }
+    if steps[longest] > _FAR_LONGER * covered:
+        yield refuse(
+            f"The clock jumps by {steps[longest]:.4g} s, from {times[longest]:.6g} s to "
+            f"{times[longest + 1]:.6g} s, where the samples cover {covered:.3g} s: split the "
+            f"recording there, into a part that ends at {times[longest]:.6g} s and one that starts "
+            f"at {times[longest + 1]:.6g} s.",
+            **figures,
+        )
+    else:
+        yield warn(
+            f"{long.size} {'gap' if long.size == 1 else 'gaps'} of more than {GAP_STEPS:g} steps, "
+            f"{lost:.3g} s together; the longest lasts {steps[longest]:.3g} s, from "
+            f"{times[longest]:.6g} s.",
+            **figures,
+        )
+
+
+def jitter(recorded: Recorded) -> Iterator[Found]:
+    """Measure how far the steps scatter about the median, gaps left out."""
+    times, typical = recorded.times, recorded.typical_step
+    steps = np.diff(times)
+    regular = steps[steps <= GAP_STEPS * typical]
+    spread = float(np.std(regular))
+    largest = float(np.max(np.abs(regular - typical)))
+    # Less than a thousandth of a step matters to nothing that is done with the samples, and times
+    # far from zero cannot be closer than some units in their last place.
+    if largest <= max(1e-3 * typical, 8.0 * float(np.spacing(np.max(np.abs(times))))):
+        return
+    yield found(
+        "warning" if spread > _JITTER_WORTH_A_WARNING * typical else "info",
+        f"The clock jitters: its steps differ from the median of {1e3 * typical:.4g} ms by "
+        f"{1e3 * largest:.3g} ms at most (standard deviation {1e3 * spread:.3g} ms, "
+        f"{100.0 * spread / typical:.2g} % of a step).",
+        median_step=typical,
+        standard_deviation=spread,
+        largest=largest,
+    )

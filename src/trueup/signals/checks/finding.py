@@ -1,0 +1,60 @@
+"""Findings of the quality checks."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Severity = Literal["info", "warning", "refuse"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a quality check found in a recording.
+
+    Attributes:
+        check: Which check found it, one of :data:`trueup.signals.QUALITY_CHECKS`.
+        severity: ``info``: good to know. ``warning``: a fit goes on, look at it. ``refuse``: no fit
+            should use the recording as it is.
+        channel: Name of the channel, or of two joined by a slash; empty for the clock.
+        sentence: The finding in one plain sentence, with its numbers.
+        figures: The numbers by name, SI units, for a report or a program.
+    """
+
+    check: str
+    severity: Severity
+    channel: str
+    sentence: str
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finding before the table of checks adds the name of its check."""
+
+    severity: Severity
+    sentence: str
+    channel: str
+    figures: dict[str, float]
+
+    def of(self, check: str) -> Finding:
+        """The finding of a check."""
+        return Finding(check, self.severity, self.channel, self.sentence, self.figures)
+
+
+def found(severity: Severity, sentence: str, channel: str = "", **figures: float) -> Found:
+    """A finding of a severity that the check decides."""
+    return Found(severity, sentence, channel, {name: float(v) for name, v in figures.items()})
+
+
+def refuse(sentence: str, channel: str = "", **figures: float) -> Found:
+    """A finding for which no fit should use the recording."""
+    return found("refuse", sentence, channel, **figures)
+
+
+def warn(sentence: str, channel: str = "", **figures: float) -> Found:
+    """A finding that a person should look at."""
+    return found("warning", sentence, channel, **figures)
+
+
+def note(sentence: str, channel: str = "", **figures: float) -> Found:
+    """A finding that is good to know."""
+    return found("info", sentence, channel, **figures)

@@ -1,0 +1,35 @@
+"""Archives of plain numpy arrays."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from trueup._input_files import check_archive
+from trueup.errors import SignalError
+
+
+def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    """Return the arrays of an ``.npz`` file, found also by its name without the suffix.
+
+    Raises:
+        SignalError: no such file, or not an archive of plain arrays.
+    """
+    path = Path(path)
+    if not path.is_file() and path.with_name(path.name + ".npz").is_file():
+        path = path.with_name(path.name + ".npz")
+    if not path.is_file():
+        raise SignalError(f"There is no file {str(path)!r} to load.")
+    try:
+        if zipfile.is_zipfile(path):
+            check_archive(path)
+        with path.open("rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise SignalError(f"{str(path)!r} holds one array, expected an .npz archive.")
+            with archive:
+                return {key: archive[key] for key in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, SignalError):
+            raise
+        raise SignalError(f"{str(path)!r} is no .npz archive of plain arrays: {error}") from error

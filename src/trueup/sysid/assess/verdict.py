@@ -1,0 +1,84 @@
+"""The verdict on an identification: baselines on held-out recordings, and what became of values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueup.fitting import Comparison, Estimates, SearchEnd, Solution, Verdict, baselines, judge
+from trueup.parameters import Space
+from trueup.sysid.assess.assessment import Assessment, SequenceSignals
+from trueup.sysid.fit.cross_validation import CrossValidation
+
+
+def verdict_of(
+    space: Space,
+    solution: Solution,
+    assessment: Assessment,
+    crossed: CrossValidation | None = None,
+    still: Sequence[str] = (),
+) -> Verdict:
+    """Judge an identification by the rules of :func:`trueup.fitting.judge`.
+
+    Its baselines are a constant, the last state held (through each window, where there are windows)
+    and the model before the fit. In a cross-validation every recording is held out once, and the
+    fit that has not seen it predicts it.
+
+    Args:
+        space: the unknowns.
+        solution: the fit.
+        assessment: its assessment.
+        crossed: its cross-validation.
+        still: channels at rest, which hold noise alone and are left out.
+    """
+    signals = [*assessment.signals, *(() if crossed is None else crossed.signals)]
+    return judge(
+        search=SearchEnd.of(solution),
+        comparisons=compared(signals, still),
+        estimates=_estimates(space, solution, assessment),
+    )
+
+
+def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> list[Comparison]:
+    """Errors beside those of the baselines, in the channels that all sequences have in common."""
+    first = signals[0]
+    common = [c for c in first.channels if all(c in s.channels for s in signals)]
+    common = [c for c in common if c not in still]
+    if not common:
+        return []
+    columns = [[s.channels.index(c) for c in common] for s in signals]
+    measured, predicted, before = (
+        [getattr(s, part)[:, own] for s, own in zip(signals, columns, strict=True)]
+        for part in ("measured", "fitted", "initial")
+    )
+    held_out = [s.held_out for s in signals]
+    windows = [np.array(s.window_starts, int) for s in signals]
+    return baselines.compare(
+        measured,
+        predicted,
+        {
+            baselines.CONSTANT: baselines.constant(measured, held_out),
+            baselines.STATE_HELD: baselines.state_held(measured, windows),
+            baselines.BEFORE_FIT: before,
+        },
+        held_out,
+        common,
+        units=[first.units[c] for c in columns[0]] if first.units else (),
+    )
+
+
+def _estimates(space: Space, solution: Solution, assessment: Assessment) -> Estimates:
+    # initial states of windows are unknowns that nobody asks for
+    asked = np.array(["#" not in name for name in space.names])
+    determined = assessment.identifiability.determined
+    undetermined = [
+        name
+        for name, is_asked in zip(space.names, asked, strict=True)
+        if is_asked and name not in determined
+    ]
+    return Estimates.of(
+        space,
+        solution.x,
+        assessment.at_bound & asked,
+        undetermined if solution.success else (),
+        () if assessment.stability is None else assessment.stability.sentences,
+    )

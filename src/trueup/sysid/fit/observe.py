@@ -1,0 +1,139 @@
+"""A recorded sequence against the model: channels, weights, controls, simulated windows."""
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from trueup.errors import SignalError, listing
+from trueup.simulation.control_layout import control_in_model_order
+from trueup.simulation.observation import (
+    Channel,
+    ObservedSequence,
+    Window,
+    clock_slack,
+    normalisers,
+)
+from trueup.simulation.segment import Segment
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.fit.compared_channels import channels_of
+from trueup.sysid.fit.lead_in_segments import with_lead_in
+from trueup.sysid.fit.observation_settings import ObservationSettings
+from trueup.sysid.fit.shooting import cut_windows
+from trueup.sysid.fit.step_controls import controls_on_grid
+
+
+def observe(
+    model: mujoco.MjModel,
+    trajectory: SystemTrajectory,
+    settings: ObservationSettings,
+    delay_range: tuple[float, float],
+) -> ObservedSequence:
+    """Prepare a sequence: simulated windows, compared rows, weights.
+
+    Args:
+      model: the model.
+      trajectory: the recorded sequence.
+      settings: what is compared, and how.
+      delay_range: smallest and largest delay that any candidate may have [s].
+
+    Raises:
+      SignalError: the sequence does not fit the model or the settings.
+    """
+    name, recorded = trajectory.name, trajectory.sensordata
+    channels, columns, owners = channels_of(model, recorded, settings)
+    timestep = float(model.opt.timestep)
+    controls, start = _controls(model, trajectory, settings, timestep)
+    whole = Segment(start, trajectory.initial_state, controls, name)
+    before: tuple[Segment, ...] = ()
+    if trajectory.lead_in is not None:
+        *earlier, whole = with_lead_in(model, whole, trajectory.lead_in, settings)
+        before = tuple(earlier)
+    times, data = recorded.times, recorded.data[:, columns]
+    if settings.resample:
+        rows = _rows_inside(times, whole, timestep, channels, delay_range)
+        times, data = times[rows], data[rows]
+    else:
+        # a sensor's last sample is that of the last step but one where it is not labelled late
+        count = min(len(times) - 1, whole.steps - 1 + min(c.lag for c in channels))
+        times, data = start + timestep * np.arange(1, count + 1), data[1 : count + 1]
+    _check_rows(name, channels, data, whole, timestep)
+    relative = np.array([float(settings.weights.get(owner, 1.0)) for owner in owners])
+    divisors = normalisers(data, settings.normalise)
+    for i, owner in enumerate(owners):
+        if owner in settings.noise:
+            divisors[i] = settings.noise[owner]
+    windows, segments = (Window(whole, 0, len(times)),), (whole,)
+    if settings.window > 0:
+        windows, segments = cut_windows(
+            model, whole, times, channels, recorded, settings, delay_range
+        )
+    return ObservedSequence(
+        name=name,
+        channels=tuple(channels),
+        signal_names=tuple(owners),
+        timestep=timestep,
+        times=times,
+        measured=data,
+        weights=relative / divisors,
+        windows=windows,
+        normalisation=settings.normalise,
+        segments=(*before, *segments),
+        delay_range=delay_range,
+    )
+
+
+def _controls(
+    model: mujoco.MjModel,
+    trajectory: SystemTrajectory,
+    settings: ObservationSettings,
+    timestep: float,
+) -> tuple[np.ndarray, float]:
+    """Control of each step and the time of the first [s]."""
+    control = trajectory.control
+    start = float(control.times[0])
+    if settings.resample:
+        slack = clock_slack(control.times[-1:], timestep)
+        steps = int(np.ceil((control.times[-1] - start - slack) / timestep))
+        return controls_on_grid(model, control, settings, start, steps), start
+    # n samples of a control drive n - 1 steps: the last one would lead beyond the recording
+    return np.ascontiguousarray(control_in_model_order(model, control)[:-1]), start
+
+
+def _rows_inside(
+    times: np.ndarray,
+    segment: Segment,
+    timestep: float,
+    channels: Sequence[Channel],
+    delay_range: tuple[float, float],
+) -> slice:
+    """Rows for which every channel has simulated samples on both sides, whatever the delay.
+
+    They depend on the range of the delays alone, so that the residual has the same length for every
+    candidate.
+    """
+    lags = [c.lag for c in channels]
+    first = segment.start_time + timestep * max(lags) + max(delay_range[1], 0.0)
+    last_step = segment.steps - 1 + min(lags)
+    last = segment.start_time + timestep * last_step + min(delay_range[0], 0.0)
+    slack = clock_slack(times[-1:], timestep)
+    begin = int(np.searchsorted(times, first - slack, side="left"))
+    end = int(np.searchsorted(times, last + slack, side="right"))
+    return slice(begin, max(begin, end))
+
+
+def _check_rows(
+    name: str, channels: Sequence[Channel], data: np.ndarray, segment: Segment, timestep: float
+) -> None:
+    if len(data) == 0:
+        start = segment.start_time
+        raise SignalError(
+            f"sequence {name!r}: no measured sample lies within the simulated time "
+            f"{start:.6g} s to {start + segment.steps * timestep:.6g} s"
+        )
+    finite = np.isfinite(data).all(axis=0)
+    if not finite.all():
+        bad = [c.name for c, is_finite in zip(channels, finite, strict=True) if not is_finite]
+        raise SignalError(
+            f"sequence {name!r}: {listing(bad)} hold values that are not finite: fill or cut them"
+        )

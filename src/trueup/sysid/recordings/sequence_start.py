@@ -1,0 +1,145 @@
+"""Where a sequence of a recording begins: its state, and what was recorded before it."""
+
+import dataclasses
+from collections.abc import Collection
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.signals import InterpolationMethod, TimeSeries
+from trueup.simulation.initial_state import create_initial_state
+from trueup.simulation.lead_in import LeadIn
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.experiment.settings import InitialState, RecordingPart
+from trueup.sysid.recordings.measured_state import measured_state, state_columns
+
+SMOOTHING = 0.02
+"""Half width of the local fit that gives an initial state [s]."""
+
+Initial = str | InitialState
+"""``initial`` of a recording in the experiment file."""
+
+
+def initial_state(
+    given: Initial, name: str, model: mujoco.MjModel, measured: TimeSeries, begins_late: bool
+) -> np.ndarray:
+    """State ``mjSTATE_FULLPHYSICS`` at the first sample of a recording.
+
+    Args:
+      given: the initial state of the experiment file.
+      name: name of the recording, for messages.
+      model: its model.
+      measured: measured signals.
+      begins_late: whether its beginning is left out, so that what is given for it does not hold.
+
+    Raises:
+      ExperimentError: a joint that the model does not have.
+    """
+    if begins_late or given in ("measured", "estimated"):
+        return state_at(model, measured, float(measured.times[0]))
+    data = mujoco.MjData(model)
+    if isinstance(given, InitialState):
+        for kind, values in (("qpos", given.qpos), ("qvel", given.qvel)):
+            for joint in values:
+                _joint(model, joint, f"recording {name!r}: initial.{kind}")
+        for joint, value in given.qpos.items():
+            data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
+        for joint, value in given.qvel.items():
+            data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
+    return create_initial_state(model, data.qpos, data.qvel)
+
+
+def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.ndarray:
+    """Measured state at a time [s]; what was not measured has the model's default."""
+    default = create_initial_state(model, mujoco.MjData(model).qpos)
+    columns = state_columns(model, measured)
+    return measured_state(model, measured, columns, time, SMOOTHING, default)
+
+
+def first_part(
+    whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod
+) -> SystemTrajectory:
+    """The beginning of a recording, within a span [s]."""
+    control, measured = _cut(whole, span, method)
+    return dataclasses.replace(whole, control=control, sensordata=measured)
+
+
+def later_part(
+    whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod, name: str
+) -> SystemTrajectory:
+    """A part that begins in the middle of a recording, from its measured state.
+
+    Args:
+      whole: the recording.
+      span: first and last time [s].
+      method: what a control is between its samples.
+      name: name of the part.
+    """
+    control, measured = _cut(whole, span, method)
+    start = float(measured.times[0])
+    before, _ = _cut(whole, (float(whole.sensordata.times[0]), start), method)
+    return SystemTrajectory(
+        whole.model,
+        control,
+        measured,
+        state_at(whole.model, whole.sensordata, start),
+        name=name,
+        lead_in=LeadIn(before, whole.initial_state, whole.sensordata, whole.name),
+    )
+
+
+def _cut(
+    whole: SystemTrajectory, span: tuple[float, float], method: InterpolationMethod
+) -> tuple[TimeSeries, TimeSeries]:
+    """Controls and signals within a span [s]; the controls reach from the first to the last."""
+    measured, control = whole.sensordata, whole.control
+    first = int(np.searchsorted(measured.times, span[0], side="left"))
+    end = int(np.searchsorted(measured.times, span[1], side="right"))
+    measured = TimeSeries(
+        measured.times[first:end], measured.data[first:end], measured.signal_mapping
+    )
+    start, stop = measured.times[0], measured.times[-1]
+    inner = control.times[(control.times > start) & (control.times < stop)]
+    grid = np.concatenate([[start], inner, [stop]])
+    held = TimeSeries(grid, control.interpolate(grid, method), control.signal_mapping)
+    return held, measured
+
+
+def unmeasured_positions(
+    part: RecordingPart, whole: SystemTrajectory, estimated: Collection[str]
+) -> list[str]:
+    """Note that names the joints whose position at the beginning is assumed; empty for none.
+
+    Args:
+      part: the recording in the experiment file.
+      whole: the recording.
+      estimated: joints whose initial position is an unknown.
+    """
+    model = whole.model
+    given = set(part.initial.qpos) if isinstance(part.initial, InitialState) else set()
+    positions = state_columns(model, whole.sensordata).positions
+    names = [
+        model.joint(j).name or f"joint {j}"
+        for j in range(model.njnt)
+        if int(model.jnt_qposadr[j]) not in positions
+    ]
+    names = [n for n in names if n not in given and n not in estimated]
+    if not names:
+        return []
+    return [
+        f"{whole.name}: the position of {listing(names)} was not measured: it is assumed to "
+        f"begin at the model's default, and later parts go on from the simulation. Record it, give "
+        f"it (initial: {{qpos: ...}}), or make it an unknown (target: state/{names[0]}/qpos, with "
+        f"bounds)."
+    ]
+
+
+def _joint(model: mujoco.MjModel, name: str, where: str) -> int:
+    names = [model.joint(i).name for i in range(model.njnt)]
+    if name not in names:
+        raise ExperimentError(
+            f"{where} names the joint {name!r}; the model has {listing(names)}."
+            f"{did_you_mean(name, names)}"
+        )
+    return names.index(name)

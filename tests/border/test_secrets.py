@@ -1,0 +1,266 @@
+"""No password, token or key reaches a file or the terminal, whatever way it came in."""
+
+import contextlib
+import json
+import sys
+import time
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import pytest
+import yaml
+from toy_postgresql import PASSWORD, Server, find_programs
+from work import KINDS, PROBLEM
+
+from trueup import reports
+from trueup._secrets import mask, mask_arguments, masked
+from trueup.cli import main
+from trueup.errors import StorageError
+from trueup.studies import EventLog, RunDirectory, atomic
+from trueup.studies.optuna_storage import OptunaMirror
+from trueup.studies.trackers import TrackedRun, WandbTracker
+
+MARK = "S3cr"
+"""Part of every secret that is planted."""
+
+TEXTS = [
+    f"postgresql://u1:{MARK}et@h/st",
+    f"postgresql://u1:{MARK}/cr/et@h/st",
+    f"postgresql://u1:p@{MARK}@et@h/st",
+    f"postgresql://u1:pa:{MARK}@h:5432/st?x=1",
+    f"postgresql://u1:12/{MARK}@h/st",
+    f"postgresql://u1:two words {MARK}@h/st",
+    f"postgresql+psycopg://u1:{MARK}%40x@h/st",
+    f"postgresql://u1:{MARK}",
+    f"https://{MARK}0123@example.org/x",
+    f"tcp://u:{MARK}@10.0.0.1:8786",
+    f"postgresql://h/st?user=u1&password={MARK}",
+    f"postgresql://h/st?sslpassword={MARK}/@:&user=u1",
+    f"mysql://h/st?passwd={MARK}'x&b=1",
+    f"sqlite:////tmp/x.db?password={MARK}",
+    f"https://h/x?access_token={MARK}&api-key={MARK}",
+    f"host=h user=u password={MARK} dbname=st",
+    f"password = '{MARK} two words'",
+    f'{{"password": "{MARK} two \\" words", "user": "u"}}',
+    f"{{'api_key': '{MARK}'}}",
+    f"PGPASSWORD={MARK} psql",
+    f"MYSQL_PWD={MARK}",
+    f"WANDB_API_KEY={MARK}",
+    f"storage:\n  password: {MARK} two words\n  user: u\n",
+    f"- token: {MARK}\n",
+    f"+wandb.api_key={MARK}",
+    f"--api-key {MARK} --seed 3",
+    f"--token={MARK}",
+    f"Authorization: Bearer {MARK}abcdef",
+    f"called with bearer {MARK}abcdef012345678",
+    f"the storage 'postgresql://u1:{MARK}/@x@h/st' cannot be used (tried for 3 s): no route",
+]
+
+HARMLESS = [
+    "http://host:8080/path and tcp://10.0.0.1:8786, then mail to a@b.org",
+    "sqlite:////data/a:b@c/x.db",
+    "the key 'password' is unknown; there are 'user', 'host'",
+    "tokenizer=5 author=me monkey=3 compass=n passive=4 keyframe=2 bypass=1",
+    "basic friction terms are kept, basic parameters too",
+    "give the token: it is in your account",
+    "error: token: missing",
+    "git@github.com",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_secret_in_a_text_is_masked(text):
+    shown = mask(text)
+    assert MARK not in shown
+    assert "***" in shown
+    assert mask(shown) == shown
+    assert MARK not in json.dumps(masked({"a": [text], "b": {"c": text}}))
+    assert MARK not in " ".join(mask_arguments(["trueup", "--storage", text]))
+    if "\n" not in text:
+        assert MARK not in " ".join(mask_arguments([f"--storage={text}"]))
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_text_without_secrets_stays(text):
+    assert mask(text) == text
+
+
+def test_values_are_masked_by_the_name_of_their_key_and_numbers_stay():
+    data = {"db_password": f"{MARK}", "auth": f"{MARK}", "pass": 0.5, "token": "", "author": "me"}
+    expected = {"db_password": "***", "auth": "***", "pass": 0.5, "token": "", "author": "me"}
+    assert masked(data) == expected
+
+
+def test_arguments_that_follow_a_secret_option_are_masked():
+    words = ["trueup", "--password", f"two {MARK}", "--key", "3", "--api-key", MARK, "--seed", "4"]
+    assert mask_arguments(words) == [
+        *("trueup", "--password", "***", "--key", "3", "--api-key", "***", "--seed", "4"),
+    ]
+    url = f"--storage=postgresql://h/d?password=a b'{MARK}&x=1"
+    assert mask_arguments([url]) == ["--storage=postgresql://h/d?password=***&x=1"]
+
+
+def test_a_large_text_is_searched_quickly():
+    texts = ["a.b-" * 500_000 + " password=x", "0.123456,-1.5e-7\n" * 250_000, "token" * 200_000]
+    for text in texts:
+        started = time.process_time()
+        mask(text)
+        assert time.process_time() - started < 5.0
+
+
+@pytest.fixture
+def variables(monkeypatch):
+    """Environment variables that hold secrets; the value of one has no telling form."""
+    values = {
+        "WANDB_API_KEY": f"{MARK}0123456789abcdef",
+        "PGPASSWORD": f"{MARK}/in@the-environment",
+        "DATABASE_URL": f"postgresql://u:{MARK}x@h/d",
+    }
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    return values
+
+
+def planted(monkeypatch, variables, words):
+    """Set the command line of the process, with secrets in it, and return the words to run."""
+    secret = [w for text in TEXTS for w in ("--storage", text)]
+    monkeypatch.setattr(sys, "argv", ["trueup", *words, *secret, *variables.values()])
+    return words
+
+
+def assert_clean(*places: Path):
+    """No file at the places holds a part of a secret, packed files included."""
+    count = 0
+    for place in places:
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            if not path.is_file():
+                continue
+            count += 1
+            content = path.read_bytes()
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    content += b"".join(archive.read(name) for name in archive.namelist())
+            for form in (MARK, PASSWORD):
+                assert form.encode() not in content, f"{path} holds {form!r}"
+    assert count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_stored_byte_of_a_run_holds_a_secret(kind, tmp_path, monkeypatch, capfd, variables):
+    work = KINDS[kind](tmp_path)
+    words = planted(monkeypatch, variables, work.command(tmp_path))
+    assert main(words) in (0, 3)
+    run = tmp_path / work.run
+    assert main(["report", str(run)]) == 0
+    with contextlib.suppress(SystemExit):
+        main(["study", "resume", str(run)])
+    assert main(["study", "show", str(run), "--json"]) == (2 if kind == "network" else 0)
+    assert "***" in (run / "provenance.json").read_text(), "the command line is kept, masked"
+    assert_clean(run, *(tmp_path / name for name in work.stored))
+    captured = capfd.readouterr()
+    assert MARK not in captured.out + captured.err
+
+
+OWN = f"""\
+    import os
+
+    class Own(VectorisedCosts):
+        def costs(self, X, failures=None):
+            if failures is not None:
+                failures[0] = "postgresql://u:{MARK}@h/d refused " + os.environ["PGPASSWORD"]
+            return super().costs(X)
+
+    return Own(lambda X: (X**2).sum(axis=1), space)
+"""
+
+
+def test_reasons_of_invalid_candidates_are_stored_without_secrets(tmp_path, variables, capsys):
+    (tmp_path / "own.py").write_text(
+        PROBLEM.replace("    return VectorisedCosts(lambda X: (X**2).sum(axis=1), space)\n", OWN)
+    )
+    run = tmp_path / "run"
+    main(["study", "run", f"{tmp_path}/own.py:problem", "--max-generations", "2", "-o", str(run)])
+    assert main(["study", "export", str(run), "-o", str(tmp_path / "table.csv")]) == 0
+    (tmp_path / "own.py").unlink()
+    assert "***" in (tmp_path / "table.csv").read_text()
+    assert_clean(tmp_path)
+    captured = capsys.readouterr()
+    assert MARK not in captured.out + captured.err
+
+
+def test_every_writer_masks(tmp_path, variables):
+    text = f"lost postgresql://u:{MARK}@h/d and {variables['PGPASSWORD']}"
+    directory = RunDirectory.create(tmp_path / "run")
+    atomic.write_text(directory.inside("a.txt"), text)
+    atomic.write_json(directory.inside("a.json"), {"text": [text], "password": MARK})
+    EventLog(directory.log).write("error", message=text)
+    page = reports.Page(text, text, {"password": text, "arguments": [text]}, lead=text)
+    page.add(reports.Section(text, content=[reports.Code(text), reports.Yaml({"a": text})]))
+    page.add(reports.Section("b", content=reports.Table(["a"], [{"a": text}])))
+    page.save(directory.report)
+    assert_clean(tmp_path)
+    assert "***" in directory.report.read_text()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"postgresql://u1:{MARK}/x@127.0.0.1:9/st",
+        f"postgresql://u1:{MARK}@x@127.0.0.1:9/st",
+        f"postgresql://127.0.0.1:9/st?user=u1&password={MARK}/@",
+        f"postgresql://u1:{MARK}@no-such-host.invalid/st",
+        f"postgres://u1:{MARK}:9/st",
+        f"oracel://u1:{MARK}@h/st",
+    ],
+)
+def test_a_storage_that_cannot_be_used_is_named_without_its_password(url, tmp_path, capsys):
+    run = ["study", "run", "sphere", "--storage", url, "-o", str(tmp_path / "run")]
+    assert main(run) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("trueup: ")
+    assert MARK not in captured.out + captured.err
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(StorageError) as caught:
+        OptunaMirror(url).start(_study(tmp_path))
+    assert MARK not in str(caught.value)
+
+
+def _study(folder):
+    return SimpleNamespace(directory=RunDirectory.create(folder / "other"))
+
+
+@pytest.mark.slow
+def test_a_study_in_a_storage_with_a_password_keeps_it_nowhere(tmp_path, monkeypatch, capfd):
+    pytest.importorskip("optuna")
+    if find_programs() is None:
+        pytest.skip("PostgreSQL is not installed: on Debian,  apt-get install postgresql")
+    with contextlib.closing(Server()) as server:
+        server.start()
+        for name, kind in (("run", "study"), ("m1.run", "servo")):
+            folder = tmp_path / kind
+            folder.mkdir()
+            work = KINDS[kind](folder)
+            words = [*work.command(folder), "--storage", server.url]
+            monkeypatch.setattr(sys, "argv", ["trueup", *words])
+            assert main(words) in (0, 3)
+            assert main(["report", str(folder / name)]) == 0
+            assert_clean(folder)
+            content = yaml.safe_load((folder / name / "experiment.yaml").read_text())
+            assert content["execution"]["storage"] is None
+            words = ["study", "resume", str(folder / name), "--storage", server.url]
+            assert main(words) in (0, 3), "a resumed run is given the storage again"
+            assert_clean(folder)
+    captured = capfd.readouterr()
+    assert PASSWORD not in captured.out + captured.err
+    assert PASSWORD.replace(" ", "%20") not in captured.out + captured.err
+
+
+def test_trackers_send_no_secret(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    begun = {}
+    monkeypatch.setattr(wandb, "init", lambda **options: begun.update(options) or MagicMock())
+    WandbTracker().begin(TrackedRun(tmp_path, "run", {"storage": TEXTS[0], "token": MARK}))
+    assert begun["config"] == {"storage": "postgresql://***@h/st", "token": "***"}

@@ -1,0 +1,109 @@
+"""Small valid work for every command group: its input files, and the command that runs it."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import driven_pendulum as pendulum
+from servo_bench_logs import write_logs
+
+PROBLEM = """\
+import numpy as np
+
+from trueup.fitting import VectorisedCosts
+from trueup.parameters import Space
+
+
+def problem():
+    space = Space(("a", "b"), np.full(2, -1.0), np.full(2, 2.0), np.ones(2), np.zeros(2, bool))
+    return VectorisedCosts(lambda X: (X**2).sum(axis=1), space)
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A piece of work whose command takes about a second."""
+
+    inputs: tuple[str, ...]
+    """Its input files, below its folder."""
+    words: tuple[str, ...]
+    """Its command."""
+    run: str
+    """Its run directory."""
+    stored: tuple[str, ...] = ()
+    """Further files and folders that it writes."""
+
+    def command(self, folder: Path) -> list[str]:
+        """The command for inputs in a folder; paths are those that begin with ``./``."""
+        return [word.replace("./", f"{folder}/") for word in self.words]
+
+
+def study(folder: Path) -> Work:
+    """A search over a problem of the user's own."""
+    sys.modules.pop("own", None)  # of another folder, in the same process
+    (folder / "own.py").write_text(PROBLEM)
+    words = ("study", "run", "./own.py:problem", "--method", "sobol", "--max-generations", "3")
+    return Work(("own.py",), (*words, "-o", "./run"), "run")
+
+
+def sysid(folder: Path) -> Work:
+    """An identification of a pendulum."""
+    pendulum.write(folder, {**pendulum.EXPERIMENT, "output": {"report": True}})
+    inputs = ("experiment.yaml", "pendulum.xml", "run.csv")
+    return Work(inputs, ("identify", "./experiment.yaml"), "runs/pendulum")
+
+
+def servo(folder: Path) -> Work:
+    """A fit of a servo to three logs."""
+    (folder / "logs").mkdir()
+    write_logs(folder / "logs")
+    words = ("actuator", "fit", "--actuator", "xl330", "--model", "m1", "--logdir", "./logs")
+    words += ("--trials", "200", "--method", "least-squares", "--output", "./m1.json")
+    inputs = tuple(f"logs/kp{kp}.json" for kp in (100, 200, 400))
+    return Work(inputs, words, "m1.run", ("m1.json",))
+
+
+def network(folder: Path) -> Work:
+    """The training of a small network for one epoch."""
+    from trueup.networks import SyntheticSettings, synthesize
+
+    synthesize(SyntheticSettings(inertias=(0.05, 0.083), duration=3.0), folder / "data")
+    settings = (
+        *("model.gru_hidden_dim=4", "model.gru_num_layers=1", "train.max_epochs=1"),
+        *("train.accelerator=cpu", "train.burn_in=20", "data.sequence_duration_s=0.5"),
+    )
+    words = ("network", "train", "data.data_base_dir=./data", *settings, "--output", "./run")
+    inputs = tuple(
+        sorted(str(p.relative_to(folder)) for p in (folder / "data").rglob("*") if p.is_file())
+    )
+    return Work(inputs, words, "run")
+
+
+def gait(folder: Path) -> Work:
+    """A search over two generations of very short walks."""
+    words = ("gait", "optimize", "walk", "--sim-time", "0.2", "--popsize", "4", "--maxiter", "1")
+    return Work((), (*words, "--save-path", "./run", "--quiet"), "run")
+
+
+KINDS: dict[str, Callable[[Path], Work]] = {
+    "study": study,
+    "sysid": sysid,
+    "servo": servo,
+    "network": network,
+    "gait": gait,
+}
+
+
+def tree(folder: Path) -> dict[str, tuple[bytes, int] | str]:
+    """Everything below a folder: contents and times of files, targets of links, folders."""
+    found: dict[str, tuple[bytes, int] | str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_symlink():
+            found[name] = str(path.readlink())
+        elif path.is_file():
+            found[name] = (path.read_bytes(), path.stat().st_mtime_ns)
+        else:
+            found[name] = "folder" if path.is_dir() else "special"
+    return found

@@ -1,0 +1,231 @@
+"""An identified servo as base: the law of the servo package, in every form a network runs in."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_networks import random_network, smooth_inputs
+
+from trueup.actuators import FRICTION_MODELS, ServoModel, find_servo, save_model, servos
+from trueup.errors import ExperimentError, FitError, ParameterError
+from trueup.networks import (
+    CompiledRuntime,
+    NetworkRuntime,
+    ServoBase,
+    load_network,
+    predict,
+    save_network,
+)
+from trueup.networks.base.servo_base import LAWS, LEARNED
+
+SERVO_OF_LAW = {find_servo(name).law: find_servo(name) for name in servos()}
+SERVO_OF_LAW["current"] = replace(SERVO_OF_LAW["bus_current"], law="current")
+
+
+def servo(law: str = "voltage", friction: str = "m6", terms=(), **values: float) -> ServoModel:
+    """A servo of a law whose friction has every term of its model."""
+    model = ServoModel.create(SERVO_OF_LAW[law], friction, terms)
+    frictions = {n: model.values[n] or 0.02 for n in model.friction.parameter_names}
+    return model.with_values(**{**frictions, **values})
+
+
+def states(count: int = 400, seed: int = 0) -> np.ndarray:
+    """Angles, errors and velocities, from rest to limits, shape (n, 3)."""
+    found = np.random.default_rng(seed).normal(size=(count, 3)) * [2.0, 0.5, 3.0]
+    found[:5, 2] = 0.0
+    found[5:8, 1] = 0.0
+    found[8, 1:] = 0.0
+    found[9:20, 1] *= 40.0
+    return found
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_torque_is_that_of_the_servo_package(law):
+    assert set(SERVO_OF_LAW) == set(LAWS)
+    features = states()
+    angle, error, speed = features.T
+    for friction in FRICTION_MODELS:
+        terms = ("supply_resistance", "torque_saturation") if law == "voltage" else ()
+        model = servo(law, friction, terms)
+        kp = 0.7 * model.servo.kp
+        motor = ServoBase.of(model, kp=kp, vin=11.0, friction=False).torque(features)
+        np.testing.assert_allclose(motor, model.torque(error, speed, kp=kp, vin=11.0), atol=1e-6)
+        base = ServoBase.of(model, kp=kp, vin=11.0, load_gravity=0.8, load_gravity_angle=0.3)
+        external = -0.8 * np.sin(angle - 0.3)
+        loss, damping = model.frictions(motor, external, speed)
+        expected = motor - np.tanh(speed / 0.01) * loss - damping * speed
+        np.testing.assert_allclose(base.torque(features), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_compiled_code_and_torch_give_the_same_torque(law):
+    torch = pytest.importorskip("torch")
+    from trueup.networks.base.torch_servo import ServoTorque
+
+    model = replace(servo(law), quadratic="ungated" if law == "current" else "gated")
+    base = ServoBase.of(model, load_gravity=0.8, load_gravity_angle=0.3)
+    network = random_network("linear", base=base)
+    inputs = smooth_inputs(network, 300)
+    expected = NetworkRuntime(network).rollout(inputs)
+    runtime = CompiledRuntime(network)
+    np.testing.assert_allclose([runtime.step(r[None])[0] for r in inputs], expected, atol=1e-12)
+    features = states()
+    tensor = torch.as_tensor(features, dtype=torch.float32)
+    found = ServoTorque(base)(tensor).numpy()
+    wanted = base.torque(tensor.double().numpy())  # the numbers that single precision holds
+    np.testing.assert_allclose(found, wanted, atol=1e-5 * np.ptp(wanted))
+
+
+@pytest.mark.parametrize("form", ["torchscript", "onnx", "torch-export"])
+def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
+    pytest.importorskip("torch")
+    from exported_steps import SUFFIXES, consistent_inputs, rollout
+
+    from trueup.networks.export import export_network
+
+    laws = {"onnx": LAWS, "torchscript": ("voltage", "bus_current")}.get(form, ("voltage",))
+    family = "linear" if form == "onnx" else "gru"  # torch.onnx takes seconds for a network
+    for law in laws:
+        base = ServoBase.of(servo(law), load_gravity=0.5)
+        network = random_network(family, base=base, torque_limit=6.0)
+        path = tmp_path / f"{law}.{SUFFIXES[form]}"
+        export_network(network, form, path)
+        inputs = consistent_inputs(network, smooth_inputs(network, 300))
+        expected = predict(network, inputs)
+        found = rollout(form, path, network, inputs)
+        assert np.abs(found - expected).max() <= 1e-5 * np.ptp(expected)
+    bare = tmp_path / f"bare.{SUFFIXES[form]}"
+    with pytest.raises(FitError, match="--without base limits"):
+        export_network(network, form, bare, base=False)
+    export_network(network, form, bare, base=False, limits=False)
+    without = replace(network, base=None, torque_limit=None)
+    inputs = consistent_inputs(without, smooth_inputs(without, 200))
+    found = rollout(form, bare, without, inputs)
+    np.testing.assert_allclose(found, predict(without, inputs), atol=1e-4)
+
+
+def test_a_network_over_a_servo_survives_its_file(tmp_path):
+    pytest.importorskip("safetensors")
+    base = ServoBase.of(servo(), kp=20.0, learned=True)
+    network = random_network("gru", base=base)
+    read = load_network(save_network(network, tmp_path / "network.safetensors"))
+    assert read.base == base
+    assert ServoBase.from_dict(json.loads(json.dumps(base.to_dict()))) == base
+    with pytest.raises(FitError, match="servo base"):
+        ServoBase.from_dict({**base.to_dict(), "gears": 3})
+    with pytest.raises(FitError, match="law"):
+        ServoBase.from_dict({**base.to_dict(), "law": "magnetic"})
+
+
+def test_isaac_lab_is_told_what_holds_a_servo(tmp_path):
+    pytest.importorskip("torch")
+    from trueup.networks.export import export_network
+
+    network = random_network("gru", base=ServoBase.of(servo()))
+    with pytest.raises(FitError, match="isaac-lab-gru"):
+        export_network(network, "isaac-lab-combined", tmp_path / "combined")
+
+
+def test_training_learns_what_the_servo_leaves_and_moves_its_numbers():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("lightning")
+    from training_recordings import made_series
+
+    from trueup.networks.base.torch_servo import TorchServo
+    from trueup.networks.training import ModelSettings, TrainSettings, train_network
+    from trueup.networks.training.network_training import template_network
+
+    for law in LAWS:
+        module = TorchServo(ServoBase.of(servo(law), learned=True))
+        module(torch.as_tensor(states(), dtype=torch.float32)).sum().backward()
+        assert torch.isfinite(module.steps.grad).all()
+        assert (module.steps.grad != 0).any()
+
+    from trueup.actuators import model_to_dict
+
+    series = [made_series(1, 300), made_series(2, 300)]
+    model = ModelSettings(
+        gru_hidden_dim=4,
+        gru_num_layers=1,
+        use_residual=True,
+        servo_base=model_to_dict(servo()),
+        servo_kp=8.0,
+        learn_base=True,
+        learning_rate=1e-2,
+    )
+    base = model.base
+    assert isinstance(base, ServoBase)
+    assert base.gain == ServoBase.of(servo(), kp=8.0).gain
+    template = template_network(series, ("angle_error_rad",), model, 0)
+    left = [s.torque - base.torque(s.features(base.features)) for s in series]
+    assert template.normalization.output_deviation == pytest.approx(
+        np.concatenate(left).std(), rel=1e-3
+    )
+    trained = train_network(
+        series,
+        series,
+        model=model,
+        train=TrainSettings(max_epochs=2, accelerator="cpu", burn_in=10),
+        sequence_length=50,
+    ).network
+    moved = trained.base
+    assert isinstance(moved, ServoBase)
+    assert any(getattr(moved, name) != getattr(base, name) for name in LEARNED)
+    assert moved.vin == base.vin
+
+
+def test_every_setting_of_the_servo_changes_its_torque(tmp_path):
+    from trueup.networks.training import ModelSettings
+
+    path = str(save_model(servo(), tmp_path / "m6.json"))
+    start = {"use_residual": True, "servo_base": path, "servo_load_gravity": 0.4}
+    changes = {
+        "servo_base": str(save_model(servo(R=9.0), tmp_path / "other.json")),
+        "servo_kp": 7.0,
+        "servo_vin": 9.0,
+        "servo_friction": False,
+        "servo_load_gravity": 0.9,
+        "servo_load_gravity_angle": 0.5,
+    }
+    features = states()
+
+    def torque(settings):
+        base = ModelSettings(**settings).base
+        assert base is not None
+        return base.torque(features)
+
+    before = torque(start)
+    for key, value in changes.items():
+        assert (torque({**start, key: value}) != before).any(), key
+    assert set(changes) == {n for n in ModelSettings.__dataclass_fields__ if n.startswith("servo")}
+
+
+def test_a_run_holds_the_content_of_the_servo_file(tmp_path):
+    pytest.importorskip("hydra")
+    from trueup.networks.training.configuration import check_configuration, load_configuration
+
+    path = save_model(servo(friction="m4"), tmp_path / "m4.json")
+    words = ["model.use_residual=true", f"model.servo_base={path}", "model.servo_friction=false"]
+    configuration = load_configuration(words)
+    again = check_configuration(configuration.values)
+    assert again.model.base == configuration.model.base == ServoBase.of(
+        servo(friction="m4"), friction=False
+    )  # fmt: skip
+    assert configuration.values["model"]["servo_base"]["model"] == "m4"
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (["model.servo_kp=3"], ExperimentError, "servo_base"),
+        (["model.use_residual=true", "model.kp_phys=3", "model.servo_base=x"], None, "x"),
+        (["model.use_residual=true", "model.servo_base=missing.json"], None, "missing.json"),
+    ],
+)
+def test_settings_of_a_servo_that_cannot_be_meant(words, error, message):
+    pytest.importorskip("hydra")
+    from trueup.networks.training.configuration import load_configuration
+
+    with pytest.raises(error or ParameterError, match=message):
+        load_configuration(words)

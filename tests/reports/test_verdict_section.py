@@ -1,0 +1,39 @@
+"""The section of a page that shows a verdict."""
+
+import json
+import math
+
+import pytest
+
+from trueup import fitting, reports
+from trueup.errors import ReportError
+from trueup.studies import atomic
+
+
+def verdict(error: float) -> fitting.Verdict:
+    return fitting.judge(
+        search=fitting.SearchEnd(fitting.Status.CONVERGED, "7 iterations"),
+        comparisons=[
+            fitting.Comparison("q", error, {"a constant": 0.5, "the start": math.inf}, unit="rad")
+        ],
+        criteria=[fitting.Criterion("drift", 0.1, 0.2, unit="m", missed=fitting.Grade.LOOK)],
+    )
+
+
+@pytest.mark.parametrize(("error", "grade"), [(0.1, "use"), (0.502, "look"), (2, "do not use")])
+def test_a_section_shows_grade_reasons_and_errors(error, grade):
+    plain = json.loads(atomic.to_json(verdict(error).plain()))
+    page = reports.Page("Elbow")
+    page.add(reports.verdict_section(plain))
+    html = page.html()
+    assert plain["grade"] == grade
+    for reason in plain["reasons"]:
+        assert reason["sentence"].replace("'", "&#39;") in html
+    assert "a constant" in html and "∞" in html and "at most 0.2" in html
+    assert ("worse than" in html) is (error > 0.5)
+
+
+def test_an_unknown_grade_is_refused():
+    plain = {**verdict(0.1).plain(), "grade": "fine"}
+    with pytest.raises(ReportError, match="fine"):
+        reports.verdict_section(plain)
