@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 from trueup._secrets import mask
 from trueup.cli.study_options import BudgetOptions, ExecutionOptions
 from trueup.errors import FitError, listing
-from trueup.fitting import Problem, parse_cma_options
-from trueup.fitting.search_methods import SEARCH_METHODS, make_search
+from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.parameters import Space
 from trueup.studies import Budget
 from trueup.studies.trackers.registry import TRACKERS, make_trackers
+
+_LARGEST_SIGMA = 10.0
 
 SEARCH_KEYS = ("method", "seed", "population", "sigma", "cma_options", "restarts", "polish")
 """Options that the history depends on."""
@@ -139,6 +140,11 @@ def search_of(settings: dict[str, Any], problem: Problem, space: Space, budget: 
         own["restarts"] = settings["restarts"]
         own["options"] = parse_cma_options(settings["cma_options"])
     if settings["sigma"] is not None:
+        if not 0.0 < settings["sigma"] <= _LARGEST_SIGMA:
+            raise FitError(
+                f"--sigma is {settings['sigma']:g}; it is a part of each range, above 0 and at "
+                f"most {_LARGEST_SIGMA:g}"
+            )
         own["deviation"] = settings["sigma"]
     return make_search(
         method,

@@ -8,11 +8,10 @@ import numpy as np
 from trueup.actuators.search.parallel_descents import DescentAnswers, ParallelDescents
 from trueup.actuators.search.scan_points import best_of_families, scan_points
 from trueup.errors import FitError
-from trueup.fitting._state_version import require_version
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquaresSettings
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

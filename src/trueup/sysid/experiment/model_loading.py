@@ -6,6 +6,7 @@ from typing import Any
 import mujoco
 
 from trueup.errors import ModelError
+from trueup.simulation.model_limits import check_model_file
 from trueup.simulation.warning_capture import captured_warnings
 from trueup.sysid.experiment.settings import ModelPart
 
@@ -35,12 +36,13 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
       ModelError: the file is missing, cannot be read, or does not compile.
     """
     path = folder / part.file
-    if not path.is_file():
+    if not path.is_file() and (path.is_dir() or not path.exists()):
         existing = (
             sorted(p.name for p in path.parent.glob("*.xml"))[:8] if path.parent.is_dir() else []
         )
         also = f"; MJCF files there: {', '.join(existing)}" if existing else ""
         raise ModelError(f"the model file {part.file} does not exist in {folder}{also}")
+    check_model_file(path)
     with captured_warnings():
         try:
             spec = mujoco.MjSpec.from_file(str(path))

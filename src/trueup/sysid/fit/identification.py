@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, SimulationError, did_you_mean, listing
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.multi_start import MultiStart

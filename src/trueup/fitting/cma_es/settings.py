@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from trueup.errors import FitError, did_you_mean, listing
-from trueup.fitting._cma_options import check_cma_options
+from trueup.fitting.cma_es.options import check_cma_options
 
 Restarts = Literal["none", "ipop", "bipop"]
 

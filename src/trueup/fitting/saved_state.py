@@ -1,8 +1,24 @@
-"""The history of a search as arrays: small to save, cheap to save often."""
+"""Saved states of searches: their version, and their history as arrays."""
 
 from typing import Any
 
 import numpy as np
+
+from trueup.errors import FitError
+
+
+def require_version(state: dict[str, Any], version: int, search: str) -> None:
+    """Refuse the state of another version.
+
+    Raises:
+      FitError: with the version found and the one that can be read.
+    """
+    if state.get("version") != version:
+        raise FitError(
+            f"the saved {search} has state version {state.get('version')}, this version of trueup "
+            f"reads {version}: continue it with the version of trueup that saved it, or start the "
+            "study again"
+        )
 
 
 class HistoryColumns:

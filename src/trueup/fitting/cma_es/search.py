@@ -1,30 +1,47 @@
 """CMA-ES: a population search that learns the scales and correlations of the unknowns."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._cma_batch import Batch, append_repeated, match_rows
-from trueup.fitting._cma_es_state import STATE_VERSION, check_state
-from trueup.fitting._cma_noise import NoiseTreatment
-from trueup.fitting._cma_options import resolve_cma_options
-from trueup.fitting._cma_restarts import FinishedRun, RunPlan, next_run
-from trueup.fitting._cma_run import CmaRun
-from trueup.fitting._cma_stop_reasons import describe_stop
-from trueup.fitting._contenders import Contender, Contenders
-from trueup.fitting._history_columns import HistoryColumns
 from trueup.fitting._search_box import check_box, start_deviations
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es.noise import Contender, Contenders, NoiseTreatment
+from trueup.fitting.cma_es.options import resolve_cma_options
+from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
+from trueup.fitting.cma_es.settings import CmaEsSettings
+from trueup.fitting.cma_es.strategy import CmaRun
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
+
+STATE_VERSION = 2
+"""Version of what :meth:`CmaEs.state` holds."""
 
 _BARREN_GENERATIONS = 50
 _SEPARABLE_ABOVE = 100
 _TRUSTED_COUNT = 5
+
+
+@dataclass
+class Batch:
+    """Candidates that were asked for, and what each row is for."""
+
+    X: np.ndarray
+    population: np.ndarray
+    """Rows of the population ``(repeats, population)``."""
+    places: np.ndarray
+    """The population in the coordinates of the run ``(population, n)``."""
+    again: np.ndarray
+    """Rows that evaluate its first candidates a second time ``(repeats, m)``."""
+    contenders: list[tuple[Contender, np.ndarray]]
+    """Contenders and their rows."""
+    noisy: bool
+    start: int | None = None
+    """Row of the start value."""
 
 
 class CmaEs(CostSearch):
@@ -45,6 +62,9 @@ class CmaEs(CostSearch):
       FitError: no free element, a start outside the bounds, bounds of no width, an element without
         scale, or an option that ``cma`` does not have or refuses.
     """
+
+    settings_class = CmaEsSettings
+    """Settings that the constructor takes."""
 
     def __init__(self, space: Space, settings: CmaEsSettings | None = None, seed: int = 0):
         super().__init__(space)
@@ -78,7 +98,6 @@ class CmaEs(CostSearch):
         self._closing: tuple[Status, str] | None = None
         self._batch: Batch | None = None
         self._before_ask: dict[str, Any] = {}
-        self._columns = HistoryColumns()
 
     # --- ask and tell ----------------------------------------------------------------------------
 
@@ -399,7 +418,6 @@ class CmaEs(CostSearch):
         else:
             moving = dict(self._before_ask)
             moving["run"] = {**moving["run"], **self._run.histories()}
-        common = self._common_state_without_history()
         return {
             "search": "CmaEs",
             "version": STATE_VERSION,
@@ -409,8 +427,7 @@ class CmaEs(CostSearch):
             "names": list(self.space.names),
             "center": self._center.copy(),
             "scale": self._scale.copy(),
-            "history": self._columns.pack(self.history),
-            **common,
+            **self._common_state(),
             **moving,
         }
 
@@ -430,14 +447,14 @@ class CmaEs(CostSearch):
             raise FitError(
                 "the saved state of CMA-ES belongs to a problem with other bounds or start values"
             )
-        search._take_common_state({**state, "history": []})
-        search.history = HistoryColumns.unpack(state["history"])
+        search._take_common_state(state)
         search.noisy = state["noisy"]
         search.finished = [FinishedRun(**run) for run in state["finished"]]
         search._plan = RunPlan(**state["plan"])
         search._run_start = np.array(state["run_start"], float)
         search._anchor = np.array(state["anchor"], float)
-        search._run = search._start_run()
+        if search.finished:  # the first run is there already
+            search._run = search._start_run()
         search._run.restore(state["run"])
         search._rng.bit_generator.state = state["generator"]
         search._run_cost = float(state["run_cost"])
@@ -471,11 +488,51 @@ class CmaEs(CostSearch):
             "closing": None if closing is None else [closing[0].value, closing[1]],
         }
 
-    def _common_state_without_history(self) -> dict[str, Any]:
-        history, self.history = self.history, []
-        try:
-            common = self._common_state()
-        finally:
-            self.history = history
-        common.pop("history")
-        return common
+
+def append_repeated(rows: list[np.ndarray], candidates: np.ndarray, repeats: int) -> np.ndarray:
+    """Append candidates ``repeats`` times; returns their rows ``(repeats, len(candidates))``."""
+    first = sum(map(len, rows))
+    rows.extend([candidates] * repeats)
+    return first + np.arange(repeats * len(candidates)).reshape(repeats, len(candidates))
+
+
+def match_rows(told: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Row of ``told`` for each row of ``asked``; equal rows keep their order."""
+    if told.shape == asked.shape:
+        if np.array_equal(told, asked):
+            return np.arange(len(asked))
+        left, right = np.lexsort(told.T[::-1]), np.lexsort(asked.T[::-1])
+        if np.array_equal(told[left], asked[right]):
+            order = np.empty(len(asked), int)
+            order[right] = left
+            return order
+    raise FitError(
+        f"CMA-ES was told {told.shape[0]} candidates that are not the {len(asked)} it asked for"
+    )
+
+
+def check_state(state: dict[str, Any], space: Space) -> None:
+    """Refuse a saved state that this search cannot go on from.
+
+    Raises:
+      FitError: it is of another search, version, version of ``cma``, or problem.
+    """
+    import cma
+
+    if state.get("search") != "CmaEs":
+        raise FitError(
+            f"the saved state is one of {state.get('search', 'another search')}, not of CMA-ES"
+        )
+    require_version(state, STATE_VERSION, "CMA-ES search")
+    if state["cma"] != cma.__version__:
+        raise FitError(
+            f"the saved state was written with cma {state['cma']}, installed is {cma.__version__}: "
+            f"run  pip install cma=={state['cma']}  to resume it, or start a new study from its "
+            "best parameters"
+        )
+    if tuple(state["names"]) != space.names:
+        raise FitError(
+            f"the saved state of CMA-ES belongs to another problem: it has {len(state['names'])} "
+            f"parameters ({', '.join(state['names'][:5])}), this one {space.size} "
+            f"({', '.join(space.names[:5])})"
+        )
