@@ -8,8 +8,9 @@ from trueup.cli.run_state import run_state
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
-from trueup.sysid.fit import identification, prior_weight
+from trueup.sysid.fit import identification
 from trueup.sysid.fit.identification import IdentificationInterrupted
+from trueup.sysid.toolbox import _prior_weight as prior_weight
 from trueup.sysid.toolbox._prior_weight import residual_scale
 
 
