@@ -23,8 +23,12 @@ from trueup.actuators.search.experiment_advice import Coverage, experiments
 from trueup.actuators.search.fit_settings import parse_values
 from trueup.actuators.search.model_faces import FaceProblem, model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
-from trueup.actuators.search.scan_points import best_of_families, scan_points
-from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
+from trueup.actuators.search.servo_search import (
+    ServoSearch,
+    ServoSearchSettings,
+    best_of_families,
+    scan_points,
+)
 from trueup.errors import FitError, ParameterError, RecordingError
 from trueup.fitting import Grade, minimise
 from trueup.fitting.problem import LARGE_COST

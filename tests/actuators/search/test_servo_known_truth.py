@@ -16,7 +16,7 @@ from trueup.actuators.search.fit_assessment import assess
 from trueup.fitting.uncertainty import SequenceFit, estimate_covariance
 from trueup.parameters import Space
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 MODULES = ("servo_truths", "servo_coverage", "servo_known_truth")
 REPEATS = 8
 FEWEST = 5  # an interval of 95 % holds the truth in fewer of 8 once in 2700

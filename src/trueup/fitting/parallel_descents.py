@@ -1,4 +1,4 @@
-"""Least squares from several starts side by side, each candidate scored by the objective too."""
+"""Least squares from several starts side by side, each candidate scored by an objective too."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
