@@ -160,7 +160,7 @@ def test_an_interval_reaches_as_far_as_the_standard_error_at_its_end(study, monk
     problem = ServoProblem(BenchSimulator(truth, logs, threads=1), Objective("rmse"))
     zero = np.zeros((2, len(logs)))
     for name in ("_start_noise", "_interval_reach"):
-        module = import_module(f"trueup.actuators.{name}")
+        module = import_module(f"trueup.actuators.search.{name}")
         monkeypatch.setattr(module, "start_noise_sizes", lambda *_: zero)
     given = []
 
