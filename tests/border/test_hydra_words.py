@@ -21,7 +21,7 @@ def test_a_pattern_needs_no_quotes(tmp_path, capsys):
         ("--multirun", "a loop in the shell"),
         ("hydra.run.dir=runs/arm", "--output runs/arm"),
         ("hydra.job.name=x", "hydra.job.name"),
-        ("~train.max_epochs", "train.max_epochs=null"),
+        ("~train.max_epochs", "write key=value"),
     ],
 )
 def test_a_word_of_hydra_is_refused_with_what_to_write(word, says, tmp_path, capsys):

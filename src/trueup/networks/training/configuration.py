@@ -235,8 +235,8 @@ def _checked(text: str, keys: set[str]) -> str:
     """An override whose key exists, as Hydra takes it."""
     if text.startswith("~"):
         raise ExperimentError(
-            f"{text!r}: every key has a value, so none can be deleted; write "
-            f"{text[1:].partition('=')[0]}=null, or leave it out for its default"
+            f"{text!r}: every key has a value, so none can be deleted; write key=value, or leave "
+            "it out for its default"
         )
     if "=" not in text:
         raise ExperimentError(
