@@ -41,7 +41,7 @@ from trueup.networks import (
     split_lomo,
     synthesize,
 )
-from trueup.networks.evaluation.linear_baseline import HISTORIES, fit_linear, fit_linear_chosen
+from trueup.networks.evaluation.baseline_networks import HISTORIES, fit_linear, fit_linear_chosen
 from trueup.networks.training import (
     ModelSettings,
     TrainedNetwork,

@@ -52,7 +52,7 @@ def test_the_output_is_named_after_the_format(run, capsys):
 
 
 def test_the_command_offers_every_format():
-    assert get_args(get_type_hints(ExportNetwork)["format"]) == EXPORT_FORMATS
+    assert get_args(get_type_hints(ExportNetwork)["format"]) == tuple(EXPORT_FORMATS)
 
 
 def test_wrong_input_is_exit_code_2(run, capsys):

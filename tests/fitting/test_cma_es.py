@@ -7,9 +7,8 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, Status, VectorisedCosts, minimise, test_problems
-from trueup.fitting._cma_restarts import FinishedRun, next_run
-from trueup.fitting._cma_stop_reasons import _REASONS, describe_stop
-from trueup.fitting._contenders import Contenders
+from trueup.fitting.cma_es.noise import Contenders
+from trueup.fitting.cma_es.restarts import _REASONS, FinishedRun, describe_stop, next_run
 from trueup.parameters import Parameter, ParameterDict, Space
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings
-from trueup.fitting._history_columns import HistoryColumns
+from trueup.fitting.saved_state import HistoryColumns
 from trueup.fitting.test_problems.test_problem import box
 from trueup.studies._state_codec import decode_state, encode_state
 
@@ -140,7 +140,7 @@ def test_records_come_back_from_columns():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": 99}, "state version 99, this version of trueup reads 1"),
+        ({"version": 99}, "state version 99, this version of trueup reads 2"),
         ({"cma": "3.0"}, "written with cma 3.0.*pip install cma==3.0"),
         ({"search": "NSGA2"}, "one of NSGA2, not of CMA-ES"),
         ({"names": ["a", "b"]}, "another problem: it has 2 parameters .a, b., this one 3"),

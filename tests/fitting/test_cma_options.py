@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, parse_cma_options
-from trueup.fitting._cma_options import _ELSEWHERE, resolve_cma_options
+from trueup.fitting.cma_es.options import _ELSEWHERE, resolve_cma_options
 from trueup.fitting.test_problems import sphere
 
 

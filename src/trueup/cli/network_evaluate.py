@@ -29,8 +29,10 @@ from trueup.networks import (
 )
 from trueup.networks.data.data_check import read_checked
 from trueup.networks.data.features import FEATURES
+from trueup.networks.evaluation.baseline_networks import base_alone
 from trueup.networks.evaluation.closed_loop import joint_of
 from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.evaluation.network_verdict import evaluation_verdict
 from trueup.networks.runtime.ensemble import NetworkEnsemble
 
 if TYPE_CHECKING:
@@ -43,25 +45,30 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     settings = _settings(command, network)
     series, checked = read_checked(settings, refuse=False)
     found = tell_warnings(checked, output)
-    scores = score(network, series)
+    others = {} if network.base is None else {"base": base_alone(network.base, network.rate)}
+    scores = score(network, series, others)
     rollouts = _rollouts(command, network, series, settings)
     known = trained_on(network, series)
     _show(scores, rollouts, output)
     if known is not None:
         output.text(known.sentence)
+    motions = {"closed_loop": [each.to_dict() for each in rollouts]} if rollouts else {}
+    unseen = None if known is None else known.count == 0
+    verdict = evaluation_verdict({**scores.to_dict(), **motions}, unseen)
+    output.text(*verdict.lines())
     result = {
         "network": str(command.network),
         "data": settings.data_base_dir,
         "start": "cold",
         "trained_on": None if known is None else known.to_dict(),
         "findings": found,
+        "verdict": verdict.plain(),
         **scores.to_dict(),
+        **motions,
     }
     ensemble = named_ensemble(command.network)
     if ensemble is not None:
         result["ensemble"] = _ensemble_scores(ensemble, series, output)
-    if rollouts:
-        result["closed_loop"] = [each.to_dict() for each in rollouts]
     if command.report is not None:
         from trueup.networks.evaluation.report import evaluation_report
 
@@ -69,7 +76,7 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
         notes = [("serious" if severity == "refuse" else severity, s) for severity, s in notes]
         if known is not None:
             notes.append(("warning" if known.count else "info", known.sentence))
-        page = evaluation_report(network, series, scores, rollouts, notes)
+        page = evaluation_report(network, series, scores, rollouts, notes, verdict)
         result["report"] = str(page.save(command.report))
         output.text(f"Report: {result['report']}")
     output.result(result)

@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
-from trueup.networks.export.formats import ExportFormat
+from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +60,10 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     from trueup.cli.network_options import named_network, network_file
     from trueup.errors import ReportError
     from trueup.networks.export import export_network
-    from trueup.networks.export.exported_network import SUFFIXES
 
     source = network_file(command.network)
     network = named_network(source)
-    suffix = SUFFIXES.get(command.format, ".pt")
+    suffix = EXPORT_FORMATS[command.format].suffix
     target = command.output or source.parent / f"network_{command.format}{suffix}"
     if target.exists() and not command.overwrite:
         raise ReportError(f"{target} exists: give another --output, or --overwrite")

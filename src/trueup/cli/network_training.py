@@ -10,9 +10,10 @@ from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError, RunDirectoryError, listing
+from trueup.fitting import Verdict
 from trueup.networks import DataCheck
 from trueup.networks.evaluation.metrics import SETTLING
-from trueup.networks.evaluation.score_findings import training_findings
+from trueup.networks.evaluation.network_verdict import start_note
 from trueup.networks.training.configuration import TrainingConfiguration, load_configuration
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.training_run import (
@@ -112,8 +113,9 @@ def report_training(result: TrainingResult, output: Output) -> int:
         "Scores are over whole recordings from a cold start; settled leaves out the first "
         f"{SETTLING:g} s, in which the history of the linear model fills."
     )
-    findings = training_findings(result.metrics)
-    output.text(*(sentence for _, sentence in findings))
+    metrics = result.metrics
+    note = "" if len(result.splits) > 1 else start_note(metrics)
+    output.text(*filter(None, [note]), *Verdict.from_plain(metrics["verdict"]).lines())
     output.text(f"Run directory: {result.directory}", f"Report: {report}")
     output.result(
         {

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from trueup.networks.data.reading import read_series
     from trueup.networks.data.synthetic_recordings import SyntheticData, SyntheticFile, synthesize
     from trueup.networks.data.synthetic_settings import SyntheticSettings
+    from trueup.networks.evaluation.baseline_networks import fit_linear, fit_linear_chosen
     from trueup.networks.evaluation.closed_loop import JointModel, RollOut, roll_out
-    from trueup.networks.evaluation.linear_baseline import fit_linear, fit_linear_chosen
     from trueup.networks.evaluation.metrics import (
         Band,
         NetworkScores,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
+    from trueup.networks.training.training_run import train
 
 _EXPORTS = {
     "FAMILIES": "trueup.networks.model.network",
@@ -76,8 +77,8 @@ _EXPORTS = {
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
     "TorqueTerms": "trueup.networks.data.data_settings",
     "check_data": "trueup.networks.data.data_check",
-    "fit_linear": "trueup.networks.evaluation.linear_baseline",
-    "fit_linear_chosen": "trueup.networks.evaluation.linear_baseline",
+    "fit_linear": "trueup.networks.evaluation.baseline_networks",
+    "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "load_network": "trueup.networks.model.network_file",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
@@ -91,6 +92,7 @@ _EXPORTS = {
     "split_held_out": "trueup.networks.data.data_splits",
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
+    "train": "trueup.networks.training.training_run",
 }
 
 __all__ = [
@@ -140,6 +142,7 @@ __all__ = [
     "split_held_out",
     "split_lomo",
     "synthesize",
+    "train",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -7,10 +7,15 @@ import pytest
 from random_networks import BASE, random_network, smooth_inputs
 
 from trueup.errors import SignalError
-from trueup.networks import FAMILIES, CompiledRuntime, NetworkRuntime, predict
+from trueup.networks import FAMILIES, AnalyticBase, CompiledRuntime, NetworkRuntime, predict
 from trueup.networks.runtime import kernel, record
 
-BASES = {"none": None, "base": BASE}
+BASES = {
+    "none": None,
+    "base": BASE,
+    "target velocity": AnalyticBase(5.0, 0.4, 0.7, -0.2, 2.0, 4.0, target_velocity=True),
+    "no curve": AnalyticBase(1.7, 0.6, 0.9, 0.3),
+}
 
 
 @pytest.mark.parametrize("base", BASES)

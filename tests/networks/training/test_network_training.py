@@ -10,7 +10,7 @@ from training_recordings import made_series
 
 from trueup.errors import FitError, RunDirectoryError, SignalError
 from trueup.networks import NetworkRuntime, load_network, predict_series, score
-from trueup.networks.evaluation.linear_baseline import fit_linear
+from trueup.networks.evaluation.baseline_networks import fit_linear
 from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.training import (
     ModelSettings,

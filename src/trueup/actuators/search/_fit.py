@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.bench.loads import Bench, bench_of
-from trueup.actuators.bench.objective import Objective
+from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -32,9 +32,9 @@ from trueup.errors import (
     SimulationError,
     TrueupError,
 )
+from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST, Problem
-from trueup.fitting.search_methods import make_search
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory, Tracker, provenance, run
@@ -226,7 +226,7 @@ class Prepared:
             scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
             own = ServoSearchSettings(
                 scanned=scanned,
-                loss=_LOSSES[settings.objective.kind],
+                loss=OBJECTIVES[settings.objective.kind].descent_loss,
                 loss_scale=_loss_scale(settings.objective),
                 evolve=settings.method == "auto",
             )
@@ -275,9 +275,6 @@ def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
     return found if slip is None else [*found, f"the settings: {slip.sentence}"]
 
 
-_LOSSES = {"mae": "soft_l1", "rmse": "linear", "huber": "huber"}
-
-
 def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:
     """The model at its start values, with those that are fixed.
 
@@ -299,7 +296,7 @@ def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoM
 
 def _loss_scale(objective: Objective) -> float | None:
     """Bend of the descents' loss; None: they choose it."""
-    if objective.kind != "huber":
+    if not OBJECTIVES[objective.kind].has_width:
         return None
     pairs = zip(objective.weights, objective.widths, strict=True)
     return max(weight * width for weight, width in pairs)

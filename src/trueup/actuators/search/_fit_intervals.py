@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.fitting.uncertainty import CovarianceEstimate
-from trueup.fitting.uncertainty._added_spread import inverse_of
+from trueup.fitting.uncertainty.start_noise import inverse_of
 from trueup.parameters import Space
 
 _FAR = 1.0  # standard errors from the optimum beyond which a search stopped early

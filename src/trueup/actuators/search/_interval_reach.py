@@ -20,7 +20,7 @@ from trueup.actuators.search._start_noise import motions, start_noise_sizes
 from trueup.actuators.search.problem import ServoProblem
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty import CovarianceEstimate
-from trueup.fitting.uncertainty._added_spread import inverse_of
+from trueup.fitting.uncertainty.start_noise import inverse_of
 
 
 def interval_reach(

@@ -1,11 +1,9 @@
 """What the noise of the samples that rollouts start from adds to the covariance of a fit.
 
 A rollout starts, and with a reset period starts again, from a measured position and speed. Their
-noise moves all that follows: there is one draw of it a start, however many samples follow. With
-``H`` the second derivatives of the cost over the parameters, ``J`` and ``S`` the derivatives of the
-residuals over parameters and start values, and ``w`` what each residual weighs in ``H``, an error
-``e`` of the start moves the optimum by ``-H^-1 J' w S e``. The motion is simulated with both signs
-of an error, in place of a derivative ``S``.
+noise moves all that follows: there is one draw of it a start, however many samples follow. How
+an error of a start moves the optimum stands in :mod:`trueup.fitting.uncertainty.start_noise`. The
+motion is simulated with both signs of an error, in place of a derivative.
 """
 
 import copy
@@ -17,7 +15,13 @@ import numpy as np
 
 from trueup.actuators.search.problem import ServoProblem
 from trueup.fitting.uncertainty import CovarianceEstimate
-from trueup.fitting.uncertainty._added_spread import inverse_of, known_of, with_added_spread
+from trueup.fitting.uncertainty.start_noise import (
+    inverse_of,
+    known_of,
+    noise_from_changes,
+    pulls_of_starts,
+    with_added_spread,
+)
 
 _STARTED = (0, 1)  # channels that a rollout takes from the log: position and speed
 
@@ -66,8 +70,10 @@ def with_start_noise(
             moved = motions(problem, x[None, :], channel, node * sizes[channel])
             for number, (before, after) in enumerate(zip(plain, moved, strict=True)):
                 effect = problem.weighted_change(after[0] - before[0], number)
-                pull = np.einsum("tcp,tc->tp", jacobians[number], weights[number] * effect)
-                pulls = np.add.reduceat(pull[:, known], starts[number], axis=0)
+                found = pulls_of_starts(
+                    effect[None], weights[number], jacobians[number], starts[number]
+                )
+                pulls = found[:, 0, known]
                 spread[block] += share * (pulls.T @ pulls)
                 mean += share * pulls.sum(axis=0)
     if not (known.size and np.isfinite(spread).all()):
@@ -88,11 +94,8 @@ def start_noise_sizes(problem: ServoProblem, fitted: Sequence[np.ndarray]) -> np
     for number, motion in enumerate(fitted):
         for channel in _STARTED:
             measured = data.measured[channel, data.log_samples(number)]
-            change = np.diff(motion[:, channel] - measured)
-            change = change[np.isfinite(change)]
-            if change.size:
-                sizes[channel, number] = np.sqrt(np.mean(change**2) / 2.0)
-    return sizes
+            sizes[channel, number] = noise_from_changes(motion[:, [channel]] - measured[:, None])[0]
+    return np.nan_to_num(sizes)
 
 
 def motions(

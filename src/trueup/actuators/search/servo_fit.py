@@ -70,7 +70,14 @@ class ServoFit:
     @property
     def verdict(self) -> Verdict:
         """Whether to use the fit, with the reasons."""
-        return verdict_of(self)
+        return verdict_of(
+            self.solution,
+            self.problem.space,
+            self.assessment,
+            training=(self.training, self.training_start),
+            held_out=(self.held_out, self.held_out_start),
+            method=self.settings.method,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of everything, as ``solution.json`` holds it; errors in rad."""

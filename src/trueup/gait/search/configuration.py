@@ -15,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.models._own_models import OWN_MODELS
 
@@ -346,7 +347,7 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
             )
         path = CONFIGURATIONS / f"{name}.yaml"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except OSError as error:
         raise GaitError(
             f"cannot read {path}: {error.strerror or error}; shipped configurations: "

@@ -10,8 +10,14 @@ import numpy as np
 
 from trueup import reports
 from trueup.errors import RunDirectoryError
+from trueup.fitting import Verdict
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.evaluation.metrics import NetworkScores
+from trueup.networks.evaluation.network_verdict import (
+    evaluation_verdict,
+    start_note,
+    training_verdict,
+)
 from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
@@ -21,7 +27,6 @@ from trueup.networks.evaluation.prediction_figures import (
     score_figures,
     time_series_section,
 )
-from trueup.networks.evaluation.score_findings import score_findings, training_findings
 from trueup.networks.model.network import Network
 from trueup.studies import atomic
 
@@ -43,8 +48,9 @@ def evaluation_report(
     scores: NetworkScores,
     rollouts: Sequence["RollOut"] = (),
     notes: Sequence[tuple[str, str]] = (),
+    verdict: Verdict | None = None,
 ) -> reports.Page:
-    """A page: scores, torque over time, scatter, error against speed and frequency.
+    """A page: verdict, scores, torque over time, scatter, error against speed and frequency.
 
     Args:
         network: the network.
@@ -52,6 +58,8 @@ def evaluation_report(
         scores: of the network on them.
         rollouts: of the network in the loop of a joint, one a recording; or none.
         notes: severity and sentence of what is known about the recordings besides.
+        verdict: on the network over these recordings; that of recordings of which it is not known
+            whether they were trained on where absent.
     """
     recordings = [
         PredictedRecording(
@@ -68,8 +76,9 @@ def evaluation_report(
         "Network on recordings",
         _description(network),
         _shown_provenance(network),
-        [score_figures(metrics), reports.Findings([*score_findings(metrics), *notes])],
+        [score_figures(metrics), *_notes([*_start_notes(metrics), *notes])],
     )
+    page.add(reports.verdict_section((verdict or evaluation_verdict(metrics, None)).plain()))
     page.add(*_score_sections(metrics, recordings))
     if rollouts:
         page.add(_closed_loop_section(series, rollouts))
@@ -142,9 +151,21 @@ def _page(
 
     network = load_network(places[0][0] / "network.safetensors")
     figures = _fold_figures(metrics) if "folds" in metrics else score_figures(metrics)
-    lead = [figures, reports.Findings(training_findings(metrics))]
+    lead = [figures, *_notes(_start_notes(metrics))]
     title = f"Learned actuator {folder.name}"
-    return reports.Page(title, _description(network), _shown_provenance(network), lead)
+    page = reports.Page(title, _description(network), _shown_provenance(network), lead)
+    verdict = metrics.get("verdict") or training_verdict(metrics).plain()
+    return page.add(reports.verdict_section(verdict))
+
+
+def _start_notes(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the start of recordings costs, of one split."""
+    note = "" if "folds" in metrics else start_note(metrics)
+    return [("info", note)] if note else []
+
+
+def _notes(notes: Sequence[tuple[str, str]]) -> list[reports.Findings]:
+    return [reports.Findings(list(notes))] if notes else []
 
 
 def _score_sections(

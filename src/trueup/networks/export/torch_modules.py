@@ -14,9 +14,8 @@ from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.base.torch_servo import ServoTorque
 from trueup.networks.export.deployment import Deployment, base_matrix
-from trueup.networks.model.network import SKIP, Network
-
-_ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
+from trueup.networks.model.network import Network
+from trueup.networks.model.torch_network import TorchNetwork
 
 
 class Normalizer(nn.Module):
@@ -124,14 +123,25 @@ class NoSkip(nn.Module):
 class _Exported(nn.Module):
     """What the modules below share: the parts around the network."""
 
-    def __init__(self, deployment: Deployment, matrix: np.ndarray | None):
+    def __init__(self, deployment: Deployment):
         super().__init__()
-        network = deployment.network
+        network, matrix = deployment.network, self._matrix(deployment)
         self.features = len(network.features)
         self.normalizer = Normalizer(network, deployment.normalization)
         self.base = _base(network, matrix)
         self.limit = Limit(deployment.torque_limit)
-        self.skip = _skip(network)
+        # the layers of training themselves, so that the graph computes what was trained
+        inner = TorchNetwork.from_network(replace(network, base=None))
+        self.skip = NoSkip() if inner.skip is None else inner.skip
+        self._take(inner)
+
+    def _matrix(self, deployment: Deployment) -> np.ndarray | None:
+        """From the inputs to what the base reads; None without a base."""
+        return deployment.base_matrix
+
+    def _take(self, inner: TorchNetwork) -> None:
+        """Take the layers under the names that simulators look for."""
+        raise NotImplementedError
 
     def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
         """Torque of the network's output (B, 1) and the raw inputs (B, inputs)."""
@@ -141,10 +151,8 @@ class _Exported(nn.Module):
 class GruModule(_Exported):
     """``(x (B, 1, inputs), h (layers, B, hidden)) -> (torque (B, 1), h)``."""
 
-    def __init__(self, deployment: Deployment):
-        super().__init__(deployment, deployment.base_matrix)
-        self.gru = _recurrent(deployment.network)
-        self.head = _head(deployment.network)
+    def _take(self, inner: TorchNetwork) -> None:
+        self.gru, self.head = inner.rnn, inner.head
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
@@ -157,11 +165,9 @@ class GruModule(_Exported):
 class LstmModule(_Exported):
     """As `GruModule`; ``h (2 layers, B, hidden)`` holds the hidden states, then the cells."""
 
-    def __init__(self, deployment: Deployment):
-        super().__init__(deployment, deployment.base_matrix)
-        self.lstm = _recurrent(deployment.network)
-        self.head = _head(deployment.network)
-        self.rows = deployment.network.layers
+    def _take(self, inner: TorchNetwork) -> None:
+        self.lstm, self.head = inner.rnn, inner.head
+        self.rows = inner.rnn.num_layers
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
@@ -175,9 +181,8 @@ class LstmModule(_Exported):
 class HistoryModule(_Exported):
     """As `GruModule`; ``h (history, B, features)`` holds raw features, newest first."""
 
-    def __init__(self, deployment: Deployment):
-        super().__init__(deployment, deployment.base_matrix)
-        self.layers = _layers(deployment.network)
+    def _take(self, inner: TorchNetwork) -> None:
+        self.layers = _layers(inner)
 
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
@@ -193,14 +198,15 @@ class IsaacMlp(_Exported):
     The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab.
     """
 
-    def __init__(self, deployment: Deployment):
+    def _matrix(self, deployment: Deployment) -> np.ndarray | None:
+        # from the newest features alone
         network = deployment.network
-        matrix = None
-        if deployment.base_matrix is not None:
-            matrix = base_matrix(network, network.features)
-        super().__init__(deployment, matrix)
-        self.history = network.history
-        self.layers = _layers(network)
+        has_base = deployment.base_matrix is not None
+        return base_matrix(network, network.features) if has_base else None
+
+    def _take(self, inner: TorchNetwork) -> None:
+        self.history = inner.history
+        self.layers = _layers(inner)
 
     def forward(self, x: Tensor) -> Tensor:
         """Torque of the history."""
@@ -215,10 +221,8 @@ class IsaacLstm(_Exported):
     The module that ``ActuatorNetLSTM`` of Isaac Lab loads; x is angle error and velocity, unscaled.
     """
 
-    def __init__(self, deployment: Deployment):
-        super().__init__(deployment, deployment.base_matrix)
-        self.lstm = _recurrent(deployment.network)
-        self.head = _head(deployment.network)
+    def _take(self, inner: TorchNetwork) -> None:
+        self.lstm, self.head = inner.rnn, inner.head
 
     def forward(
         self, x: Tensor, state: tuple[Tensor, Tensor]
@@ -245,45 +249,12 @@ def _base(network: Network, matrix: np.ndarray | None) -> nn.Module:
     return BaseTorque(network.base, matrix)
 
 
-def _recurrent(network: Network) -> nn.GRU | nn.LSTM:
-    kind = nn.GRU if network.family == "gru" else nn.LSTM
-    module = kind(
-        len(network.features), network.hidden, num_layers=network.layers, batch_first=True
-    )
-    module.load_state_dict(
-        {
-            name.removeprefix("rnn."): _tensor(weight)
-            for name, weight in network.weights.items()
-            if name.startswith("rnn.")
-        }
-    )
-    return module
-
-
-def _head(network: Network) -> nn.Linear:
-    return _linear(network.weights["head.weight"], network.weights["head.bias"])
-
-
-def _skip(network: Network) -> nn.Module:
-    if not network.has_skip:
-        return NoSkip()
-    return _linear(network.weights[SKIP], np.zeros(1))
-
-
-def _layers(network: Network) -> nn.Sequential:
+def _layers(inner: TorchNetwork) -> nn.Sequential:
+    """The layers of an ``mlp`` or ``linear`` network with the activation between them."""
     modules: list[nn.Module] = []
-    for layer in range(network.layers):
-        if layer:
-            modules.append(_ACTIVATIONS[network.activation]())
-        names = (f"layers.{layer}.weight", f"layers.{layer}.bias")
-        modules.append(_linear(*(network.weights[name] for name in names)))
+    for layer in inner.layers:
+        modules += [inner.activation, layer] if modules else [layer]
     return nn.Sequential(*modules)
-
-
-def _linear(weight: np.ndarray, bias: np.ndarray) -> nn.Linear:
-    module = nn.Linear(weight.shape[1], weight.shape[0])
-    module.load_state_dict({"weight": _tensor(weight), "bias": _tensor(bias)})
-    return module
 
 
 def _tensor(values: np.ndarray) -> Tensor:

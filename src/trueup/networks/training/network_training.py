@@ -16,7 +16,7 @@ from trueup.errors import FitError, MissingExtraError, RunDirectoryError, Signal
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.features import FEATURE_NAMES
 from trueup.networks.data.normalization import Normalization
-from trueup.networks.evaluation.linear_baseline import fit_linear
+from trueup.networks.evaluation.baseline_networks import fit_linear
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes

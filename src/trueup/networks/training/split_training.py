@@ -9,10 +9,11 @@ import numpy as np
 
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.evaluation.baseline_networks import base_alone, fit_linear_chosen
 from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
-from trueup.networks.evaluation.linear_baseline import fit_linear_chosen
 from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score
 from trueup.networks.evaluation.model_rollout import roll_out_in_model
+from trueup.networks.evaluation.network_verdict import late_gain, training_verdict
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import load_network, save_network
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
@@ -79,7 +80,7 @@ def train_split(
     for member in range(count):
         within, own = folder, hooks
         if count > 1:
-            within = folder / MEMBERS / f"{member + 1:02d}"
+            within = member_folder(folder, member)
             own = hooks.part(f"member {member + 1} of {count}, ", member, count)
         own = trackers.following(own, member)
         network, spent = _member(split, configuration, within, member, provenance, own)
@@ -134,12 +135,17 @@ def _member(
     run_files.write_description(folder, configuration, result.network, split.training)
     if result.interrupted:
         raise Interrupted
+    monitor = train.checkpointing.monitor
+    scores = [entry[monitor] for entry in result.history if entry.get(monitor) is not None]
+    if train.checkpointing.mode == "max":
+        scores = [1.0 - score for score in scores]  # of R2: what it lacks
     atomic.write_json(
         finished,
         {
             "best_epoch": result.best_epoch,
             "epochs": len(result.history),
             "stopped": result.stopped,
+            "late_gain": late_gain(scores),
             "seconds": result.seconds,
             "seed": seed,
         },
@@ -173,11 +179,15 @@ def _scored(
     judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
     mean = float(np.concatenate([each.torque for each in split.training]).mean())
     others = {"linear": linear}
+    if configuration.model.base is not None:
+        others["base"] = base_alone(configuration.model.base, network.rate)
     scores = score(network, judged, others, mean)
     content: dict[str, Any] = {
         **scores.to_dict(),
         "split": split.name,
         "scored_on": scored_on,
+        "split_by": configuration.data.split_by if split.name == "global" else "group",
+        "ended": _ended(folder, len(networks), best),
         "validation": validated[best].to_dict(),
         "training_seconds": seconds,
     }
@@ -203,10 +213,24 @@ def _scored(
         beside["ensemble_spread"] = [each.spread for each in torque]
     if configuration.train.callbacks.test_prediction_plotter:
         run_files.write_predictions(folder, judged, scores, beside)
+    content["verdict"] = training_verdict(content).plain()
     atomic.write_json(folder / run_files.METRICS, content)
     return SplitResult(
         split.name, network, linear, scores, scored_on, validated[best], seconds, folder
     )
+
+
+def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:
+    """How the training of a member ended; None where an older trueup trained it."""
+    place = folder if members == 1 else member_folder(folder, member)
+    record = atomic.read_json(place / run_files.FINISHED)
+    names = ("best_epoch", "epochs", "stopped", "late_gain")
+    return {name: record[name] for name in names} if "late_gain" in record else None
+
+
+def member_folder(folder: Path, member: int) -> Path:
+    """Folder of a member of an ensemble, counted from zero, within that of its split."""
+    return folder / MEMBERS / f"{member + 1:02d}"
 
 
 def _closed_loop(
