@@ -23,6 +23,7 @@ from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.cross_validation import CrossValidation, check_folds, cross_validate
 from trueup.sysid.fit.problem import GrayBoxProblem, default_threads
 from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.toolbox._prior_weight import refit_with_noise
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
@@ -338,6 +339,9 @@ def finish(
     crossed = None
     if folds > 1:
         crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
+    ends = None
+    if crossed is None and held_out is None and solution.success:
+        ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss)
     solution.covariance = assessment.value_covariance
     solution.intervals = assessment.intervals
     summary = summarise(
@@ -348,6 +352,7 @@ def finish(
         crossed,
         {r.name: r.quality for r in prepared.recordings},
         prepared.notes,
+        ends,
     )
     result = Identification(
         prepared, problem, solution, assessment, crossed, directory.path, summary
