@@ -13,13 +13,24 @@ from trueup._lazy import lazy_exports
 from trueup._version import __version__
 
 if TYPE_CHECKING:
-    from trueup import errors, fitting, parameters, reports, signals, simulation, studies, sysid
+    from trueup import (
+        errors,
+        fitting,
+        parameters,
+        reports,
+        runs,
+        signals,
+        simulation,
+        studies,
+        sysid,
+    )
 
 _EXPORTS = {
     "errors": "trueup.errors",
     "fitting": "trueup.fitting",
     "parameters": "trueup.parameters",
     "reports": "trueup.reports",
+    "runs": "trueup.runs",
     "signals": "trueup.signals",
     "simulation": "trueup.simulation",
     "studies": "trueup.studies",
@@ -32,6 +43,7 @@ __all__ = [
     "fitting",
     "parameters",
     "reports",
+    "runs",
     "signals",
     "simulation",
     "studies",

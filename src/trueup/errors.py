@@ -76,6 +76,10 @@ class RunDirectoryError(TrueupError):
     """A run directory exists already, is incomplete, or was written by another version."""
 
 
+class UnfinishedRunError(TrueupError):
+    """The search of a run is done and saved; something after it failed."""
+
+
 class GaitError(TrueupError):
     """A walker, its controller or a gait configuration cannot be used as given."""
 

@@ -149,12 +149,14 @@ RESULTS = {"solution.json", "signals.npz", "model.xml", "identified_parameters.y
 @pytest.mark.parametrize(
     ("place", "kept"),
     [
-        ("trueup.sysid.results.outputs.pack_signals", set()),  # of the results: all of them or none
-        ("trueup.sysid.report._overview", RESULTS),  # nothing but the drawing fails
+        ("trueup.sysid.fit.identification_job.write_models", {"solution.json", "signals.npz"}),
+        ("trueup.sysid.fit.identification_job.summarise", RESULTS - {"signals.npz"}),
+        ("trueup.sysid.results.outputs.pack_signals", RESULTS - {"signals.npz"}),
+        ("trueup.sysid.report._overview", RESULTS),
     ],
 )
-def test_a_failure_while_writing_leaves_no_half_result(
-    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, place: str, kept: set[str]
+def test_a_failure_after_the_search_loses_no_other_result(
+    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, place: str, kept: set[str], command
 ):
     experiment = copy.deepcopy(pendulum.EXPERIMENT)
     experiment["output"]["report"] = True
@@ -164,10 +166,15 @@ def test_a_failure_while_writing_leaves_no_half_result(
         raise RuntimeError("no report today")
 
     monkeypatch.setattr(place, fail)
-    with pytest.raises(RuntimeError, match="no report today"):
-        main(["identify", str(files.experiment), "--quiet"])
+    code, said = command("identify", files.experiment, "--quiet")
+    assert (code, said["error"]) == (2, "UnfinishedRunError")
+    assert "RuntimeError: no report today" in said["message"]
     names = {path.name for path in files.run.iterdir()}
-    assert names & {*RESULTS, "report.html"} == kept
+    assert names & RESULTS == kept
+    saved = json.loads((files.run / "solution.json").read_text())
+    assert saved["status"] == "converged" and len(saved["parameters"]) == 2
+    (stage,) = saved["failed"]
+    assert f"{stage} failed" in said["message"]
     monkeypatch.undo()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
     names = {path.name for path in files.run.iterdir()}

@@ -72,7 +72,7 @@ def test_ctrl_c_saves_and_resuming_gives_the_same_result(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out == ""
-    assert "--resume" in err.splitlines()[-1]
+    assert "trueup study resume" in err.splitlines()[-1]
     assert str(files.run) in err.splitlines()[-1]
     assert "Traceback" not in err
     assert (files.run / "parameters.json").is_file()
@@ -88,7 +88,7 @@ def test_ctrl_c_with_json_is_one_object(files: pendulum.Files):
     assert process.returncode == 130
     said = json.loads(out)
     assert said["error"] == "Interrupted"
-    assert "--resume" in said["message"]
+    assert "trueup study resume" in said["message"]
 
 
 def test_a_killed_run_resumes_to_the_same_result(files: pendulum.Files, uninterrupted: dict):
@@ -111,14 +111,14 @@ def test_two_processes_do_not_share_a_run(files: pendulum.Files, capsys):
 def test_ctrl_c_in_the_assessment_keeps_the_fit(
     files: pendulum.Files, uninterrupted: dict, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    from trueup.sysid.fit import identification
+    from trueup.sysid.fit import identification_job
 
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(identification, "assess", stop)
+    monkeypatch.setattr(identification_job, "assess", stop)
     assert main(["identify", str(files.experiment), "--quiet"]) == 130
-    assert "--resume" in capsys.readouterr().err
+    assert "trueup study resume" in capsys.readouterr().err
     monkeypatch.undo()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
     same_result(files.run, uninterrupted)
@@ -127,12 +127,12 @@ def test_ctrl_c_in_the_assessment_keeps_the_fit(
 def test_ctrl_c_before_the_fit_writes_nothing(
     files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, capsys
 ):
-    from trueup.sysid.fit import identification
+    from trueup.sysid.fit import identification_job
 
     def stop(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(identification, "prepare", stop)
+    monkeypatch.setattr(identification_job, "prepare", stop)
     assert main(["identify", str(files.experiment)]) == 130
     assert "before anything new was saved" in capsys.readouterr().err
     assert not (files.folder / "runs").exists()

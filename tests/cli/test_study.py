@@ -12,8 +12,7 @@ import study_problem_file
 import yaml
 
 from trueup.cli import main
-from trueup.cli.study_options import StudyOptions
-from trueup.cli.study_search import execution_record
+from trueup.runs import Execution
 from trueup.studies import RunDirectory, Store
 
 
@@ -313,5 +312,5 @@ def test_the_resolved_experiment_is_plain_and_complete(command, tmp_path):
 
 def test_no_password_is_kept():
     with_password = "postgresql://me:secret@nowhere.invalid/db"
-    assert execution_record(StudyOptions(storage=with_password))["storage"] is None
-    assert execution_record(StudyOptions(storage="sqlite:///a.db"))["storage"] == "sqlite:///a.db"
+    assert Execution(storage=with_password).record()["storage"] is None
+    assert Execution(storage="sqlite:///a.db").record()["storage"] == "sqlite:///a.db"

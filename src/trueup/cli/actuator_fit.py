@@ -24,12 +24,10 @@ from trueup.cli.servo_job import (
     experiment_content,
     read_job,
 )
-from trueup.cli.study_commands import StudyResume
-from trueup.cli.study_options import ExecutionOptions
-from trueup.cli.study_search import check_execution, trackers_of
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.parameters import Space
-from trueup.studies import RunDirectory, atomic, provenance, warm_start
+from trueup.runs import Execution
+from trueup.studies import Budget, RunDirectory, atomic, provenance, warm_start
 
 DONE, NOT_CONVERGED = 0, 3
 
@@ -61,7 +59,7 @@ def run_fit(command: FitServo, output: Output) -> int:
         trials = former.settings.trials if command.trials is None else command.trials
         settings = dataclasses.replace(former.settings, trials=trials)
         job = dataclasses.replace(former, settings=settings)
-        execution = execution_of(command, directory)
+        execution = execution_of(command.execution, directory)
         return _go(job, directory, execution, verbose, output, resume=True)
     if not command.overwrite:
         _refuse_to_replace(target, job.output)
@@ -70,31 +68,36 @@ def run_fit(command: FitServo, output: Output) -> int:
     job = _with_start(job, command, prepared.space)
     if command.dry_run:
         return _dry_run(job, prepared, target, skipped, output)
-    execution = execution_of(command)
+    execution = command.execution
     # what is wrong is said before a folder is made
-    check_execution(execution, job.output.stem, prepared.space, prepared.problem.objectives)
+    execution.check(job.output.stem, prepared.space, prepared.problem.objectives)
     directory = RunDirectory.create(target, overwrite=command.overwrite)
     return _go(job, directory, execution, verbose, output, resume=False)
 
 
-def resume_servo_fit(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+def resume_servo_fit(
+    directory: RunDirectory,
+    limits: Budget,
+    folder: Path | None,
+    execution: Execution,
+    verbose: bool,
+    output: Output,
+) -> int:
     """Continue a servo fit from its run directory; returns the exit code."""
-    limits = ("max_generations", "max_seconds", "target_cost")
-    unknown = [f"--{k.replace('_', '-')}" for k in limits if getattr(command, k) is not None]
+    names = ("max_generations", "max_seconds", "target_cost")
+    unknown = [f"--{k.replace('_', '-')}" for k in names if getattr(limits, k) is not None]
     if unknown:
         raise RunDirectoryError(
             f"{directory.path} is a servo fit, which does not know {listing(unknown)}; it knows "
             "--max-evaluations"
         )
-    job = read_job(directory, command.folder)
-    if command.max_evaluations is not None:
-        settings = dataclasses.replace(job.settings, trials=command.max_evaluations)
+    job = read_job(directory, folder)
+    if limits.max_evaluations is not None:
+        settings = dataclasses.replace(job.settings, trials=limits.max_evaluations)
         job = dataclasses.replace(job, settings=settings)
     if job.catalogue is not None:
         load_catalogue(job.catalogue, replace=True)
-    execution = execution_of(command, directory)
-    verbose = not (command.quiet or output.json)
-    return _go(job, directory, execution, verbose, output, resume=True)
+    return _go(job, directory, execution_of(execution, directory), verbose, output, resume=True)
 
 
 def run_directory_of(output: Path) -> Path:
@@ -105,7 +108,7 @@ def run_directory_of(output: Path) -> Path:
 def _go(
     job: ServoJob,
     directory: RunDirectory,
-    execution: ExecutionOptions,
+    execution: Execution,
     verbose: bool,
     output: Output,
     *,
@@ -126,7 +129,7 @@ def _go(
         space = dataclasses.replace(prepared.space, start=start)
     else:
         space = prepared.space
-    trackers = trackers_of(execution, job.output.stem)
+    trackers = execution.make_trackers(job.output.stem)
     with directory.lock():
         experiment = experiment_content(job, directory, space, execution)
         atomic.write_text(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import UseAppendAction, arg
 
@@ -10,6 +10,7 @@ from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.search.fit_settings import METHODS
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
+from trueup.studies.trackers.registry import TRACKERS
 
 Scheme = Literal["semi-implicit", "bam"]
 
@@ -96,6 +97,18 @@ class FitServo(TrackerOptions, ServoFitOptions):
     m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
     Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
     """
+
+    @property
+    def execution(self) -> Any:
+        """The options as settings of the library."""
+        from trueup.runs import Execution
+
+        return Execution(
+            workers=self.workers,
+            storage=self.storage,
+            load_study=self.load_study if self.storage else None,
+            trackers=tuple(name for name in TRACKERS if getattr(self, name)),
+        )
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

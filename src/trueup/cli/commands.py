@@ -48,7 +48,16 @@ class Identify:
         """Run the command; returns the exit code."""
         from trueup.cli.identify import run_identify
 
-        return run_identify(self, output)
+        return run_identify(
+            self.experiment,
+            self.seed,
+            self.output,
+            self.resume,
+            self.overwrite,
+            self.dry_run,
+            not (self.quiet or output.json),
+            output,
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +152,7 @@ class Init:
         """Run the command; returns the exit code."""
         from trueup.cli.init import run_init
 
-        return run_init(self, output)
+        return run_init(self.model, self.recording, self.output, self.overwrite, output)
 
 
 @dataclass(frozen=True)
@@ -169,7 +178,7 @@ class Demo:
         """Run the command; returns the exit code."""
         from trueup.cli.demo import run_demo
 
-        return run_demo(self, output)
+        return run_demo(self.output, self.overwrite, self.seed, output)
 
 
 COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Gait, Init, Demo)

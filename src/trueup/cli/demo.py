@@ -1,36 +1,34 @@
 """``trueup demo``."""
 
 import time
+from pathlib import Path
 
-from trueup.cli.commands import Demo
-from trueup.cli.identify import interval_text
-from trueup.cli.output import Output
+from trueup.cli.output import Output, interval_text
 from trueup.errors import RunDirectoryError
 from trueup.fitting.verdict import Verdict
+from trueup.sysid import identify
 from trueup.sysid.demo import TRUE, write_demo
 from trueup.sysid.experiment.experiment_file import load_experiment
-from trueup.sysid.fit.identification import identify
 
 
-def run_demo(command: Demo, output: Output) -> int:
+def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     """Run the command; returns the exit code."""
     start = time.perf_counter()
-    folder = command.output
     if folder.exists() and not folder.is_dir():
         raise RunDirectoryError(f"{folder} is a file; choose another --output")
-    if folder.exists() and any(folder.iterdir()) and not command.overwrite:
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
         raise RunDirectoryError(
             f"{folder} is not empty; choose another --output, or replace the demonstration with "
             f"--overwrite"
         )
     folder.mkdir(parents=True, exist_ok=True)
     output.text(f"Recording a simulated arm with known parameters into {folder} ...")
-    files = write_demo(folder, command.seed)
+    files = write_demo(folder, seed)
     output.text(f"Identifying it from {len(files.recordings)} noisy recordings ...")
     result = identify(
         load_experiment(files.experiment),
         folder,
-        overwrite=command.overwrite,
+        overwrite=overwrite,
         verbose=not output.json,
     )
     rows, records = [], []

@@ -36,7 +36,6 @@ from trueup.cli.gait_start import (
     start_of,
 )
 from trueup.cli.output import Output
-from trueup.cli.study_commands import StudyResume
 from trueup.errors import GaitError, ModelError, RunDirectoryError, listing
 from trueup.fitting import CmaEs, CmaEsSettings, ScatterSearch, Status, parse_cma_options
 from trueup.gait import (
@@ -232,18 +231,18 @@ def _vector_file(path: Path) -> Path:
     return found[0]
 
 
-def resume_gait(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+def resume_gait(
+    directory: RunDirectory,
+    limits: Budget,
+    folder: Path | None,
+    execution: Any,
+    verbose: bool,
+    output: Output,
+) -> int:
     """Continue a gait optimisation from its run directory; returns the exit code."""
     configuration = configuration_of_run(directory)
-    budget = Budget(
-        max_evaluations=command.max_evaluations,
-        max_generations=command.max_generations,
-        max_seconds=command.max_seconds,
-        target_cost=command.target_cost,
-    )
-    verbose = not (command.quiet or output.json)
     problem, notes = _resumed(configuration, directory, 0)
-    return _go(configuration, problem, notes, directory, budget, verbose, output)
+    return _go(configuration, problem, notes, directory, limits, verbose, output)
 
 
 def report_of_gait(directory: RunDirectory) -> Page:

@@ -1,65 +1,49 @@
 """``trueup identify``."""
 
-import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueup.cli.commands import Identify
-from trueup.cli.output import Output
+from trueup import runs
+from trueup.cli.output import Output, interval_text
+from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import ExperimentError
-from trueup.fitting.verdict import Verdict
+from trueup.runs import Outcome
 from trueup.sysid.experiment.experiment_file import load_experiment
-from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.identification import (
-    Identification,
-    check_search,
-    check_start,
-    identify,
-    output_folder,
-)
-
-DONE, NOT_CONVERGED = 0, 3
+from trueup.sysid.fit.identification_job import IdentificationJob
 
 
-def run_identify(command: Identify, output: Output) -> int:
+def run_identify(
+    path: Path,
+    seed: int | None,
+    target: Path | None,
+    resume: bool,
+    overwrite: bool,
+    dry_run: bool,
+    verbose: bool,
+    output: Output,
+) -> int:
     """Run the command; returns the exit code."""
-    experiment = load_experiment(command.experiment)
-    if command.seed is not None:
-        if command.seed < 0:
-            raise ExperimentError(f"--seed has to be 0 or larger, got {command.seed}")
-        experiment = experiment.model_copy(update={"seed": command.seed})
-    if command.resume and command.overwrite:
-        raise ExperimentError("--resume continues a run, --overwrite replaces it: give one of them")
-    folder = command.experiment.parent
-    if command.dry_run:
-        return _dry_run(experiment, command, output)
-    result = identify(
-        experiment,
-        folder,
-        output=command.output,
-        resume=command.resume,
-        overwrite=command.overwrite,
-        verbose=not (command.quiet or output.json),
-    )
-    return report_identification(result, output)
+    experiment = load_experiment(path)
+    if seed is not None:
+        if seed < 0:
+            raise ExperimentError(f"--seed has to be 0 or larger, got {seed}")
+        experiment = experiment.model_copy(update={"seed": seed})
+    job = IdentificationJob(experiment, path.parent)
+    directory = job.run_directory(target)
+    if dry_run:
+        # what would be written over is said by the run itself
+        return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)
+    outcome = runs.start(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
+    return print_outcome(outcome, output)
 
 
-def report_identification(result: Identification, output: Output) -> int:
-    """Print a finished identification; returns the exit code."""
-    summary = {**result.summary, "directory": str(result.directory), "report": str(result.report)}
-    output.result(summary)
-    show_summary(summary, output)
-    return DONE if result.solution.success else NOT_CONVERGED
-
-
-def show_summary(summary: dict[str, Any], output: Output) -> None:
+def show_summary(outcome: Outcome, output: Output) -> None:
     """Print an identification for people."""
+    summary = outcome.summary
     level = f"{100 * summary['level']:.3g} % interval"
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
-    if summary.get("verdict"):  # of runs that were judged
-        output.text(*Verdict.from_plain(summary["verdict"]).lines(), "")
     rows = [
         [
             r["name"],
@@ -78,7 +62,7 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
         output.text(f"  {mark} {insight['sentence']}")
     for note in summary["notes"]:
         output.text(f"  - {note}")
-    output.text("", f"Report: {summary['report']}", f"Files:  {summary['directory']}")
+    output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
 
 def _remark(row: dict[str, Any]) -> str:
@@ -112,38 +96,14 @@ def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
     return ["channel", "data", "RMSE", "fit", "fit before", "fit without a model"], rows
 
 
-def interval_text(low: float, high: float) -> str:
-    """An interval for a table."""
-    if np.isinf(low) and np.isinf(high):
-        return "anything"
-    if np.isnan(low):
-        return "none: no optimum"
-    return f"{low:.5g} to {high:.5g}"
-
-
-def _dry_run(experiment: Experiment, command: Identify, output: Output) -> int:
-    check_search(experiment.search)
-    prepared = prepare(experiment, command.experiment.parent)
-    problem = prepared.problem()
-    check_start(problem)
-    start = time.perf_counter()
-    problem.costs(np.tile(problem.space.start, (problem.space.size + 1, 1)))
-    batch = time.perf_counter() - start
-    target = output_folder(experiment, command.experiment.parent, command.output)
-    result = {
-        "directory": str(target),
-        "parameters": list(problem.space.names),
-        "sequences": [s.name for s in problem.sequences],
-        "residuals": problem.residual_size,
-        "seconds_per_iteration": 1.5 * batch,
-        "notes": prepared.notes,
-    }
-    output.result(result)
+def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
+    seconds = plan["seconds_per_iteration"]
+    output.result(plan)
     output.text(
-        f"{experiment.name}: {problem.space.size} unknowns, {len(problem.sequences)} sequences, "
-        f"{problem.residual_size} residuals.",
-        f"An iteration takes about {1.5 * batch:.2g} s; a fit usually needs 5 to 30.",
-        f"It would be written to {target}.",
-        *prepared.notes,
+        f"{name}: {len(plan['parameters'])} unknowns, {len(plan['sequences'])} sequences, "
+        f"{plan['residuals']} residuals.",
+        f"An iteration takes about {seconds:.2g} s; a fit usually needs 5 to 30.",
+        f"It would be written to {plan['directory']}.",
+        *plan["notes"],
     )
     return DONE

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from trueup.cli.commands import Init
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
 from trueup.studies import atomic
@@ -10,10 +9,10 @@ from trueup.sysid.experiment.template import propose_experiment
 from trueup.sysid.recordings.column_matching import Match
 
 
-def run_init(command: Init, output: Output) -> int:
+def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output: Output) -> int:
     """Run the command; returns the exit code."""
-    target = _target(command)
-    proposal = propose_experiment(command.model, command.recording, target.parent)
+    _check_target(target, model, recording, overwrite)
+    proposal = propose_experiment(model, recording, target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_text(target, proposal.text)
     output.result(
@@ -44,18 +43,16 @@ def _columns(match: Match) -> str | list[str]:
     return match.columns if match.others else match.column.column
 
 
-def _target(command: Init) -> Path:
-    target = command.output
+def _check_target(target: Path, model: Path, recording: Path, overwrite: bool) -> None:
     if target.is_dir():
         raise ExperimentError(f"{target} is a folder; give the file to write with --output")
-    if target.exists() and not command.overwrite:
+    if target.exists() and not overwrite:
         raise ExperimentError(
             f"{target} exists; replace it with --overwrite, or choose another --output"
         )
-    for path, what in ((command.model, "model"), (command.recording, "recording")):
+    for path, what in ((model, "model"), (recording, "recording")):
         if target.resolve() == path.resolve():
             raise ExperimentError(f"{target} is the {what}; choose another --output")
-    return target
 
 
 def _show(target: Path, matches: list[Match], output: Output) -> None:

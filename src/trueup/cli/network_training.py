@@ -1,5 +1,7 @@
 """Run ``trueup network train``."""
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -7,7 +9,6 @@ import yaml
 from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
-from trueup.cli.study_commands import StudyResume
 from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.fitting import Verdict
 from trueup.networks import DataCheck
@@ -20,7 +21,7 @@ from trueup.networks.training.training_run import (
     resumed_configuration,
     run_training,
 )
-from trueup.studies import RunDirectory, atomic
+from trueup.studies import Budget, RunDirectory, atomic
 from trueup.studies.progress import duration
 
 if TYPE_CHECKING:
@@ -43,15 +44,21 @@ def run_train(command: TrainNetwork, output: Output) -> int:
     return report_training(result, output)
 
 
-def resume_training(directory: RunDirectory, command: StudyResume, output: Output) -> int:
+def resume_training(
+    directory: RunDirectory,
+    limits: Budget,
+    folder: Path | None,
+    execution: Any,
+    verbose: bool,
+    output: Output,
+) -> int:
     """Continue a training with ``trueup study resume``; returns the exit code."""
-    limits = ("max_evaluations", "max_generations", "max_seconds", "target_cost")
-    unknown = [f"--{k.replace('_', '-')}" for k in limits if getattr(command, k, None) is not None]
+    given = [name for name, value in asdict(limits).items() if value is not None]
+    unknown = [f"--{name.replace('_', '-')}" for name in given]
     if unknown:
         raise RunDirectoryError(
             f"{directory.path} is the training of a network, which does not know {listing(unknown)}"
         )
-    verbose = not (command.quiet or output.json)
     configuration = resumed_configuration(directory)
     result = run_training(
         configuration,

@@ -80,3 +80,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     return value
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval for a table."""
+    if np.isinf(low) and np.isinf(high):
+        return "anything"
+    if np.isnan(low):
+        return "none: no optimum"
+    return f"{low:.5g} to {high:.5g}"

@@ -9,38 +9,20 @@ from trueup._version import __version__
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.servo_fit import KIND, space_records
-from trueup.cli.actuator_fit_commands import FitServo
-from trueup.cli.study_commands import StudyResume
-from trueup.cli.study_options import ExecutionOptions
-from trueup.cli.study_search import execution_record
 from trueup.errors import RunDirectoryError, listing
 from trueup.parameters import Space
+from trueup.runs import Execution
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.run_directory import check_format_version
-from trueup.studies.trackers.registry import TRACKERS
 from trueup.studies.yaml_file import read_mapping
 
 FORMAT_VERSION = 1
 """Version of what ``experiment.yaml`` of a servo fit holds."""
 
 
-def execution_of(
-    options: FitServo | StudyResume, directory: RunDirectory | None = None
-) -> ExecutionOptions:
-    """Where a fit is computed and who is told; what the options leave out is as it was in a run."""
-    former: dict[str, Any] = {}
-    if directory is not None:
-        former = read_mapping(directory.experiment).get("execution") or {}
-    storage = options.storage or former.get("storage")
-    load = options.load_study or former.get("load_study")
-    return ExecutionOptions(
-        workers=former.get("workers") if options.workers is None else options.workers,
-        storage=storage,
-        load_study=load if storage else None,
-        **{name: bool(getattr(options, name) or former.get(name)) for name in TRACKERS},
-        quiet=options.quiet,
-        json=options.json,
-    )
+def execution_of(given: Execution, directory: RunDirectory) -> Execution:
+    """Where a fit is computed; what the options leave out is as it was in a run."""
+    return given.with_former(read_mapping(directory.experiment).get("execution") or {})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +50,7 @@ class ServoJob:
 
 
 def experiment_content(
-    job: ServoJob, directory: RunDirectory, space: Space, execution: ExecutionOptions
+    job: ServoJob, directory: RunDirectory, space: Space, execution: Execution
 ) -> dict[str, Any]:
     """Everything needed to make the fit again; files relative to the run, as both may move."""
 
@@ -93,7 +75,7 @@ def experiment_content(
         "settings": settings,
         "parameters": space_records(space),
         "notes": list(job.notes),
-        "execution": execution_record(execution),
+        "execution": execution.record(),
     }
 
 

@@ -33,9 +33,35 @@ class StudyRun(StudyOptions):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.study_run import run_study_command
+        from trueup.cli.study_run import RunOptions, run_study, with_former_names
+        from trueup.runs import StudySettings
 
-        return run_study_command(self, output)
+        settings = StudySettings(
+            method=self.method,
+            seed=self.seed,
+            population=self.population,
+            sigma=self.sigma,
+            cma_options=self.cma_options,
+            restarts=self.restarts,
+            polish=self.polish,
+        )
+        options = RunOptions(
+            output=self.output,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            verbose=not (self.quiet or output.json),
+        )
+        return run_study(
+            self.problem,
+            self.dimension,
+            self.param_path,
+            settings,
+            self.limits,
+            self.execution,
+            with_former_names(options, self.pickle_path),
+            output,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +86,14 @@ class StudyResume(ExecutionOptions, BudgetOptions):
         """Run the command; returns the exit code."""
         from trueup.cli.run_kinds import resume_run
 
-        return resume_run(self, output)
+        return resume_run(
+            self.directory,
+            self.limits,
+            self.folder,
+            self.execution,
+            not (self.quiet or output.json),
+            output,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +162,7 @@ class StudyExport:
         """Run the command; returns the exit code."""
         from trueup.cli.study_export import run_study_export
 
-        return run_study_export(self, output)
+        return run_study_export(self.directory, self.output, self.overwrite, output)
 
 
 @dataclass(frozen=True)

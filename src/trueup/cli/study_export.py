@@ -2,12 +2,12 @@
 
 import csv
 import io
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueup.cli.output import Output
-from trueup.cli.study_commands import StudyExport
 from trueup.errors import MissingExtraError, RunDirectoryError, listing
 from trueup.reports import read_study
 from trueup.studies import RunDirectory, atomic
@@ -15,16 +15,16 @@ from trueup.studies import RunDirectory, atomic
 _SUFFIXES = (".parquet", ".csv", ".json")
 
 
-def run_study_export(command: StudyExport, output: Output) -> int:
+def run_study_export(directory: Path, target: Path, overwrite: bool, output: Output) -> int:
     """Write the table; returns the exit code."""
-    path = command.output.expanduser()
+    path = target.expanduser()
     if path.suffix.lower() not in _SUFFIXES:
         raise RunDirectoryError(
             f"{path} has none of the endings {listing(_SUFFIXES)}, which say what to write"
         )
-    if path.exists() and not command.overwrite:
+    if path.exists() and not overwrite:
         raise RunDirectoryError(f"{path} exists already: replace it with --overwrite")
-    columns = evaluation_columns(RunDirectory.open(command.directory))
+    columns = evaluation_columns(RunDirectory.open(directory))
     atomic.write_bytes(path, _WRITERS[path.suffix.lower()](columns))
     count = len(columns["generation"])
     output.result({"file": str(path), "evaluations": count, "columns": list(columns)})

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
-from trueup.cli.run_state import RunState, run_state
+from trueup.cli.run_kinds import run_state
 from trueup.errors import RunDirectoryError, TrueupError
+from trueup.runs import RunState
 from trueup.studies.progress import duration
 
 _SKIPPED = {".git", ".venv", "node_modules", "__pycache__"}

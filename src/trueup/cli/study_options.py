@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -29,6 +29,15 @@ class BudgetOptions:
     """Stop after this time [s]; the last generation is finished."""
     target_cost: Annotated[float | None, arg(metavar="COST")] = None
     """Stop once the cost is this low."""
+
+    @property
+    def limits(self) -> Any:
+        """The limits as a budget."""
+        from trueup.studies import Budget
+
+        return Budget(
+            self.max_evaluations, self.max_generations, self.max_seconds, self.target_cost
+        )
 
 
 TrackerOptions = make_dataclass(
@@ -65,6 +74,19 @@ class PlaceOptions:
 @dataclass(frozen=True, kw_only=True)
 class ExecutionOptions(TrackerOptions, PlaceOptions):
     """How a study is run and tracked; nothing of it changes the history."""
+
+    @property
+    def execution(self) -> Any:
+        """The options as settings of the library."""
+        from trueup.runs import Execution
+
+        return Execution(
+            workers=self.workers,
+            scheduler=self.scheduler,
+            storage=self.storage,
+            load_study=self.load_study,
+            trackers=tuple(name for name in TRACKERS if getattr(self, name)),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
-from trueup.cli.run_kinds import NETWORK
-from trueup.cli.run_state import RunState, run_state
+from trueup.cli.run_kinds import run_state
 from trueup.errors import RunDirectoryError
-from trueup.fitting.verdict import Verdict
+from trueup.runs import Outcome, RunState
 from trueup.studies.progress import duration
 
 _ROWS = 40  # parameters that are printed; the files hold all
@@ -18,7 +17,7 @@ def run_study_show(path: Path, output: Output) -> int:
     from trueup.reports import read_study
 
     state = run_state(path)
-    if state.kind == NETWORK:
+    if state.kind == "network":
         raise RunDirectoryError(
             f"{state.directory.path} is the training of a network, and no search ({state.state}, "
             f"{state.evaluations} epochs): its scores stand in metrics.json, and in the page that  "
@@ -56,11 +55,10 @@ def run_study_show(path: Path, output: Output) -> int:
     return 0
 
 
-def show_summary(summary: dict[str, Any], output: Output) -> None:
-    """Print the content of ``solution.json`` of a study for people."""
+def show_summary(outcome: Outcome, output: Output) -> None:
+    """Print a study for people."""
+    summary = outcome.summary
     output.text(f"\n{summary['name']}: {summary['status']}. {summary['message']}\n")
-    if summary.get("verdict"):  # of studies that were judged
-        output.text(*Verdict.from_plain(summary["verdict"]).lines(), "")
     _parameter_table(summary["parameters"], output)
     if summary["front"] is not None:
         costs, names = summary["front"]["costs"], summary["front"]["objectives"]
@@ -71,6 +69,7 @@ def show_summary(summary: dict[str, Any], output: Output) -> None:
         shown = sorted({0, len(costs) // 4, len(costs) // 2, 3 * len(costs) // 4, len(costs) - 1})
         output.table(list(names), [[f"{c:.6g}" for c in costs[i]] for i in shown])
     output.text(*summary["notes"], summary["advice"])
+    output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
 
 def _parameter_table(rows: list[dict[str, Any]], output: Output) -> None:

@@ -176,11 +176,12 @@ def judge_search(
     """
     if np.isfinite(solution.cost) and solution.cost < LARGE_COST:
         estimates, reasons = Estimates.of(space, solution.x), list(look_at)
-    else:
-        estimates = None
+        search = SearchEnd.of(solution, converges)
+    else:  # how such a search ended, and what its status advises, is beside the point
+        estimates = search = None
         reasons = [_no("No candidate was valid: the values are those of the start."), *look_at]
     return judge(
-        search=SearchEnd.of(solution, converges),
+        search=search,
         estimates=estimates,
         criteria=criteria,
         look_at=reasons,

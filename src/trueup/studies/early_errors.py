@@ -18,12 +18,13 @@ def removed_on_early_error(directory: RunDirectory) -> Iterator[None]:
     try:
         yield
     except Exception:
-        if not _has_evaluations(directory):
+        if not has_evaluations(directory):
             shutil.rmtree(directory.path, ignore_errors=True)
         raise
 
 
-def _has_evaluations(directory: RunDirectory) -> bool:
+def has_evaluations(directory: RunDirectory) -> bool:
+    """Whether a run has saved an evaluation."""
     if not directory.study.is_file() or Store.is_blank(directory.study):
         return False
     with Store.open(directory.study) as store:

@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -35,7 +35,7 @@ _HOME = re.compile(r"(/home|/Users|/var/home)/[^/\s:;,'\"]+|(?<![\w/])/root(?![\
 
 def collect(
     seed: int | None,
-    inputs: Iterable[str | os.PathLike[str]],
+    inputs: Iterable[str | os.PathLike[str] | Mapping[str, Any]],
     settings: dict[str, Any],
     *,
     relative_to: str | os.PathLike[str] | None = None,
@@ -46,7 +46,8 @@ def collect(
 
     Args:
         seed: seed of the run's random numbers.
-        inputs: files (or folders, such as a data set) that the run reads.
+        inputs: files (or folders, such as a data set) that the run reads; those that are hashed
+            already as :func:`hashed` gives them.
         settings: resolved settings of the run.
         relative_to: folder of the experiment file. An input below it is named relative to it,
             any other by its file name alone.
@@ -70,9 +71,32 @@ def collect(
         "versions": _versions(packages),
         "platform": _platform(),
         "arguments": _arguments(arguments, folder),
-        "inputs": [_input(Path(path), folder) for path in inputs],
+        "inputs": hashed(inputs, folder),
         "settings": to_plain(_published(settings, folder)),
     }
+
+
+def hashed(
+    inputs: Iterable[str | os.PathLike[str] | Mapping[str, Any]],
+    relative_to: str | os.PathLike[str] | None = None,
+) -> list[dict[str, Any]]:
+    """Hash the inputs of a run.
+
+    Args:
+        inputs: files or folders; one that is hashed already as this function gives it.
+        relative_to: folder that inputs below it are named relative to.
+
+    Returns:
+        ``name``, ``sha256`` and ``size`` [bytes] of each.
+
+    Raises:
+        RunDirectoryError: an input does not exist or cannot be read.
+    """
+    folder = None if relative_to is None else Path(relative_to).resolve()
+    return [
+        dict(entry) if isinstance(entry, Mapping) else _input(Path(entry), folder)
+        for entry in inputs
+    ]
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
     from trueup.sysid.experiment.experiment_file import load_experiment
     from trueup.sysid.experiment.settings import Experiment
-    from trueup.sysid.fit.identification import Identification, identify
+    from trueup.sysid.fit._identify import identify
+    from trueup.sysid.fit.identification import Identification
     from trueup.sysid.fit.observation_settings import ObservationSettings
     from trueup.sysid.fit.problem import GrayBoxProblem
     from trueup.sysid.model_modifier import (
@@ -97,7 +98,7 @@ _EXPORTS = {
     "create_initial_state": "trueup.simulation",
     "default_report": "trueup.sysid.toolbox._default_report",
     "get_sensor_indices": "trueup.sysid.signal_modifier",
-    "identify": "trueup.sysid.fit.identification",
+    "identify": "trueup.sysid.fit._identify",
     "load_experiment": "trueup.sysid.experiment.experiment_file",
     "load_results": "trueup.sysid.toolbox._save_results",
     "model_modifier": "trueup.sysid.model_modifier",

@@ -5,9 +5,9 @@ import pytest
 from recorded_models import PENDULUM, recording, wobble
 
 from trueup.errors import ExperimentError, ModelError, RecordingError, TargetError, TrueupError
+from trueup.sysid import identify
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.fit.identification import identify
 
 EXPERIMENT = """\
 model: {file: model.xml}

@@ -9,11 +9,12 @@ import pytest
 import yaml
 from mujoco.rollout import rollout
 
-from trueup.errors import FitError, ReportError
+from trueup.errors import FitError, ReportError, UnfinishedRunError
 from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
+from trueup.runs import RunInterrupted
+from trueup.sysid import identify
 from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
-from trueup.sysid.fit.identification import IdentificationInterrupted, identify
 
 TRUE = {"mass": 1.0, "stiffness": 100.0, "damping": 5.0}
 NOISE = np.array([2e-3, 2e-2])
@@ -213,7 +214,7 @@ def test_ctrl_c_says_what_scipy_keeps(recorded, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("trueup.fitting._scipy_least_squares.scipy_least_squares", stop)
-    with pytest.raises(IdentificationInterrupted) as stopped:
+    with pytest.raises(RunInterrupted) as stopped:
         run(recorded, experiment(recorded, 1, name="stopped", search={"method": "scipy"}))
     assert "nothing of the fit is saved" in str(stopped.value)
     assert "--overwrite" in str(stopped.value) and "--resume" not in str(stopped.value)
@@ -294,10 +295,12 @@ def test_a_report_that_cannot_be_drawn_loses_no_result(recorded, monkeypatch):
         raise ReportError("a figure has no data")
 
     monkeypatch.setattr("trueup.sysid.report.identification_report", broken)
-    with pytest.raises(ReportError, match=r"no data.*all results are in .*undrawn"):
+    with pytest.raises(UnfinishedRunError, match=r"result is in .*undrawn.*no data"):
         run(recorded, experiment(recorded, 1, name="undrawn"))
     folder = recorded / "runs/undrawn"
-    assert json.loads((folder / "solution.json").read_text())["status"] == "converged"
+    saved = json.loads((folder / "solution.json").read_text())
+    assert saved["status"] == "converged"
+    assert saved["failed"] == {"the report": "a figure has no data"}
     for name in ("model.xml", "identified_parameters.yaml", "signals.npz"):
         assert (folder / name).is_file()
     assert not (folder / "report.html").exists()

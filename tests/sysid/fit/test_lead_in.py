@@ -6,9 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from trueup.sysid import identify
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
-from trueup.sysid.fit.identification import identify
 
 MODEL = """
 <mujoco>

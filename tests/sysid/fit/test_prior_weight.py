@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from test_identification import TRUE, experiment, record, run
 
-from trueup.cli.run_state import run_state
+from trueup import runs
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
-from trueup.sysid.fit import identification
-from trueup.sysid.fit.identification import IdentificationInterrupted
+from trueup.runs import RunInterrupted, job
 from trueup.sysid.toolbox import _prior_weight as prior_weight
 from trueup.sysid.toolbox._prior_weight import residual_scale
 
@@ -48,8 +47,8 @@ def test_time_that_the_fit_has_used_is_not_there_for_the_second(recorded, monkey
         solution.stats["seconds"] = 100.0
         return solution
 
-    plain = identification.run
-    monkeypatch.setattr(identification, "run", late)
+    plain = job.run
+    monkeypatch.setattr(job, "run", late)
     result = run(recorded, with_prior(recorded, 1e-3, name="time", search={"time_limit": 60.0}))
     assert result.solution.status is Status.TIME_LIMIT
 
@@ -60,9 +59,9 @@ def test_an_interrupted_fit_with_a_prior_stays_interrupted(recorded, monkeypatch
         solution.status = Status.INTERRUPTED
         return solution
 
-    plain = identification.run
-    monkeypatch.setattr(identification, "run", interrupted)
-    with pytest.raises(IdentificationInterrupted, match="--resume"):
+    plain = job.run
+    monkeypatch.setattr(job, "run", interrupted)
+    with pytest.raises(RunInterrupted, match="study resume"):
         run(recorded, with_prior(recorded, 1e4, name="interrupted"))
     assert not (recorded / "runs/interrupted/solution.json").exists()
 
@@ -81,12 +80,12 @@ def test_ctrl_c_in_the_second_fit_and_in_others_is_not_swallowed(recorded, monke
         return plain_fit(Interrupted(problem.space), search, time_limit)
 
     monkeypatch.setattr("trueup.sysid.toolbox._prior_weight.inner_fit", stop)
-    with pytest.raises(IdentificationInterrupted, match="--resume"):
+    with pytest.raises(RunInterrupted, match="study resume"):
         run(recorded, with_prior(recorded, 1e4, name="second"))
     monkeypatch.undo()
     monkeypatch.setattr("trueup.sysid.fit.cross_validation.inner_fit", stop)
     content = experiment(recorded, 2, name="fold", held_out={"folds": 2})
-    with pytest.raises(IdentificationInterrupted, match="--resume"):
+    with pytest.raises(RunInterrupted, match="study resume"):
         run(recorded, content)
 
 
@@ -136,7 +135,7 @@ def test_counts_and_history_are_those_of_both_fits(recorded):
     assert result.solution.stats["evaluations"] == evaluations[-1]
     assert "with priors weighed" in result.solution.message
     # a run whose solution counts fewer evaluations than its study has not ended
-    assert run_state(recorded / "runs/counts").state == "converged"
+    assert runs.state(recorded / "runs/counts").state == "converged"
 
 
 def test_folds_and_held_out_data_weigh_priors_like_the_fit(tmp_path):

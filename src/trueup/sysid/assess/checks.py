@@ -17,7 +17,7 @@ from trueup.simulation.initial_state import (
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.identification import check_search, check_start
+from trueup.sysid.fit.identification_search import check_search, check_start
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 _DECIDES = 0.01  # change of a prediction, relative to the spread of the signal, worth a warning

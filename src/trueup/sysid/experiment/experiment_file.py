@@ -61,6 +61,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     if doubled:
         key, line = doubled
         raise ExperimentError(f"{name} line {line}: the key {key!r} stands twice")
+    content = without_header(content)
     try:
         return Experiment.model_validate(written_out(content))
     except ValidationError as error:
@@ -68,11 +69,14 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
         raise ExperimentError("\n".join(problems)) from error
 
 
-def dump_experiment(experiment: Experiment) -> str:
-    """The resolved experiment as YAML, every setting written out."""
-    return yaml.safe_dump(
-        experiment.model_dump(mode="json"), sort_keys=False, default_flow_style=None, width=100
-    )
+def without_header(content: dict[str, Any]) -> dict[str, Any]:
+    """The experiment in ``experiment.yaml`` of a run, which says more of the run."""
+    if content.get("kind") != "identification":
+        return content
+    return {key: value for key, value in content.items() if key not in _OF_THE_RUN}
+
+
+_OF_THE_RUN = ("kind", "format_version", "trueup", "folder", "execution")
 
 
 def _problems(error: ValidationError, tree: Any, name: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""The problem that ``trueup study run`` is given: a test problem, or a function in a file."""
+"""The problem of a study: a test problem, a function in a Python file, or an object."""
 
 import importlib
 import importlib.util
 import inspect
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -23,13 +24,21 @@ class NamedProblem:
     file: Path | None = None
     """Python file of a problem of the user's own, absolute."""
     function: str = ""
-    """Function in that file, or the test problem."""
+    """Function in that file, or the test problem; empty for an object, which nothing can make
+    again."""
     dimension: int | None = None
     """Dimension that was asked for."""
 
 
-def named_problem(text: str, dimension: int | None = None) -> NamedProblem:
-    """The problem of ``sphere`` or of ``file.py:function``.
+def named_problem(
+    problem: str | Callable[..., Any] | Problem, dimension: int | None = None
+) -> NamedProblem:
+    """The problem that a study is given.
+
+    Args:
+      problem: ``"sphere"`` for a test problem, ``"file.py:function"``, the function itself, or a
+        problem.
+      dimension: number of parameters of a test problem, or argument of the function.
 
     Raises:
       ExperimentError: there is no such test problem, file or function, the file cannot be run, or
@@ -37,6 +46,16 @@ def named_problem(text: str, dimension: int | None = None) -> NamedProblem:
     """
     if dimension is not None and dimension < 1:
         raise ExperimentError(f"--dimension has to be 1 or larger, got {dimension}")
+    if isinstance(problem, str):
+        return _problem_of_text(problem, dimension)
+    if isinstance(problem, Problem):
+        if dimension is not None:
+            raise ExperimentError("a problem has its number of parameters: leave out dimension")
+        return NamedProblem(problem, type(problem).__name__.lower())
+    return _problem_of_function(problem, dimension)
+
+
+def _problem_of_text(text: str, dimension: int | None) -> NamedProblem:
     path, colon, function = text.rpartition(":")
     if colon and path.endswith(".py"):
         return problem_of_file(Path(path).expanduser(), function, dimension)
@@ -46,6 +65,19 @@ def named_problem(text: str, dimension: int | None = None) -> NamedProblem:
             "trueup.fitting.Problem"
         )
     return _test_problem(text, dimension)
+
+
+def _problem_of_function(function: Callable[..., Any], dimension: int | None) -> NamedProblem:
+    module, name = inspect.getmodule(function), getattr(function, "__name__", "")
+    file = getattr(module, "__file__", None)
+    if file is None or getattr(module, name, None) is not function:
+        raise ExperimentError(
+            f"{function!r} is not a function at the top of a Python file, so nothing could make "
+            "the problem again: give such a function, or the problem itself"
+        )
+    path = Path(file).resolve()
+    problem = _checked(_call(function, f"{name}() in {path}", dimension), name, path)
+    return NamedProblem(problem, path.stem, path, name, dimension)
 
 
 def problem_of_file(path: Path, function: str, dimension: int | None = None) -> NamedProblem:
@@ -64,14 +96,18 @@ def problem_of_file(path: Path, function: str, dimension: int | None = None) -> 
             f"{path} has no function {function!r}; it has {listing(functions)}."
             f"{did_you_mean(function, functions)}"
         )
-    problem = _call(made, f"{function}() in {path}", dimension)
-    problem = getattr(problem, "problem", problem)  # of a TestProblem
+    problem = _checked(_call(made, f"{function}() in {path}", dimension), function, path)
+    return NamedProblem(problem, path.stem, path.resolve(), function, dimension)
+
+
+def _checked(made: Any, function: str, path: Path) -> Problem:
+    problem = getattr(made, "problem", made)  # of a TestProblem
     if not isinstance(problem, Problem):
         raise ExperimentError(
             f"{function}() in {path} returned a {type(problem).__name__}; it has to return a "
             "trueup.fitting.Problem, such as trueup.fitting.VectorisedCosts(costs, space)"
         )
-    return NamedProblem(problem, path.stem, path.resolve(), function, dimension)
+    return problem
 
 
 def send_by_value(named: NamedProblem) -> None:

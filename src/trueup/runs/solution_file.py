@@ -1,24 +1,18 @@
-"""What a study writes beside its history: how to make it again, its solution, its front."""
+"""``solution.json``: the result of a run as plain data."""
 
-import csv
-import io
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 
 from trueup._version import __version__
-from trueup.errors import RunDirectoryError, listing
-from trueup.fitting import ParetoFront, Solution, Status, judge_search
+from trueup.errors import RunDirectoryError
+from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.parameters import Space
 from trueup.studies import RunDirectory, atomic
-from trueup.studies.run_directory import check_format_version
-from trueup.studies.yaml_file import read_mapping
 
 FORMAT_VERSION = 1
-KIND = "study"
-FRONT_FILE = "pareto_front.csv"
+"""Version of the content that :func:`solution_content` gives."""
 
 
 def space_records(space: Space) -> dict[str, dict[str, Any]]:
@@ -37,45 +31,16 @@ def space_records(space: Space) -> dict[str, dict[str, Any]]:
     }
 
 
-def write_experiment(directory: RunDirectory, experiment: dict[str, Any]) -> None:
-    """Write ``experiment.yaml``: everything that :func:`read_experiment` gives back."""
-    content = {
-        "kind": KIND,
-        "format_version": FORMAT_VERSION,
-        "trueup": __version__,
-        **experiment,
-    }
-    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
-    atomic.write_text(directory.experiment, text)
-
-
-def read_experiment(directory: RunDirectory) -> dict[str, Any]:
-    """Content of ``experiment.yaml`` of a study.
-
-    Raises:
-      RunDirectoryError: the file is missing, damaged, of another kind of run or too new.
-    """
-    content = read_mapping(directory.experiment)
-    if content.get("kind") != KIND:
-        raise RunDirectoryError(f"{directory.path} is not the run of a study")
-    check_format_version(directory.experiment, content.get("format_version"), FORMAT_VERSION)
-    missing = [k for k in ("name", "problem", "parameters", "search") if k not in content]
-    if missing:
-        raise RunDirectoryError(f"{directory.experiment} is damaged: it lacks {listing(missing)}")
-    return content
-
-
 def solution_content(
-    name: str, kind: str, space: Space, solution: Solution, notes: list[str], converges: bool
+    name: str, kind: str, space: Space, solution: Solution, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Content of ``solution.json``; what is not finite is still a number here."""
+    """Content of ``solution.json`` for a search alone; non-finite numbers are still numbers."""
     at_bound = space.at_bound(solution.x)
     return {
         "format_version": FORMAT_VERSION,
         "trueup": __version__,
         "kind": kind,
         "name": name,
-        "verdict": judge_search(space, solution, converges).plain(),
         "status": solution.status.value,
         "success": solution.success,
         "message": solution.message,
@@ -86,7 +51,7 @@ def solution_content(
             for i, (n, r) in enumerate(space_records(space).items())
         ],
         "front": None if solution.front is None else _front(solution.front),
-        "notes": notes,
+        "notes": list(notes),
         "stats": solution.stats,
         "provenance": solution.provenance,
     }
@@ -109,14 +74,43 @@ def advice(solution: Solution) -> str:
     return solution.status.advice
 
 
-def write_front(directory: RunDirectory, names: tuple[str, ...], front: ParetoFront) -> Path:
-    """Write the Pareto front as a table: a row a candidate, costs first."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([*front.objectives, *names])
-    table.writerows(np.column_stack([front.costs, front.x]).tolist())
-    return atomic.write_text(directory.inside(FRONT_FILE), text.getvalue())
-
-
 def _front(front: ParetoFront) -> dict[str, Any]:
     return {"objectives": list(front.objectives), "costs": front.costs, "x": front.x}
+
+
+def read_solution(directory: RunDirectory) -> dict[str, Any]:
+    """Content of ``solution.json``; non-finite numbers come back as numbers.
+
+    Raises:
+      RunDirectoryError: the run has not finished, or the file is damaged.
+    """
+    if not directory.solution.is_file():
+        raise RunDirectoryError(
+            f"{directory.path} has no solution.json: the run did not finish; continue it with  "
+            f"trueup study resume {directory.path}"
+        )
+    content = _numbers(atomic.read_json(directory.solution))
+    if not isinstance(content, dict):
+        raise RunDirectoryError(f"{directory.solution} is damaged: it holds no mapping")
+    return content
+
+
+def interval_of(record: dict[str, Any]) -> tuple[float, float] | None:
+    """Interval of a parameter's record; None where its search gives none."""
+    if "low" in record:
+        return record["low"], record["high"]
+    if "interval" in record:
+        low, high = record["interval"]
+        return low, high
+    return None
+
+
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return _WORDS.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,32 @@
+"""The report of a run, from its directory."""
+
+import os
+from typing import TYPE_CHECKING
+
+from trueup.runs.kinds import class_of
+from trueup.runs.solution_file import read_solution
+from trueup.studies import RunDirectory
+
+if TYPE_CHECKING:
+    from trueup.reports import Page
+
+
+def report(directory: str | os.PathLike[str] | RunDirectory) -> "Page":
+    """Build the report of a run of any kind; the run may be in progress.
+
+    Args:
+      directory: run directory.
+
+    Returns:
+      The page; nothing is written.
+
+    Raises:
+      RunDirectoryError: this is no run, or a file of it is missing or damaged.
+    """
+    opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
+    found = class_of(opened)
+    if opened.solution.is_file() and "the assessment" in read_solution(opened).get("failed", {}):
+        from trueup.reports import read_study, study_report
+
+        return study_report(read_study(opened))  # only the search is known
+    return found.report(opened)

@@ -1,0 +1,22 @@
+"""The state of a run."""
+
+import os
+
+from trueup.runs.kinds import class_of
+from trueup.runs.run_state import RunState, study_state
+from trueup.studies import RunDirectory
+
+
+def state(directory: str | os.PathLike[str] | RunDirectory) -> RunState:
+    """How far a run of any kind is.
+
+    Args:
+      directory: run directory; the run may be in progress.
+
+    Raises:
+      RunDirectoryError: the folder is no run, or a file in it is damaged.
+    """
+    opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
+    if not opened.experiment.is_file():
+        return study_state(opened, "unknown")
+    return class_of(opened).state(opened)

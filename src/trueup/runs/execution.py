@@ -1,0 +1,103 @@
+"""Where candidates are evaluated and who follows a run; nothing of it changes the history."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trueup._secrets import mask
+from trueup.errors import FitError, listing
+from trueup.parameters import Space
+from trueup.studies.trackers import TRACKERS, make_trackers
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Where a run evaluates its candidates, and the trackers that follow it.
+
+    A resumed run takes over what it was started with, unless other values are given.
+    """
+
+    workers: int | None = None
+    """Processes that evaluate candidates (threads, of a servo fit); 0: one a core; None: this
+    process."""
+    scheduler: str | None = None
+    """Address of a Dask scheduler, such as ``tcp://host:8786``, or ``local``."""
+    storage: str | None = None
+    """URL of an Optuna storage that mirrors the study, such as ``sqlite:///study.db``."""
+    load_study: str | None = None
+    """Name of the Optuna study in ``storage`` that the run continues."""
+    trackers: tuple[str, ...] = ()
+    """Trackers by name, see :data:`trueup.studies.trackers.TRACKERS`."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for ``experiment.yaml``; an address with a password is left out."""
+        record = dataclasses.asdict(self)
+        if record["storage"] and mask(record["storage"]) != record["storage"]:
+            record["storage"] = None
+        chosen = record.pop("trackers")
+        return {**record, **{name: name in chosen for name in TRACKERS}}
+
+    def with_former(self, record: Mapping[str, Any]) -> "Execution":
+        """This execution, completed by the :meth:`record` of an earlier sitting."""
+        known = {field.name for field in dataclasses.fields(self)} - {"trackers"}
+        if self.workers is not None or self.scheduler is not None:
+            known -= {"workers", "scheduler"}
+        changes = {k: record.get(k) for k in known if not getattr(self, k) and record.get(k)}
+        trackers = tuple(n for n in TRACKERS if n in self.trackers or record.get(n))
+        return dataclasses.replace(self, **changes, trackers=trackers)
+
+    def check(self, name: str, space: Space, objectives: Sequence[str]) -> None:
+        """Raise where the settings contradict each other, or something they name is missing.
+
+        Args:
+          name: name of the run, which its study in a storage takes.
+          space: the unknowns.
+          objectives: names of the costs.
+
+        Raises:
+          FitError: a study to load, and no storage.
+          StorageError: the storage cannot be reached, has a study of that name, or the study to
+            load is of another problem.
+          EvaluationError: the scheduler cannot be reached.
+          MissingExtraError: a package is not installed.
+        """
+        if self.load_study and not self.storage:
+            raise FitError("--load-study names a study of a storage: give the --storage too")
+        if self.storage:
+            from trueup.studies.optuna_storage.ownership import check_new_run
+
+            load = self.load_study
+            check_new_run(self.storage, load or name, space, objectives, load=load is not None)
+        self.make_trackers(name)
+
+    def check_evaluator(self) -> None:
+        """Raise EvaluationError where the evaluator cannot be reached."""
+        evaluator = self.evaluator()
+        if hasattr(evaluator, "check"):
+            evaluator.check()
+
+    def evaluator(self) -> Any:
+        """The evaluator of candidates."""
+        from trueup.studies.evaluators import make_evaluator
+
+        return make_evaluator(1 if self.workers is None else self.workers, self.scheduler)
+
+    def make_trackers(self, name: str) -> list[Any]:
+        """The trackers of a run of this name.
+
+        Raises:
+          FitError: there is no tracker of a name.
+          MissingExtraError: a package that one needs is not installed.
+        """
+        if unknown := [each for each in self.trackers if each not in TRACKERS]:
+            raise FitError(f"there is no tracker {listing(unknown)}; there are {listing(TRACKERS)}")
+        trackers: list[Any] = []
+        load_study = self.load_study
+        if self.storage:
+            from trueup.studies.optuna_storage import OptunaMirror
+
+            trackers.append(
+                OptunaMirror(self.storage, load_study or name, load=load_study is not None)
+            )
+        return trackers + make_trackers(self.trackers)

@@ -1,0 +1,263 @@
+"""An identification as a piece of work."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError, RunDirectoryError, did_you_mean, listing
+from trueup.fitting.losses import Loss
+from trueup.fitting.solution import Solution, Status
+from trueup.reports import Page, read_study, study_report
+from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.studies import Budget, RunDirectory, atomic
+from trueup.sysid.assess.assessment import assess
+from trueup.sysid.assess.summary import summarise
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.cross_validation import check_folds, cross_validate
+from trueup.sysid.fit.identification import Identification
+from trueup.sysid.fit.identification_search import (
+    SCIPY_METHODS,
+    check_search,
+    check_start,
+    make_search,
+)
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.fit.unseen_ends import unseen_ends
+from trueup.sysid.results.outputs import read_signals, write_models, write_signals
+from trueup.sysid.toolbox._prior_weight import refit_with_noise
+
+# What may differ on resume: none of it changes the course of the fit.
+_FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "search": {"time_limit"}}
+
+
+class IdentificationJob(Job):
+    """An identification as a piece of work.
+
+    Args:
+      experiment: the experiment.
+      folder: folder that its file names refer to.
+    """
+
+    kind = "identification"
+    noun = "an identification"
+    known_limits = ("max_seconds",)
+
+    def __init__(self, experiment: Experiment, folder: Path):
+        self.experiment = experiment
+        self.folder = folder
+        self.name = experiment.name
+        self.seed = experiment.seed
+        self.limits = Budget(max_seconds=experiment.search.time_limit)
+        self._prepared: Prepared | None = None
+        self._settings: dict[str, Any] = {}
+
+    @property
+    def prepared(self) -> Prepared:
+        """Models, recordings and unknowns, read once."""
+        if self._prepared is None:
+            self._prepared = prepare(self.experiment, self._folder)
+            self.notes = self._prepared.notes
+        return self._prepared
+
+    @property
+    def can_resume(self) -> bool:
+        return self.experiment.search.method not in SCIPY_METHODS
+
+    @property
+    def _folder(self) -> Path:
+        assert self.folder is not None
+        return self.folder
+
+    def run_directory(self, output: str | Path | None = None) -> Path:
+        """Run directory: ``output``, or the experiment's own."""
+        if output is not None:
+            return Path(output)
+        return self._folder / (self.experiment.output.directory or f"runs/{self.name}")
+
+    def inputs(self) -> Sequence[Path]:
+        return self.prepared.inputs
+
+    def plain(self, directory: Path) -> dict[str, Any]:
+        return {"folder": os.path.relpath(self._folder, directory), **self.origin(directory)}
+
+    def origin(self, directory: Path) -> dict[str, Any]:
+        return self.experiment.model_dump(mode="json")
+
+    @classmethod
+    def from_plain(
+        cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
+    ) -> "IdentificationJob":
+        experiment = load_experiment(directory.experiment)
+        return cls(experiment, _folder_of_inputs(directory, content.get("folder"), folder))
+
+    def identity(self) -> dict[str, Any]:
+        return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
+
+    def continuing(self, former: Job) -> Job:
+        return self  # output, confidence and time limit may be other ones
+
+    def limited(self, limits: Budget) -> Job:
+        super().limited(limits)
+        search = self.experiment.search.model_copy(update={"time_limit": self.limits.max_seconds})
+        self.experiment = self.experiment.model_copy(update={"search": search})
+        return self
+
+    def prepare(self) -> None:
+        check_search(self.experiment.search)
+        check_requests(self.experiment, self.prepared, self.problem)
+        check_start(self.problem)
+        _ = self.search
+
+    def make_problem(self) -> GrayBoxProblem:
+        return self.prepared.problem()
+
+    def make_search(self) -> Any:
+        search, self._settings = make_search(self.experiment, self.problem)
+        return search
+
+    def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
+        return self._settings
+
+    def solve(self, run: Run) -> Solution:
+        search, method = self.search, self.experiment.search.method
+        if method in SCIPY_METHODS:
+            from trueup.fitting._scipy_least_squares import scipy_least_squares
+
+            run.describe()
+            solution = scipy_least_squares(
+                self.problem, search.settings, parallel=method == "scipy_parallel_fd"
+            )
+        else:
+            solution = run.search()
+        if solution.status is Status.START_FAILED:
+            raise FitError(solution.message)
+        limit = self.experiment.search.time_limit
+        return refit_with_noise(self.problem, solution, search.settings, limit)
+
+    def keep(self, run: Run, solution: Solution) -> None:
+        write_models(self.problem, solution, run.directory)
+
+    def finish(self, run: Run, solution: Solution) -> Outcome:
+        prepared, problem, experiment = self.prepared, self.problem, self.experiment
+        held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
+        alone = prepared.held_out_alone()
+        for other in (held_out, alone):
+            if other is not None:
+                other.noise_scale = problem.noise_scale
+        loss = Loss(experiment.search.loss, self._settings.get("loss_scale", 1.0))
+        assessment = assess(
+            problem,
+            problem.space.start,
+            solution,
+            held_out,
+            alone,
+            method=experiment.confidence.method,
+            level=experiment.confidence.level,
+            loss=loss,
+            profile=experiment.confidence.profile,
+            seed=experiment.seed,
+            starts=measured_starts(prepared, prepared.training, held_out=False),
+            held_out_starts=measured_starts(prepared, prepared.held_out, held_out=True),
+        )
+        folds = experiment.held_out.folds
+        crossed = None
+        if folds > 1:
+            crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
+        ends = None
+        if crossed is None and held_out is None and solution.success:
+            ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss)
+        solution.covariance = assessment.value_covariance
+        solution.intervals = assessment.intervals
+        summary = summarise(
+            experiment.name,
+            problem,
+            solution,
+            assessment,
+            crossed,
+            {r.name: r.quality for r in prepared.recordings},
+            prepared.notes,
+            ends,
+        )
+        result = Identification(
+            prepared, problem, solution, assessment, crossed, run.directory.path, summary
+        )
+        return Outcome(result, summary, complete=solution.success)
+
+    def write(self, run: Run, outcome: Outcome) -> None:
+        write_signals(outcome.result.assessment.signals, run.directory)
+
+    def page(self, run: Run, outcome: Outcome) -> Page | None:
+        from trueup.sysid import report
+        from trueup.sysid.results.overlay_video import overlay_videos
+
+        output, result = self.experiment.output, outcome.result
+        if not output.report:
+            return None
+        videos = overlay_videos(result) if output.video else []
+        return report.identification_report(outcome.summary, result.assessment.signals, videos)
+
+    @classmethod
+    def report(cls, directory: RunDirectory) -> Page:
+        from trueup.sysid import report
+
+        if not directory.solution.is_file() and directory.study.is_file():
+            return study_report(read_study(directory))
+        return report.identification_report(read_solution(directory), read_signals(directory))
+
+    def plan(self) -> dict[str, Any]:
+        problem: GrayBoxProblem = self.problem
+        began = time.perf_counter()
+        problem.costs(np.tile(problem.space.start, (problem.space.size + 1, 1)))
+        batch = time.perf_counter() - began
+        return {
+            "parameters": list(problem.space.names),
+            "sequences": [s.name for s in problem.sequences],
+            "residuals": problem.residual_size,
+            "seconds_per_iteration": 1.5 * batch,
+            "notes": self.prepared.notes,
+        }
+
+
+def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxProblem) -> None:
+    """Raise where something that is needed only after the fit cannot be had.
+
+    Raises:
+      FitError: ``confidence.profile`` names what is no free parameter.
+      ExperimentError: more folds than training recordings.
+    """
+    names = problem.space.names
+    unknown = [name for name in experiment.confidence.profile if name not in names]
+    if unknown:
+        raise FitError(
+            f"confidence.profile names {listing(unknown)}; free parameters are {listing(names)}."
+            f"{did_you_mean(unknown[0], names)}"
+        )
+    if experiment.held_out.folds > 1:
+        check_folds(prepared, experiment.held_out.folds)
+
+
+def _folder_of_inputs(directory: RunDirectory, recorded: str | None, folder: Path | None) -> Path:
+    """Folder that the file names of a run refer to.
+
+    It is ``folder`` where that is given; else the first that holds all inputs: the one that the run
+    records, the working folder, the nearest above the run.
+    """
+    record: Any = atomic.read_json(directory.provenance) if directory.provenance.is_file() else {}
+    names = [entry["name"] for entry in record.get("inputs", ())]
+    first = [] if recorded is None else [Path(os.path.normpath(directory.path / recorded))]
+    tried = [*first, Path.cwd(), *directory.path.parents] if folder is None else [folder]
+    for place in tried:
+        if all((place / name).exists() for name in names):
+            return place
+    where = "above the run or in this folder" if folder is None else f"in {folder}"
+    raise RunDirectoryError(
+        f"the inputs of {directory.path} ({listing(names, 4)}) are not {where}: say where they "
+        "are with --folder"
+    )
