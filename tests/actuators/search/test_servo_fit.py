@@ -408,6 +408,20 @@ def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
     assert alone.verdict.grade is Grade.LOOK
 
 
+def test_where_no_log_is_held_out_a_second_fit_leaves_some_out(logs):
+    found = fit("xl330", "m1", logs, settings=FitSettings("least-squares"))
+    assert found.held_out is None and found.unseen.logs == (logs[3].name,)
+    assert set(found.training.by_log) == {log.name for log in logs}
+    assert found.unseen.fitted.mae == pytest.approx(NOISE * np.sqrt(2 / np.pi), rel=0.3)
+    # of a fit that has not seen the log, not of the one that has
+    assert found.unseen.fitted.mae != found.training.by_log[logs[3].name]
+    assert found.verdict.grade is Grade.USE
+    assert found.verdict.comparisons[0].held_out
+    assert any("without 1 of the logs" in r.sentence for r in found.verdict.reasons)
+    alone = fit("xl330", "m1", logs[:1], settings=FitSettings("least-squares"))
+    assert alone.unseen is None and alone.verdict.grade is not Grade.USE
+
+
 @pytest.mark.parametrize(
     ("method", "grade"),
     [("least-squares", Grade.DO_NOT_USE), ("random", Grade.LOOK)],

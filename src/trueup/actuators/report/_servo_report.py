@@ -86,7 +86,7 @@ def servo_report(
         provenance=dict(known.get("provenance") or model.provenance),
     )
     if known.get("verdict"):  # of a fit, rather than of a parameter file
-        page.add(reports.verdict_section(known["verdict"]))
+        page.add(reports.verdict_section(known["verdict"], anchors={"scores": "errors"}))
     page.add(_overview(errors, held, trivial, known, rows, kind))
     page.add(parameter_section(rows, known, model))
     if known.get("confidence"):

@@ -25,6 +25,7 @@ from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearchSettings
 from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
+from trueup.actuators.search.unseen_logs import unseen_logs
 from trueup.errors import (
     FitError,
     ParameterError,
@@ -249,6 +250,9 @@ class Prepared:
         findings = [*self.findings, *training.worse_than_trivial("the training logs")]
         if beyond is not None:
             findings += beyond.worse_than_trivial("the held-out logs")
+        unseen = None
+        if held_out is None and solution.success:
+            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -265,6 +269,7 @@ class Prepared:
             held_out_start=None if held_out is None else evaluation(held_out, begin),
             assessment=assessment,
             findings=tuple(findings),
+            unseen=unseen,
         )
 
 

@@ -7,7 +7,17 @@ import numpy as np
 from trueup.actuators.search._evaluate import Evaluation
 from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import ENDLESS
-from trueup.fitting import Comparison, Estimates, SearchEnd, Verdict, baselines, judge
+from trueup.actuators.search.unseen_logs import UnseenLogs
+from trueup.fitting import (
+    Comparison,
+    Estimates,
+    Grade,
+    Reason,
+    SearchEnd,
+    Verdict,
+    baselines,
+    judge,
+)
 from trueup.fitting.solution import Solution
 from trueup.parameters import Space
 
@@ -23,6 +33,7 @@ def verdict_of(
     training: tuple[Evaluation | None, Evaluation | None],
     held_out: tuple[Evaluation | None, Evaluation | None],
     method: str,
+    unseen: UnseenLogs | None = None,
 ) -> Verdict:
     """Judge a servo fit by the rules of :func:`trueup.fitting.judge`.
 
@@ -35,7 +46,10 @@ def verdict_of(
         assessment: intervals and identifiability.
         training, held_out: evaluations on each part, of the fit and of the model before it.
         method: search method.
+        unseen: errors of a second fit on logs that it left out.
     """
+    if unseen is not None:
+        held_out = (unseen.fitted, unseen.start)
     parts = [(*held_out, True), (*training, False)]
     comparisons = [
         _comparison(found, before, unseen)
@@ -54,6 +68,7 @@ def verdict_of(
         comparisons=comparisons,
         estimates=_estimates(solution, space, assessment),
         diverged=diverged,
+        look_at=[] if unseen is None else [Reason(Grade.USE, unseen.sentence, "errors")],
     )
 
 
