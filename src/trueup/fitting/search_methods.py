@@ -23,8 +23,8 @@ class SearchMethod:
 
     meaning: str
     """What it does, in one line."""
-    search: str
-    """Its class, as ``module:name``; imported when it is used."""
+    search: str | type[Any]
+    """Its class, or ``module:name`` of it, imported when it is used."""
     population: str | None = None
     """Name of the setting that is the number of candidates in a batch."""
     needs_residuals: bool = False
@@ -36,7 +36,7 @@ class SearchMethod:
 
     def search_class(self) -> type[Any]:
         """Class of the search."""
-        return _load(self.search)
+        return _load(self.search) if isinstance(self.search, str) else self.search
 
     def settings(self) -> tuple[str, ...]:
         """Names of its settings."""
@@ -116,7 +116,10 @@ SEARCH_METHODS: dict[str, SearchMethod] = {
 }
 """Searches by name."""
 
-_SAVED = [*(m.search for m in SEARCH_METHODS.values()), "trueup.fitting.polish:Polished"]
+_SAVED = [
+    *(m.search for m in SEARCH_METHODS.values() if isinstance(m.search, str)),
+    "trueup.fitting.polish:Polished",
+]
 
 
 def class_name(search: Any) -> str:

@@ -235,6 +235,20 @@ def register_friction_model(
     return model
 
 
+def check_published(model: FrictionModel, form: str) -> None:
+    """Raise FitError for a model that a form without registered equations would get wrong.
+
+    Args:
+      model: friction model.
+      form: name of the form, for the message.
+    """
+    if model.loss is not friction_loss:
+        raise FitError(
+            f"{form} has no form of the registered friction model {model.name!r}; it has those of "
+            f"{listing(PUBLISHED_MODELS)}"
+        )
+
+
 def _check_equation(model: FrictionModel) -> None:
     """Raise a FitError unless the equation of a model can be traced."""
     from trueup.actuators.equations.tracing import Graph
