@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import FitError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.auto_search import AutoSearch
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares

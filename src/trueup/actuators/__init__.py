@@ -78,9 +78,9 @@ if TYPE_CHECKING:
         effective_samples,
         information_criteria,
     )
-    from trueup.actuators.search._model_errors import ModelErrors, model_errors
     from trueup.actuators.search.fit_assessment import ServoAssessment
     from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem
     from trueup.actuators.search.servo_fit import ServoFit
 
@@ -107,7 +107,7 @@ _EXPORTS = {
     "MJCF_FORMS": "trueup.actuators.export.mjcf",
     "ModelChoice": "trueup.actuators.search._choose_model",
     "ModelComparison": "trueup.actuators.search._compare",
-    "ModelErrors": "trueup.actuators.search._model_errors",
+    "ModelErrors": "trueup.actuators.search.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
     "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
@@ -154,7 +154,7 @@ _EXPORTS = {
     "load_model": "trueup.actuators.catalogue.parameter_file",
     "load_models": "trueup.actuators.catalogue.parameter_file",
     "mjcf_snippet": "trueup.actuators.export.mjcf",
-    "model_errors": "trueup.actuators.search._model_errors",
+    "model_errors": "trueup.actuators.search.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
     "motor_torque": "trueup.actuators.equations.servo_laws",

@@ -14,7 +14,6 @@ to a :class:`Solution`::
 """
 
 from trueup.fitting import baselines
-from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import Search, minimise
 from trueup.fitting._whiteness import (
@@ -37,6 +36,7 @@ from trueup.fitting.identifiability import (
 )
 from trueup.fitting.judging import Estimates, SearchEnd, judge, judge_search
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.nsga2 import NSGA2, NSGA2Settings

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._unit_box import search_bounds
 from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.random_search import SobolSearch
 from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
+from trueup.fitting.unit_box import search_bounds
 from trueup.parameters import Space
 
 STATE_VERSION = 1

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._search_box import check_box
-from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds, to_unit
-from trueup.fitting._variation import polynomial_mutation, simulated_binary_crossover
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.pareto import (
     compromise,
@@ -23,7 +20,10 @@ from trueup.fitting.pareto import (
 )
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box
 from trueup.fitting.solution import ParetoFront, Status
+from trueup.fitting.unit_box import SobolPoints, from_unit, require_finite_bounds, to_unit
+from trueup.fitting.variation import polynomial_mutation, simulated_binary_crossover
 from trueup.parameters import Space
 
 STATE_VERSION = 1

@@ -7,18 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._search_box import check_box, start_deviations
-from trueup.fitting._unit_box import (
+from trueup.fitting.cost_search import CostSearch
+from trueup.fitting.pareto import compromise, pareto_front
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box, start_deviations
+from trueup.fitting.solution import ParetoFront, Status
+from trueup.fitting.unit_box import (
     SobolPoints,
     from_unit,
     require_finite_bounds,
     search_bounds,
 )
-from trueup.fitting.cost_search import CostSearch
-from trueup.fitting.pareto import compromise, pareto_front
-from trueup.fitting.problem import Failures, Problem
-from trueup.fitting.saved_state import require_version
-from trueup.fitting.solution import ParetoFront, Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1

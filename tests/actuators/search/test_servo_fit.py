@@ -18,9 +18,9 @@ from trueup.actuators import (
     servo_fit_report,
 )
 from trueup.actuators.search._fit import Prepared, reached_its_end
-from trueup.actuators.search._live_parameters import LiveParameters
 from trueup.actuators.search.experiment_advice import Coverage, experiments
 from trueup.actuators.search.fit_settings import parse_values
+from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.model_faces import FaceProblem, model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_search import (

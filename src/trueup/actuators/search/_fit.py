@@ -17,9 +17,9 @@ from trueup.actuators.logs.log_findings import findings_in_words, header_finding
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_servo, evaluation
-from trueup.actuators.search._live_parameters import LiveParameters
 from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
+from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit

@@ -8,13 +8,13 @@ import numpy as np
 
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._absolute_errors import signs_and_densities
-from trueup.actuators.search._fit_intervals import FitIntervals, fit_intervals
-from trueup.actuators.search._interval_reach import interval_reach
-from trueup.actuators.search._linear_range import LARGEST_DEPARTURE, departures
-from trueup.actuators.search._start_noise import with_start_noise
+from trueup.actuators.search.absolute_errors import signs_and_densities
 from trueup.actuators.search.experiment_advice import Advice, advise
+from trueup.actuators.search.fit_intervals import FitIntervals, fit_intervals
+from trueup.actuators.search.interval_reach import interval_reach
+from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.start_noise import with_start_noise
 from trueup.errors import FitError, listing
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.losses import Loss

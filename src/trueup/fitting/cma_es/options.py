@@ -8,7 +8,7 @@ from typing import Any
 from trueup.errors import FitError, did_you_mean, listing
 
 # Options that would break bounds, resume, repeatability or the terminal, and what to use instead.
-_ELSEWHERE = {
+REPLACED_OPTIONS = {
     "bounds": "bounds belong to the parameters",
     "fixed_variables": "freeze the parameter instead",
     "is_feasible": "an invalid candidate is one whose cost is not finite",
@@ -92,7 +92,7 @@ def check_cma_options(options: Mapping[str, Any]) -> None:
                 f"CMA-ES has no option {key!r}.{did_you_mean(key, known)} "
                 f"Options are {listing(sorted(known), 99)}"
             )
-        instead = _ELSEWHERE.get(key) or (_WRITES if key.startswith("verb") else "")
+        instead = REPLACED_OPTIONS.get(key) or (_WRITES if key.startswith("verb") else "")
         if instead:
             raise FitError(f"the option {key!r} of cma cannot be set here: {instead}")
         if key in _WORDS and isinstance(value, str):

@@ -88,7 +88,7 @@ def next_run(
 
 
 # In the order in which they are told when several hold: the most telling first.
-_REASONS: dict[str, tuple[Status, str]] = {
+STOP_REASONS: dict[str, tuple[Status, str]] = {
     "ftarget": (Status.TARGET_REACHED, "the cost reached the target of {value}"),
     "tolfun": (
         Status.CONVERGED,
@@ -137,7 +137,7 @@ _REASONS: dict[str, tuple[Status, str]] = {
 
 def describe_stop(reasons: Mapping[str, Any]) -> tuple[Status, str]:
     """Status and sentence of the keys that ended a run; unknown keys are told as they are."""
-    for key, (status, sentence) in _REASONS.items():
+    for key, (status, sentence) in STOP_REASONS.items():
         if key in reasons:
             return status, f"{sentence.format(value=_number(reasons[key]))} ({key})"
     return Status.STALLED, f"cma ended the run ({', '.join(sorted(reasons)) or 'no reason'})"

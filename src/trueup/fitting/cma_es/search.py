@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._search_box import check_box, start_deviations
 from trueup.fitting.cma_es.noise import Contender, Contenders, NoiseTreatment
 from trueup.fitting.cma_es.options import resolve_cma_options
 from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
@@ -15,6 +14,7 @@ from trueup.fitting.cma_es.strategy import CmaRun
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box, start_deviations
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting.uncertainty._evidence import Evidence
-from trueup.fitting.uncertainty._newey_west import (
+from trueup.fitting.uncertainty.evidence import Evidence
+from trueup.fitting.uncertainty.newey_west import (
     default_bandwidth,
     fixed_b_quantile,
     newey_west,
 )
-from trueup.fitting.uncertainty._noise import SequenceNoise, fit_noise
-from trueup.fitting.uncertainty._sandwich import absorbed_reflections, sandwich_part
-from trueup.fitting.uncertainty._sequence_fit import SequenceFit
+from trueup.fitting.uncertainty.noise import SequenceNoise, fit_noise
+from trueup.fitting.uncertainty.sandwich import absorbed_reflections, sandwich_part
+from trueup.fitting.uncertainty.sequence_fit import SequenceFit
 
 METHODS = ("auto", "classical", "per_channel", "autoregressive", "newey_west", "block_bootstrap")
 """Names of the methods of :func:`~trueup.fitting.estimate_covariance`."""

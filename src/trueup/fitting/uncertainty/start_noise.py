@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.fitting.uncertainty._covariance import CovarianceEstimate
+from trueup.fitting.uncertainty.covariance import CovarianceEstimate
 
 _CUT = 1e-12  # relative eigenvalue below which a direction counts as not determined
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting.uncertainty._noise import ChannelNoise
+from trueup.fitting.uncertainty.noise import ChannelNoise
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting.uncertainty._autoregressive import (
+from trueup.fitting.uncertainty.autoregressive import (
     AutoregressiveModel,
     fit_autoregressive,
     whitened,

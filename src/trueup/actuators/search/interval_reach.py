@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.actuators.search._start_noise import motions, start_noise_sizes
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.start_noise import motions, start_noise_sizes
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.start_noise import inverse_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting.uncertainty._sequence_fit import SequenceFit
+from trueup.fitting.uncertainty.sequence_fit import SequenceFit
 
 ABSENT_EIGENVALUE = 1e-12
 """Relative eigenvalue of the scaled J'J below which a direction counts as not determined.

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting.uncertainty._information import (
+from trueup.fitting.uncertainty.information import (
     InvertedInformation,
     information_matrix,
     inverted,
 )
-from trueup.fitting.uncertainty._sequence_fit import SequenceFit, checked_sequences
+from trueup.fitting.uncertainty.sequence_fit import SequenceFit, checked_sequences
 
 
 @dataclass(frozen=True)

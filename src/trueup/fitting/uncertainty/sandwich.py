@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting.uncertainty._autoregressive import reflections_by_autocovariance
-from trueup.fitting.uncertainty._noise import SequenceNoise
-from trueup.fitting.uncertainty._sequence_fit import BLOCK_VALUES, SequenceFit
+from trueup.fitting.uncertainty.autoregressive import reflections_by_autocovariance
+from trueup.fitting.uncertainty.noise import SequenceNoise
+from trueup.fitting.uncertainty.sequence_fit import BLOCK_VALUES, SequenceFit
 
 LONG_RECORD = 1000
 """A record of so many correlation times knows its noise well enough for a normal quantile."""
