@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         QUADRATIC_FORMS,
         FrictionModel,
         friction_model,
+        register_friction_model,
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
@@ -166,6 +167,7 @@ _EXPORTS = {
     "read_logs": "trueup.actuators.logs.log_files",
     "record": "trueup.actuators.record",
     "register": "trueup.actuators.catalogue.entries",
+    "register_friction_model": "trueup.actuators.equations.friction_models",
     "releases": "trueup.actuators.record.designed_trajectories",
     "resample_log": "trueup.actuators.logs._process",
     "save_model": "trueup.actuators.catalogue.parameter_file",
@@ -264,6 +266,7 @@ __all__ = [
     "record",
     "register",
     "register_export_form",
+    "register_friction_model",
     "releases",
     "resample_log",
     "save_model",

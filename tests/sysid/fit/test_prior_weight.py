@@ -8,9 +8,10 @@ from trueup.cli.run_state import run_state
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
-from trueup.sysid.fit import identification, prior_weight
+from trueup.sysid.fit import identification
 from trueup.sysid.fit.identification import IdentificationInterrupted
-from trueup.sysid.fit.prior_weight import residual_scale
+from trueup.sysid.toolbox import _prior_weight as prior_weight
+from trueup.sysid.toolbox._prior_weight import residual_scale
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_ctrl_c_in_the_second_fit_and_in_others_is_not_swallowed(recorded, monke
     def stop(problem, search, time_limit=np.inf):
         return plain_fit(Interrupted(problem.space), search, time_limit)
 
-    monkeypatch.setattr("trueup.sysid.fit.prior_weight.inner_fit", stop)
+    monkeypatch.setattr("trueup.sysid.toolbox._prior_weight.inner_fit", stop)
     with pytest.raises(IdentificationInterrupted, match="--resume"):
         run(recorded, with_prior(recorded, 1e4, name="second"))
     monkeypatch.undo()

@@ -233,7 +233,12 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 def _checked(text: str, keys: set[str]) -> str:
     """An override whose key exists, as Hydra takes it."""
-    if "=" not in text or text.startswith("~"):
+    if text.startswith("~"):
+        raise ExperimentError(
+            f"{text!r}: every key has a value, so none can be deleted; write "
+            f"{text[1:].partition('=')[0]}=null, or leave it out for its default"
+        )
+    if "=" not in text:
         raise ExperimentError(
             f"{text!r} is no override: write key=value, such as train.max_epochs=100"
         )

@@ -21,9 +21,9 @@ from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment, SearchPart
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.cross_validation import CrossValidation, check_folds, cross_validate
-from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.problem import GrayBoxProblem, default_threads
 from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.toolbox._prior_weight import refit_with_noise
 
 _TUNING = 1.345 * 1.4826  # Huber's constant for 95 % efficiency, times the MAD of unit variance
 
