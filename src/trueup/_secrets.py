@@ -54,6 +54,8 @@ _BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IG
 _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 
 _SHORTEST_FROM_ENVIRONMENT = 8
+# The shell keeps its working folder there: masked, no path below it could be read back.
+_NO_SECRETS = ("PWD", "OLDPWD")
 
 
 def mask(text: str, known: Iterable[str] = ()) -> str:
@@ -173,6 +175,7 @@ def _of_environment() -> list[str]:
         value
         for name, value in os.environ.items()
         if len(value) >= _SHORTEST_FROM_ENVIRONMENT
+        and name not in _NO_SECRETS
         and is_secret(name)
         and not (value.isalpha() and value.islower())
     ]

@@ -20,6 +20,10 @@ class RecordingError(TrueupError):
     """A recording cannot be read, or cannot be used for a fit."""
 
 
+class InputFileError(TrueupError):
+    """A file cannot be read as input: a pipe or a device, or implausibly large."""
+
+
 class ColumnError(RecordingError):
     """A column that a mapping names does not exist in the recording."""
 

@@ -2,8 +2,9 @@
 
 import mujoco
 import numpy as np
+from mujoco.batch import Batch
 
-from trueup.actuators import ServoLog, ServoModel
+from trueup.actuators import ServoLaw, ServoLog, ServoModel
 
 GRAVITY = 9.80665
 
@@ -110,3 +111,25 @@ def pendulum_log(servo: str, kp: float, seconds: float = 2.0, **more: float) -> 
         input_volts=7.0 + 0.8 * np.sin(9.0 * times), temperature=25.0 + 20.0 * times,
         header=header | more,
     )  # fmt: skip
+
+
+FREQUENT = 5
+"""Simulation steps a sample of the logs."""
+
+
+def in_mujoco(servos: ServoLaw, log: ServoLog, offset: float = 0.0, substeps: int = FREQUENT):
+    """Positions of the pendulum at the samples of a log, as its encoder reads them."""
+    batch = Batch(servos.compile(), 1)
+    batch.bind("qpos")[:], batch.bind("qvel")[:] = log.position[0] + offset, log.speed[0]
+    commands = {"goal": log.goal_position, "torque_off": 1.0 - log.torque_enable}
+    if "voltage" in servos.channels:
+        commands["voltage"] = log.input_volts
+    if "warmth" in servos.channels:
+        commands["warmth"] = log.temperature - 25.0
+    controls = servos.controls(
+        **{name: {"hinge": np.repeat(values, substeps)} for name, values in commands.items()}
+    )
+    with servos.installed(batch):
+        found = batch.rollout(len(controls), controls[None], record=["qpos"])["qpos"]
+    assert servos.failures(batch) == {}
+    return np.concatenate([[log.position[0]], found[0, substeps - 1 : -1 : substeps, 0] - offset])

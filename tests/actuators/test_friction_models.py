@@ -5,19 +5,18 @@ import pytest
 from bench_logs import VALUES, make_model
 
 from trueup.actuators import FRICTION_MODELS, Servo, friction_model, motor_torque, servos
-from trueup.actuators.equations._parameter_layout import LAWS, columns_of, neutral_row
-from trueup.actuators.equations._servo_kernel import friction_loss, stribeck_factor, stribeck_range
-from trueup.actuators.equations._servo_kernel import motor_torque as compiled_torque
+from trueup.actuators.equations._parameter_layout import LAWS
+from trueup.actuators.equations.compiled import loss_functions
+from trueup.actuators.equations.compiled import motor as compiled_motor
+from trueup.actuators.equations.friction_models import layout_of
+from trueup.actuators.equations.servo_equations import friction_loss
 from trueup.errors import FitError, ParameterError
 
 PARAMETERS = {"m1": 6, "m2": 9, "m3": 7, "m4": 11, "m5": 13, "m6": 15}
 
 
 def row_of(model):
-    row = np.array(neutral_row())
-    for name, value in model.values.items():
-        row[list(columns_of(name))] = value
-    return row
+    return layout_of(model.friction).row(model.values)
 
 
 @pytest.mark.parametrize(("name", "count"), PARAMETERS.items())
@@ -32,13 +31,11 @@ def test_compiled_friction_is_that_of_the_equations(name, form):
     rng = np.random.default_rng(1)
     states = rng.standard_normal((200, 3)) * [0.5, 0.5, 3.0]
     states[:3] = [[0.3, -0.3, 0.0], [0.2, 0.4, 1e-9], [0.0, 0.0, 0.0]]
-    row, gated = row_of(model), form == "gated"
-    slow, fast = stribeck_range(row[14])
+    row, gate = row_of(model), float(form == "gated")
+    loss_of = loss_functions((friction_loss,))
     for motor, external, speed in states:
-        factor = (0.0, 0.0, 0.0)
-        if model.friction.has_stribeck:
-            factor = stribeck_factor(row, slow, fast, speed)
-        compiled = friction_loss(row, gated, *factor, motor, external, speed)[0]
+        curved = model.friction.has_stribeck
+        compiled = loss_of(0, row, gate, curved, motor, external, speed)
         loss, damping = model.friction.frictions(model.values, motor, external, speed, form)
         assert compiled == pytest.approx(float(loss), rel=1e-13)
         assert damping == VALUES["friction_viscous"]
@@ -71,11 +68,13 @@ def test_compiled_law_is_that_of_the_equations(law):
     error, speed = rng.uniform(-1.5, 1.5, 300), 8.0 * rng.standard_normal(300)
     torque, duty = motor_torque(known, values, error, speed)
     gain, rate = known.gains()
-    arguments = (LAWS[law], row, gain, rate, known.max_pwm, known.max_amps, known.vin, row[1])
+    volts = 1.0 if np.isnan(known.vin) else known.vin
+    firmware = (gain, rate, known.max_pwm, known.max_amps)
     for i in range(300):
-        compiled = compiled_torque(*arguments, error[i], speed[i])
+        state = (volts, volts, 0.0, error[i], speed[i])
+        compiled = compiled_motor(LAWS[law], row, *firmware, *state)
         assert compiled[0] == pytest.approx(torque[i], rel=1e-12, abs=1e-15)
-        assert compiled[8] == pytest.approx(duty[i], rel=1e-12, abs=1e-15)
+        assert compiled[1] == pytest.approx(duty[i], rel=1e-12, abs=1e-15)
 
 
 def test_limits_of_the_voltage_law_apply_in_order():

@@ -10,10 +10,9 @@ torch = pytest.importorskip("torch")
 from trueup.actuators.catalogue.entries import find_servo, servos  # noqa: E402
 from trueup.actuators.catalogue.servo import Servo  # noqa: E402
 from trueup.actuators.catalogue.servo_model import ServoModel  # noqa: E402
-from trueup.actuators.equations._parameter_layout import LAWS, columns_of, neutral_row  # noqa: E402
-from trueup.actuators.equations._servo_kernel import motor_torque as compiled_torque  # noqa: E402
-from trueup.actuators.equations._servo_kernel import saturated  # noqa: E402
-from trueup.actuators.equations.friction_models import FRICTION_MODELS  # noqa: E402
+from trueup.actuators.equations._parameter_layout import LAWS  # noqa: E402
+from trueup.actuators.equations.compiled import motor as compiled_motor  # noqa: E402
+from trueup.actuators.equations.friction_models import FRICTION_MODELS, layout_of  # noqa: E402
 from trueup.actuators.equations.model_parameter import ModelParameter  # noqa: E402
 from trueup.actuators.mjlab.torch_friction import friction_loss  # noqa: E402
 from trueup.actuators.mjlab.torch_laws import LawInputs, drive  # noqa: E402
@@ -102,20 +101,15 @@ def test_torque_is_that_of_the_law(servo, terms, dtype):
     error, speed = error.double().numpy(), speed.double().numpy()
     back_emf = values.get("kt", 0.0) ** 2 / values.get("R", 1.0) * np.abs(speed).max()
     close(result.torque, model.torque(error, speed), dtype, max(1.0, back_emf))
-    row = np.array(neutral_row())
-    for name, value in values.items():
-        row[list(columns_of(name))] = value
+    row = layout_of(model.friction).row(values)
+    firmware = (gain, rate, servo.max_pwm, servo.max_amps, vin, vin, 0.0)
     compiled = np.array(
         [
-            compiled_torque(
-                LAWS[servo.law], row, gain, rate, servo.max_pwm, servo.max_amps, vin,
-                values.get("R", 1.0), e, v,
-            )
+            compiled_motor(LAWS[servo.law], row, *firmware, e, v)
             for e, v in zip(error.ravel(), speed.ravel(), strict=True)
         ]
-    )  # fmt: skip
-    by_step = np.array([saturated(row, torque)[0] for torque in compiled[:, 0]])
-    close(result.torque.reshape(-1), by_step, dtype, max(1.0, back_emf))
-    close(result.duty.reshape(-1), compiled[:, 8], dtype)
+    )
+    close(result.torque.reshape(-1), compiled[:, 0], dtype, max(1.0, back_emf))
+    close(result.duty.reshape(-1), compiled[:, 1], dtype)
     if dtype == torch.float64:  # at a limit, float32 may fall on the other side
-        close(result.damping.reshape(-1), compiled[:, 15], dtype)
+        close(result.damping.reshape(-1), compiled[:, 2], dtype)

@@ -9,6 +9,7 @@ from mujoco.batch import Batch
 from servo_law_models import (
     QUADRUPED,
     chain_spec,
+    in_mujoco,
     pendulum_log,
     pendulum_spec,
     small_servo,
@@ -24,28 +25,7 @@ from trueup.actuators import (
 )
 from trueup.actuators.logs._process import process
 from trueup.actuators.mujoco._servo_law_kernel import next_speeds
-from trueup.actuators.mujoco.law import ServoLaw, servo_law
-
-FREQUENT = 5
-"""Simulation steps a sample of the logs."""
-
-
-def in_mujoco(servos: ServoLaw, log: ServoLog, offset: float = 0.0, substeps: int = FREQUENT):
-    """Positions of the pendulum at the samples of a log, as its encoder reads them."""
-    batch = Batch(servos.compile(), 1)
-    batch.bind("qpos")[:], batch.bind("qvel")[:] = log.position[0] + offset, log.speed[0]
-    commands = {"goal": log.goal_position, "torque_off": 1.0 - log.torque_enable}
-    if "voltage" in servos.channels:
-        commands["voltage"] = log.input_volts
-    if "warmth" in servos.channels:
-        commands["warmth"] = log.temperature - 25.0
-    controls = servos.controls(
-        **{name: {"hinge": np.repeat(values, substeps)} for name, values in commands.items()}
-    )
-    with servos.installed(batch):
-        found = batch.rollout(len(controls), controls[None], record=["qpos"])["qpos"]
-    assert servos.failures(batch) == {}
-    return np.concatenate([[log.position[0]], found[0, substeps - 1 : -1 : substeps, 0] - offset])
+from trueup.actuators.mujoco.law import servo_law
 
 
 def difference(model: ServoModel, log: ServoLog, integrator: str = "Euler") -> float:

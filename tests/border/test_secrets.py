@@ -178,13 +178,15 @@ OWN = f"""\
 
 
 def test_reasons_of_invalid_candidates_are_stored_without_secrets(tmp_path, variables, capsys):
-    (tmp_path / "own.py").write_text(
+    (tmp_path / "reasons.py").write_text(
         PROBLEM.replace("    return VectorisedCosts(lambda X: (X**2).sum(axis=1), space)\n", OWN)
     )
     run = tmp_path / "run"
-    main(["study", "run", f"{tmp_path}/own.py:problem", "--max-generations", "2", "-o", str(run)])
+    main(
+        ["study", "run", f"{tmp_path}/reasons.py:problem", "--max-generations", "2", "-o", str(run)]
+    )
     assert main(["study", "export", str(run), "-o", str(tmp_path / "table.csv")]) == 0
-    (tmp_path / "own.py").unlink()
+    (tmp_path / "reasons.py").unlink()
     assert "***" in (tmp_path / "table.csv").read_text()
     assert_clean(tmp_path)
     captured = capsys.readouterr()
@@ -264,3 +266,10 @@ def test_trackers_send_no_secret(tmp_path, monkeypatch):
     monkeypatch.setattr(wandb, "init", lambda **options: begun.update(options) or MagicMock())
     WandbTracker().begin(TrackedRun(tmp_path, "run", {"storage": TEXTS[0], "token": MARK}))
     assert begun["config"] == {"storage": "postgresql://***@h/st", "token": "***"}
+
+
+def test_the_working_folder_is_no_secret(monkeypatch):
+    monkeypatch.setenv("PWD", "/home/user/robots")
+    monkeypatch.setenv("OLDPWD", "/home/user/models")
+    text = "param_path: /home/user/robots/walk.txt, model: /home/user/models/arm.xml"
+    assert mask(text) == text

@@ -54,11 +54,36 @@ def test_the_same_verdict_stands_everywhere(files: pendulum.Files, capsys):
         assert c["error"] < min(c["baselines"].values())
 
 
-def test_without_held_out_data_an_identification_is_one_to_look_at(files, command):
+def test_a_single_recording_is_judged_by_a_fit_that_has_not_seen_its_end(files, command):
     code, said = identify(files, command, held_out={})
     assert code == 0
-    assert said["verdict"]["grade"] == "look"
+    assert said["verdict"]["grade"] == "use"
+    assert "without the last quarter of each recording" in sentences(said["verdict"])
+    unseen = [c for c in said["verdict"]["comparisons"] if c["held_out"]]
+    assert {c["channel"] for c in unseen} == {"angle", "speed"}
+    # the values, the scores and the signals are those of all data
+    assert {row["part"] for row in said["scores"]} == {"training"}
+
+
+def test_the_end_of_a_recording_that_contradicts_its_beginning_is_not_to_be_used(files, command):
+    rows = files.recording.read_text().splitlines()
+    torque, cut = rows[0].split(",").index("torque"), 1 + int(0.75 * (len(rows) - 1))
+    for i in range(cut, len(rows)):
+        cells = rows[i].split(",")
+        cells[torque] = f"{-3.0 * float(cells[torque]):.9g}"
+        rows[i] = ",".join(cells)
+    files.recording.write_text("\n".join(rows) + "\n")
+    _, said = identify(files, command, held_out={})
+    assert said["verdict"]["grade"] == "do not use"
+
+
+def test_a_recording_that_is_too_short_to_split_is_one_to_look_at(files, command):
+    rows = files.recording.read_text().splitlines()
+    files.recording.write_text("\n".join(rows[:32]) + "\n")
+    _, said = identify(files, command, held_out={})
+    assert said["verdict"]["grade"] != "use"
     assert "Nothing was held out" in sentences(said["verdict"])
+    assert "is too short to hold out its end" in sentences(said["verdict"])
 
 
 def test_folds_are_held_out_data(files, command):

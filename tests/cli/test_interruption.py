@@ -134,5 +134,5 @@ def test_ctrl_c_before_the_fit_writes_nothing(
 
     monkeypatch.setattr(identification_job, "prepare", stop)
     assert main(["identify", str(files.experiment)]) == 130
-    assert "before anything was saved" in capsys.readouterr().err
+    assert "before anything new was saved" in capsys.readouterr().err
     assert not (files.folder / "runs").exists()

@@ -55,7 +55,7 @@ BAD = {
     "a scatter without end": (["zdt1", "--method", "scatter"], "has no end of its own"),
     "a scatter of no width": (
         ["zdt1", "--method", "scatter", "--sigma", "0", "--max-evaluations", "9"],
-        "deviation of a scatter is 0",
+        "--sigma is 0",
     ),
     "options of another method": (["zdt1", "--sigma", "0.1"], "--sigma' is for CMA-ES"),
     "several costs for one": (["zdt1", "--method", "cmaes"], "minimises one cost"),
@@ -77,7 +77,7 @@ BAD = {
     "a scheduler that is away": (["sphere", "--scheduler", "tcp://127.0.0.1:1"], "reached"),
     "a storage that is away": (
         ["sphere", "--storage", "postgresql://u:hidden@127.0.0.1:1/x"],
-        "u:***@127.0.0.1",
+        "//***@127.0.0.1",
     ),
     "a resume of nothing": (["sphere", "--resume"], "does not exist"),
 }

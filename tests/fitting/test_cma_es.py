@@ -7,9 +7,8 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, Status, VectorisedCosts, minimise, test_problems
-from trueup.fitting._cma_restarts import FinishedRun, next_run
-from trueup.fitting._cma_stop_reasons import _REASONS, describe_stop
-from trueup.fitting._contenders import Contenders
+from trueup.fitting.cma_es.noise import Contenders
+from trueup.fitting.cma_es.restarts import STOP_REASONS, FinishedRun, describe_stop, next_run
 from trueup.parameters import Parameter, ParameterDict, Space
 
 
@@ -401,7 +400,9 @@ def test_every_reason_of_cma_has_words():
     source = inspect.getsource(_CMAStopDict._update)
     known = {part.split("'")[1] for part in source.split("_addstop(")[1:] if "'" in part[:30]}
     # those that cannot happen here: no wall clock, no callback; the last stands in dead code
-    assert known - {"timeout", "callback", "flat fitness", "||xmean||^2<ftarget"} <= set(_REASONS)
+    assert known - {"timeout", "callback", "flat fitness", "||xmean||^2<ftarget"} <= set(
+        STOP_REASONS
+    )
     status, words = describe_stop({"something": 3})
     assert status is Status.STALLED and "something" in words
 

@@ -8,7 +8,7 @@ import pytest
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings
-from trueup.fitting._history_columns import HistoryColumns
+from trueup.fitting.saved_state import HistoryColumns
 from trueup.fitting.test_problems.test_problem import box
 from trueup.studies._state_codec import decode_state, encode_state
 

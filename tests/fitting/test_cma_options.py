@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings, parse_cma_options
-from trueup.fitting._cma_options import _ELSEWHERE, resolve_cma_options
+from trueup.fitting.cma_es.options import REPLACED_OPTIONS, resolve_cma_options
 from trueup.fitting.test_problems import sphere
 
 
@@ -77,7 +77,7 @@ def test_every_option_of_cma_is_reachable_or_refused_with_a_reason():
     from cma import CMAOptions
 
     for key in CMAOptions.defaults():
-        if key in _ELSEWHERE or key.startswith("verb"):
+        if key in REPLACED_OPTIONS or key.startswith("verb"):
             with pytest.raises(FitError, match="cannot be set here"):
                 parse_cma_options(f"{key}:1")
         else:

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import least_squares as scipy_least_squares
 
 from trueup.errors import FitError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import LOSSES
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from trueup.errors import FitError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.problem import Vectorised

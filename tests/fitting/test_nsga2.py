@@ -6,9 +6,9 @@ import pytest
 from trueup import fitting
 from trueup.errors import FitError
 from trueup.fitting import NSGA2, NSGA2Settings, Status, VectorisedCosts, test_problems
-from trueup.fitting._unit_box import to_unit
-from trueup.fitting._variation import polynomial_mutation, simulated_binary_crossover
 from trueup.fitting.test_problems.test_problem import box
+from trueup.fitting.unit_box import to_unit
+from trueup.fitting.variation import polynomial_mutation, simulated_binary_crossover
 
 REFERENCE = np.array([1.1, 1.1])
 

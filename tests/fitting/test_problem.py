@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 
 from trueup.errors import FitError
-from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
-from trueup.fitting import _final_jacobian as module
-from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, linearisation, minimise
 from trueup.fitting.box_step import box_step
-from trueup.fitting.linearisation import difference_points, linearise
+from trueup.fitting.linearisation import difference_points, final_jacobian, linearise
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import LARGE_RESIDUAL, PerCandidate, Problem, Vectorised
 
@@ -108,7 +106,7 @@ def test_the_final_jacobian_is_in_search_coordinates_and_may_lie_on_disk(monkeyp
     np.testing.assert_allclose(jacobian, expected, rtol=1e-7)
     np.testing.assert_array_equal(residual, zoo.bard(space.start[None])[0])
     assert not failures
-    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    monkeypatch.setattr(linearisation, "IN_MEMORY", 0)
     on_disk = final_jacobian(problem, space.start)[1]
     assert isinstance(on_disk, np.memmap)
     np.testing.assert_array_equal(on_disk, jacobian)

@@ -6,8 +6,8 @@ import pytest
 from trueup import fitting
 from trueup.errors import FitError
 from trueup.fitting import RandomSearch, ScatterSearch, SobolSearch, Status, test_problems
-from trueup.fitting._unit_box import SobolPoints, to_unit
 from trueup.fitting.test_problems.test_problem import box
+from trueup.fitting.unit_box import SobolPoints, to_unit
 from trueup.parameters import Space
 
 BOTH = pytest.mark.parametrize("kind", [RandomSearch, SobolSearch])

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from trueup.errors import FitError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.auto_search import AutoSearch
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.nsga2 import NSGA2, NSGA2Settings

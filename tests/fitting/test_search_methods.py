@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from trueup import fitting
+from trueup.actuators.search.fit_settings import METHODS
 from trueup.errors import FitError
 from trueup.fitting import (
     NSGA2,
@@ -16,6 +17,7 @@ from trueup.fitting import (
     Polished,
     RandomSearch,
     ScatterSearch,
+    SearchMethod,
     SobolSearch,
     make_search,
     test_problems,
@@ -125,3 +127,27 @@ def test_what_does_not_fit_is_refused(arguments, words):
     arguments = dict(arguments)
     with pytest.raises(FitError, match=words):
         make_search(arguments.pop("method"), box([1.0, 1.0], 0.0, 2.0), **arguments)
+
+
+class Halving:
+    """A search that halves the distance to zero: a method of a test's own."""
+
+    settings_class = None
+
+    def __init__(self, space, candidates=4, seed=0):
+        self.space, self.candidates, self.seed = space, candidates, seed
+
+
+def test_a_method_of_ones_own_needs_its_class_and_an_entry(monkeypatch):
+    entry = SearchMethod("halves", f"{__name__}:Halving", population="candidates")
+    monkeypatch.setitem(SEARCH_METHODS, "halving", entry)
+    search = make_search("halving", box([1.0]), seed=3, population=7)
+    assert (type(search), search.candidates, search.seed) == (Halving, 7, 3)
+    with pytest.raises(FitError, match="no setting 'candidate'; it has 'candidates'"):
+        make_search("halving", box([1.0]), settings={"candidate": 2})
+    with pytest.raises(FitError, match="'halving'"):
+        make_search("halvin", box([1.0]))
+
+
+def test_the_searches_of_a_servo_fit_are_in_the_registry():
+    assert set(METHODS) <= set(SEARCH_METHODS)

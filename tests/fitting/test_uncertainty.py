@@ -7,9 +7,9 @@ from scipy.signal import lfilter
 
 from trueup.errors import FitError
 from trueup.fitting.uncertainty import METHODS, SequenceFit, estimate_covariance
-from trueup.fitting.uncertainty._autoregressive import AutoregressiveModel
-from trueup.fitting.uncertainty._noise import SequenceNoise
-from trueup.fitting.uncertainty._sandwich import absorbed_reflections, sandwich_part
+from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel
+from trueup.fitting.uncertainty.noise import SequenceNoise
+from trueup.fitting.uncertainty.sandwich import absorbed_reflections, sandwich_part
 
 SAMPLES = 1500
 
@@ -78,8 +78,8 @@ def test_filters_give_the_sandwich_of_the_explicit_covariance(two_channels):
 def test_blocks_of_time_change_nothing(two_channels, monkeypatch, each_innovation):
     sequence, noise, _, inverse, _ = two_channels
     whole = sandwich_part(sequence, np.arange(3), inverse, noise, each_innovation)
-    monkeypatch.setattr("trueup.fitting.uncertainty._sandwich.BLOCK_VALUES", 50)
-    monkeypatch.setattr("trueup.fitting.uncertainty._sequence_fit.BLOCK_VALUES", 50)
+    monkeypatch.setattr("trueup.fitting.uncertainty.sandwich.BLOCK_VALUES", 50)
+    monkeypatch.setattr("trueup.fitting.uncertainty.sequence_fit.BLOCK_VALUES", 50)
     assert len(list(sequence.blocks(np.arange(3)))) > 20
     parts = sandwich_part(sequence, np.arange(3), inverse, noise, each_innovation)
     np.testing.assert_allclose(parts.covariance, whole.covariance, rtol=1e-10)

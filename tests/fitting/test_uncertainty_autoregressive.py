@@ -5,14 +5,14 @@ import pytest
 from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
-from trueup.fitting.uncertainty._autoregressive import (
+from trueup.fitting.uncertainty.autoregressive import (
     AutoregressiveModel,
     fit_autoregressive,
     polynomial_of,
     reflections_by_autocovariance,
     reflections_by_burg,
 )
-from trueup.fitting.uncertainty._newey_west import fixed_b_quantile, newey_west
+from trueup.fitting.uncertainty.newey_west import fixed_b_quantile, newey_west
 
 
 def realisation(coefficients, samples, seed=0):

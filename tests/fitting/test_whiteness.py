@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 
 from trueup.errors import FitError
-from trueup.fitting._whiteness import heteroscedasticity, ljung_box, whiteness
+from trueup.fitting import heteroscedasticity, ljung_box, whiteness
 
 RNG = np.random.default_rng(0)
 

@@ -128,7 +128,7 @@ DEFECTS = {
         "test_reference_defects.py::test_what_the_generator_writes_is_trained_on_as_documented",
     ),
     "10: it reports to a server unless told not to": (
-        "test_network_runs.py::test_weights_and_biases_is_told_only_where_asked_for",
+        "test_network_tracking.py::test_weights_and_biases_is_told_only_where_asked_for",
     ),
     "10: bad files are skipped": (
         "test_network_data.py::test_a_bad_file_is_an_error_not_skipped",

@@ -37,3 +37,14 @@ def test_an_unknown_grade_is_refused():
     plain = {**verdict(0.1).plain(), "grade": "fine"}
     with pytest.raises(ReportError, match="fine"):
         reports.verdict_section(plain)
+
+
+def test_reasons_link_to_sections_that_the_page_has():
+    plain = verdict(0.1).plain()
+    assert {r["section"] for r in plain["reasons"]} >= {"course", "scores"}
+    page = reports.Page("Elbow")
+    page.add(reports.verdict_section(plain, anchors={"scores": "errors"}))
+    page.add(reports.Section("Errors", "errors"))
+    html = page.html()
+    assert 'href="#errors" class="see"' in html
+    assert 'href="#scores"' not in html and 'href="#course"' not in html

@@ -118,7 +118,9 @@ def test_every_attribute_is_resolved_and_verified(specs, target, angle):
     # the compiler wants the lower limit of a ball joint to be zero
     place = slice(1, 2) if target == "joint/ball/range" else slice(None)
     value = _present(model, target)[place]
-    parameters = _parameters(target + ("/1" if place.start else ""), value)
+    # moments within wider bounds could be those of no body
+    spread = 0.05 if target.endswith("/inertia") else 0.5
+    parameters = _parameters(target + ("/1" if place.start else ""), value, spread)
     variants = ModelVariants(spec, parameters)
     lower, upper = parameters.get_bounds()
     for x in (value, lower + 0.6 * (upper - lower)):
@@ -276,8 +278,37 @@ def test_a_slender_inertia_can_be_verified():
         <inertial pos="0 0 .5" mass="1" diaginertia=".1 .1 .00001"/></body></worldbody></mujoco>"""
     )
     parameters = ParameterDict()
-    parameters.add(Parameter("i", [0.1, 0.1, 1e-5], 1e-6, 1.0, target="body/rod/inertia"))
+    start = np.array([0.1, 0.1, 1e-5])
+    lower, upper = start * [1.0, 1.0, 0.9], start * [1.00005, 1.00005, 1.2]
+    parameters.add(Parameter("i", start, lower, upper, target="body/rod/inertia"))
     ModelVariants(spec, parameters)
+
+
+BLOCK = """<mujoco><worldbody><body name="block"><joint type="hinge" axis="0 1 0"/>
+  <inertial pos="0 0 .5" mass="1" diaginertia=".1 .11 .12"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [(0.05, 0.3), (0.005, 0.15), (0.001, np.inf), (0.099, 0.2101)]
+)
+def test_bounds_that_allow_an_inertia_no_body_has_are_refused(lower, upper):
+    parameters = ParameterDict()
+    parameters.add(Parameter("i", 0.1, lower, upper, target="body/block/inertia/0"))
+    possible = lower > 0.01 and upper < 0.23
+    if possible:
+        ModelVariants(mujoco.MjSpec.from_string(BLOCK), parameters)
+        return
+    with pytest.raises(TargetError, match=r"'i'.*of body 'block'.*inertia_type: pseudo"):
+        ModelVariants(mujoco.MjSpec.from_string(BLOCK), parameters)
+
+
+def test_one_value_for_all_moments_may_be_anything():
+    targets = [f"body/block/inertia/{axis}" for axis in range(3)]
+    one = Parameter("i", 0.1, 1e-3, 10.0, target=targets)
+    ModelVariants(mujoco.MjSpec.from_string(BLOCK), ParameterDict({"i": one}))
+    tied = ParameterDict({"i": Parameter("i", 0.1, 1e-3, 10.0, target=targets[:2])})
+    tied.add(Parameter("j", 0.1, 0.0, 1.0, target=targets[2], tied_to="i"))
+    ModelVariants(mujoco.MjSpec.from_string(BLOCK), tied)
 
 
 def test_a_log_range_of_many_decades_is_verified_near_the_start():

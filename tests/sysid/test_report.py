@@ -10,7 +10,7 @@ import pytest
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.recordings.channel_units import signal_units
-from trueup.sysid.report import ReportBuilder, _shown, identification_report, save_path_of
+from trueup.sysid.report import ReportBuilder, identification_report, save_path_of, shown_initial
 from trueup.sysid.results.outputs import pack_signals
 
 CHANNELS = ("angle", "speed")
@@ -207,7 +207,7 @@ def test_many_samples_stay_small():
 def test_a_wild_initial_model_does_not_flatten_the_figure():
     measured = np.sin(np.linspace(0, 6, 100))
     initial = measured + np.where(np.arange(100) < 50, 0.5, 1e9)
-    shown = _shown(initial, measured)
+    shown = shown_initial(initial, measured)
     np.testing.assert_array_equal(shown[:50], initial[:50])
     assert np.isnan(shown[50:]).all()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         QUADRATIC_FORMS,
         FrictionModel,
         friction_model,
+        register_friction_model,
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
@@ -77,9 +78,9 @@ if TYPE_CHECKING:
         effective_samples,
         information_criteria,
     )
-    from trueup.actuators.search._model_errors import ModelErrors, model_errors
     from trueup.actuators.search.fit_assessment import ServoAssessment
     from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem
     from trueup.actuators.search.servo_fit import ServoFit
 
@@ -106,7 +107,7 @@ _EXPORTS = {
     "MJCF_FORMS": "trueup.actuators.export.mjcf",
     "ModelChoice": "trueup.actuators.search._choose_model",
     "ModelComparison": "trueup.actuators.search._compare",
-    "ModelErrors": "trueup.actuators.search._model_errors",
+    "ModelErrors": "trueup.actuators.search.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
     "MotionLimits": "trueup.actuators.record.trajectory",
     "Objective": "trueup.actuators.bench.objective",
@@ -153,7 +154,7 @@ _EXPORTS = {
     "load_model": "trueup.actuators.catalogue.parameter_file",
     "load_models": "trueup.actuators.catalogue.parameter_file",
     "mjcf_snippet": "trueup.actuators.export.mjcf",
-    "model_errors": "trueup.actuators.search._model_errors",
+    "model_errors": "trueup.actuators.search.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
     "motor_torque": "trueup.actuators.equations.servo_laws",
@@ -166,6 +167,7 @@ _EXPORTS = {
     "read_logs": "trueup.actuators.logs.log_files",
     "record": "trueup.actuators.record",
     "register": "trueup.actuators.catalogue.entries",
+    "register_friction_model": "trueup.actuators.equations.friction_models",
     "releases": "trueup.actuators.record.designed_trajectories",
     "resample_log": "trueup.actuators.logs._process",
     "save_model": "trueup.actuators.catalogue.parameter_file",
@@ -264,6 +266,7 @@ __all__ = [
     "record",
     "register",
     "register_export_form",
+    "register_friction_model",
     "releases",
     "resample_log",
     "save_model",

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
+from trueup.cli.failures import check_paths, in_words, show_traceback, terminated_in_words
 from trueup.cli.opengl import explained_graphics
 from trueup.cli.output import Output
 from trueup.cli.override_words import overrides_together
@@ -57,7 +58,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     output = Output(json="--json" in arguments)
     try:
-        with _plain_warnings(), explained_graphics():
+        check_paths(arguments)
+        with _plain_warnings(), explained_graphics(), terminated_in_words():
             command = _parse(arguments, output)
             return command if isinstance(command, int) else command.run(output)
     except TrueupError as error:
@@ -68,12 +70,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             sys.stdout = io.TextIOWrapper(io.BytesIO())
         return DONE
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        output.error(type(error).__name__, f"{where}{error.strerror or error}")
+    except Exception as error:
+        message = in_words(error)
+        if message is None:
+            raise
+        show_traceback(error)
+        output.error(type(error).__name__, message)
         return WRONG_INPUT
     except KeyboardInterrupt as stop:
-        message = str(stop) or "stopped before anything was saved"
+        message = str(stop) or "stopped before anything new was saved"
         output.error("Interrupted", message)
         return INTERRUPTED
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import UseAppendAction, arg
 
+from trueup.actuators.bench.objective import OBJECTIVES
+from trueup.actuators.search.fit_settings import METHODS
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
 from trueup.studies.trackers.registry import TRACKERS
@@ -25,7 +27,7 @@ class ServoFitOptions:
     """Folder of evenly sampled logs; trueup actuator process makes them."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
-    method: Literal["auto", "cmaes", "random", "nsgaii", "least-squares"] = "auto"
+    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
     same without CMA-ES. cmaes: the whole box, BIPOP restarts. nsgaii: position and speed error."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
@@ -49,7 +51,7 @@ class ServoFitOptions:
     """Parameters that keep a value, such as R=2.0,kt=0.4."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of everything random."""
-    objective: Literal["mae", "rmse", "huber"] = "mae"
+    objective: Literal[*OBJECTIVES] = "mae"  # pyright: ignore[reportInvalidTypeForm]
     """Error to minimise: mean absolute, root mean square, or Huber."""
     speed_weight: Annotated[float, arg(metavar="WEIGHT")] = 0.0
     """Weight of the speed error [s] beside that of the position, which is 1."""

@@ -15,7 +15,7 @@ from trueup.actuators.report._drive_backdrive_report import (
 from trueup.actuators.report._overlay_report import overlay_report
 from trueup.actuators.report.overlay_figures import select_logs
 from trueup.actuators.report.overlay_image import overlay_images
-from trueup.actuators.search._model_errors import ModelErrors, model_errors, names_in_logs
+from trueup.actuators.search.model_errors import ModelErrors, model_errors, names_in_logs
 from trueup.cli.actuator_evaluate import milli
 from trueup.cli.actuator_show_commands import (
     DriveBackdriveLimits,

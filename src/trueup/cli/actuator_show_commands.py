@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import UseAppendAction, arg
 
+from trueup.actuators.search.fit_settings import METHODS
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 
@@ -73,7 +74,7 @@ class CompareServoModels(SimulationOptions):
     """Hold out the logs of these trajectories."""
     error: Literal["mae", "rmse"] = "mae"
     """Error that fits minimise and models are compared by."""
-    method: Literal["auto", "cmaes", "random", "nsgaii", "least-squares"] = "auto"
+    method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """Search of the fits, as in trueup actuator fit."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
     """Evaluated candidates of each fit at most; 100000 where absent."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from trueup._input_files import safe_yaml
 from trueup.errors import ExperimentError, FitError, RunDirectoryError, listing
 from trueup.networks import DataSettings, Network, load_network
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
@@ -109,7 +110,8 @@ def _set(values: dict[str, Any], override: str) -> None:
     if not equals or not all(path):
         raise ExperimentError(f"{override!r} is not of the form data.key=value")
     try:
-        value = yaml.safe_load(text)
+        # a pattern such as *.json is text, which YAML would take for an alias
+        value = text if text.startswith("*") else safe_yaml(text)
     except yaml.YAMLError as error:
         raise ExperimentError(f"the value of {key} cannot be read: {error}") from error
     if _EXPONENT.fullmatch(text.strip()):

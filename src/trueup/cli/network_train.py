@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
+from trueup.errors import ExperimentError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,20 @@ class TrainNetwork:
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+    @staticmethod
+    def check_words(words: list[str]) -> None:
+        """Refuse Hydra's own words that have another form here."""
+        for word in words:
+            if word in ("-m", "--multirun"):
+                raise ExperimentError(
+                    f"{word}: one command trains one run; write a loop in the shell, such as "
+                    "for s in 1 2 3; do trueup network train seed=$s --output runs/$s; done"
+                )
+            if word.startswith("hydra."):
+                key, _, value = word.partition("=")
+                instead = f"--output {value}" if key == "hydra.run.dir" else "nothing in its place"
+                raise ExperimentError(f"{key} is not read here: write {instead}")
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""

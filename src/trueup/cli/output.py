@@ -50,8 +50,12 @@ class Output:
             print(json.dumps(masked(_plain(value)), indent=2, allow_nan=False), flush=True)
 
     def error(self, kind: str, message: str) -> None:
-        """Report an error: on the error stream, or as the object of ``--json``."""
-        message = mask(message)
+        """Report an error: on the error stream, or as the object of ``--json``.
+
+        A message is never empty: an error without words is one in trueup.
+        """
+        message = mask(message).strip()
+        assert message, f"{kind} has no words"
         if self.json:
             print(json.dumps({"error": kind, "message": message}, indent=2), flush=True)
         else:

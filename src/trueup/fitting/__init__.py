@@ -14,8 +14,7 @@ to a :class:`Solution`::
 """
 
 from trueup.fitting import baselines
-from trueup.fitting._cma_options import parse_cma_options
-from trueup.fitting._final_jacobian import final_jacobian
+from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import Search, minimise
 from trueup.fitting._whiteness import (
     HeteroscedasticityTest,
@@ -25,8 +24,8 @@ from trueup.fitting._whiteness import (
     whiteness,
 )
 from trueup.fitting.auto_search import AutoSearch
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
+from trueup.fitting.cma_es.options import parse_cma_options
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.identifiability import (
     CollinearPair,
@@ -37,6 +36,7 @@ from trueup.fitting.identifiability import (
 )
 from trueup.fitting.judging import Estimates, SearchEnd, judge, judge_search
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import LOSSES, Loss
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
@@ -68,7 +68,7 @@ from trueup.fitting.scores import (
     channel_scores,
     compare_predictors,
 )
-from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod, make_search
+from trueup.fitting.search_methods import SEARCH_METHODS, SearchMethod
 from trueup.fitting.solution import ParetoFront, Solution, Status
 from trueup.fitting.uncertainty import (
     METHODS,

@@ -161,7 +161,7 @@ def heteroscedasticity(
     """
     from scipy.special import chdtrc
 
-    from trueup.fitting.uncertainty._autoregressive import fit_autoregressive, whitened
+    from trueup.fitting.uncertainty.autoregressive import fit_autoregressive, whitened
 
     table, names = _table(residuals, channels)
     drivers = np.abs(np.asarray(driver, dtype=float))

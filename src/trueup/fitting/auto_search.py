@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._history_columns import HistoryColumns
-from trueup.fitting._state_version import require_version
-from trueup.fitting._unit_box import search_bounds
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.random_search import SobolSearch
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
+from trueup.fitting.unit_box import search_bounds
 from trueup.parameters import Space
 
 STATE_VERSION = 1
@@ -40,6 +38,9 @@ class AutoSearch(CostSearch):
       FitError: fewer than one scanned point, or what :class:`CmaEs` refuses.
     """
 
+    settings_class = CmaEsSettings
+    """Settings that the constructor takes."""
+
     def __init__(
         self,
         space: Space,
@@ -53,7 +54,6 @@ class AutoSearch(CostSearch):
         self.settings = settings or CmaEsSettings()
         self.scanned = min(16 * space.size + 1, 512) if scanned is None else scanned
         self.seed = int(seed)
-        self._columns = HistoryColumns()
         bounded = all(np.isfinite(bound).all() for bound in search_bounds(space))
         # what CMA-ES refuses is said before the scan, not after it
         self._stage: SobolSearch | CmaEs = CmaEs(space, self.settings, self.seed)
@@ -124,7 +124,6 @@ class AutoSearch(CostSearch):
             "start": self._stage.space.start.copy(),
             "stage": self._stage.state(),
             **self._common_state(),
-            "history": self._columns.pack(self.history),
         }
 
     @classmethod
@@ -136,7 +135,7 @@ class AutoSearch(CostSearch):
         """
         require_version(state, STATE_VERSION, "search")
         search = cls(space, CmaEsSettings(**state["settings"]), state["scanned"], state["seed"])
-        search._take_common_state({**state, "history": HistoryColumns.unpack(state["history"])})
+        search._take_common_state(state)
         kind = SobolSearch if state["scanning"] else CmaEs
         start = np.array(state["start"], float)
         search._stage = kind.from_state(state["stage"], replace(space, start=start))

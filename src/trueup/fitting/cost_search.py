@@ -7,6 +7,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.fitting.problem import Failures
+from trueup.fitting.saved_state import HistoryColumns
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
@@ -37,6 +38,7 @@ class CostSearch(ABC):
         self.status: Status | None = None
         self.message = ""
         self.history: list[dict[str, Any]] = []
+        self._columns = HistoryColumns()
 
     @abstractmethod
     def ask(self) -> np.ndarray:
@@ -95,7 +97,7 @@ class CostSearch(ABC):
             "generation": self.generation,
             "status": self.status.value if self.status else None,
             "message": self.message,
-            "history": [dict(record) for record in self.history],
+            "history": self._columns.pack(self.history),
         }
 
     def _take_common_state(self, state: dict[str, Any]) -> None:
@@ -103,4 +105,4 @@ class CostSearch(ABC):
         self.evaluations, self.generation = int(state["evaluations"]), int(state["generation"])
         self.status = Status(state["status"]) if state["status"] else None
         self.message = str(state["message"])
-        self.history = [dict(record) for record in state["history"]]
+        self.history = HistoryColumns.unpack(state["history"])

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._identifiability_words import (
+from trueup.fitting.identifiability_words import (
     direction_sentence,
     no_effect_sentence,
     weak_sentence,
 )
-from trueup.fitting.uncertainty._information import ABSENT_EIGENVALUE, PART_IN_DIRECTION
+from trueup.fitting.uncertainty.information import ABSENT_EIGENVALUE, PART_IN_DIRECTION
 
 __all__ = [
     "CollinearPair",

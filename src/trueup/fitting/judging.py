@@ -73,8 +73,8 @@ class SearchEnd:
     Attributes:
         status: its status.
         message: the same in a sentence with numbers.
-        converges: whether the method has a test of convergence; random points and NSGA-II have
-            none and end with their budget.
+        converges: whether the method is expected to converge; random points and NSGA-II go on
+            until their budget ends them.
     """
 
     status: Status
@@ -104,7 +104,7 @@ def judge(
     ``do not use``. With data, whatever else ended it is ``do not use`` too: away from the optimum
     neither a value nor an interval means anything. Without data the result is a design, which is as
     good as its cost however it was found: an end by a limit, a stall or an interrupt is ``look``.
-    A method that has no test of convergence is ``look`` in both cases when its budget ends it.
+    A method that is not expected to converge is ``look`` in both cases when its budget ends it.
 
     **The baselines.** Held-out samples decide where there are any; the samples of the fit are
     compared by the same rule. For each baseline, the root mean square over channels of the ratio
@@ -170,17 +170,18 @@ def judge_search(
     Args:
         space: the unknowns.
         solution: result of the search.
-        converges: whether the method has a test of convergence.
+        converges: whether the method is expected to converge.
         criteria: requirements on the result.
         look_at: further reasons; a string is a reason to look.
     """
     if np.isfinite(solution.cost) and solution.cost < LARGE_COST:
         estimates, reasons = Estimates.of(space, solution.x), list(look_at)
-    else:
-        estimates = None
+        search = SearchEnd.of(solution, converges)
+    else:  # how such a search ended, and what its status advises, is beside the point
+        estimates = search = None
         reasons = [_no("No candidate was valid: the values are those of the start."), *look_at]
     return judge(
-        search=SearchEnd.of(solution, converges),
+        search=search,
         estimates=estimates,
         criteria=criteria,
         look_at=reasons,
@@ -197,8 +198,8 @@ def _end(search: SearchEnd, with_data: bool) -> Reason:
     limits = (Status.ITERATION_LIMIT, Status.EVALUATION_LIMIT, Status.TIME_LIMIT)
     if not search.converges and status in limits:
         return _look(
-            f"The search has no test of convergence and ended with its budget ({told}): look "
-            "whether its last part still improved.",
+            f"The search ended with its budget ({told}), as this method does: look whether its "
+            "last part still improved.",
             "course",
         )
     if with_data:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._state_version import require_version
 from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import (
     Linearisation,
@@ -24,6 +23,7 @@ from trueup.fitting.linearisation import (
 )
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
@@ -87,6 +87,9 @@ class LeastSquares:
     Raises:
       FitError: no free element, or settings out of range.
     """
+
+    settings_class = LeastSquaresSettings
+    """Settings that the constructor takes."""
 
     def __init__(self, space: Space, settings: LeastSquaresSettings | None = None):
         settings = settings or LeastSquaresSettings()

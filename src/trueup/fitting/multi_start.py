@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._state_version import require_version
-from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
+from trueup.fitting.unit_box import SobolPoints, from_unit, require_finite_bounds
 from trueup.parameters import Space
 
 STATE_VERSION = 2
@@ -36,6 +36,9 @@ class MultiStart:
     Raises:
       FitError: no free element, an infinite bound, fewer than one start, or settings out of range.
     """
+
+    settings_class = LeastSquaresSettings
+    """Settings that the constructor takes."""
 
     def __init__(
         self,

@@ -10,11 +10,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._history_columns import HistoryColumns
-from trueup.fitting._search_box import check_box
-from trueup.fitting._state_version import require_version
-from trueup.fitting._unit_box import SobolPoints, from_unit, require_finite_bounds, to_unit
-from trueup.fitting._variation import polynomial_mutation, simulated_binary_crossover
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.pareto import (
     compromise,
@@ -24,7 +19,11 @@ from trueup.fitting.pareto import (
     pareto_front,
 )
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box
 from trueup.fitting.solution import ParetoFront, Status
+from trueup.fitting.unit_box import SobolPoints, from_unit, require_finite_bounds, to_unit
+from trueup.fitting.variation import polynomial_mutation, simulated_binary_crossover
 from trueup.parameters import Space
 
 STATE_VERSION = 1
@@ -75,6 +74,9 @@ class NSGA2(CostSearch):
       FitError: an infinite bound, bounds of no width, a start outside, or settings out of range.
     """
 
+    settings_class = NSGA2Settings
+    """Settings that the constructor takes."""
+
     def __init__(self, space: Space, settings: NSGA2Settings | None = None, seed: int = 0):
         super().__init__(space)
         require_finite_bounds(space, "NSGA-II")
@@ -89,7 +91,6 @@ class NSGA2(CostSearch):
         self._costs = np.empty((0, 1))
         self._valid = np.empty(0, bool)
         self._former: np.ndarray | None = None
-        self._columns = HistoryColumns()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
         """Costs ``(n, k)`` of a batch; keeps the names of the objectives."""
@@ -142,7 +143,6 @@ class NSGA2(CostSearch):
             "valid": self._valid.copy(),
             "former": None if self._former is None else self._former.copy(),
             **self._common_state(),
-            "history": self._columns.pack(self.history),
         }
 
     @classmethod
@@ -154,7 +154,7 @@ class NSGA2(CostSearch):
         """
         require_version(state, STATE_VERSION, "NSGA-II search")
         search = cls(space, NSGA2Settings(**state["settings"]), state["seed"])
-        search._take_common_state({**state, "history": HistoryColumns.unpack(state["history"])})
+        search._take_common_state(state)
         search._objectives = tuple(state["objectives"])
         search._members = np.array(state["members"], float)
         search._costs = np.array(state["costs"], float)

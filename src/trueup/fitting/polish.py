@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting import _search_kinds
-from trueup.fitting._state_version import require_version
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_methods import class_name, restore
 from trueup.fitting.solution import ParetoFront, Status
 from trueup.parameters import Space
 
@@ -47,7 +47,7 @@ class Polished:
     ):
         if first_evaluations is not None and first_evaluations < 1:
             raise FitError(f"first_evaluations is {first_evaluations}; it has to be at least 1")
-        self._name = _search_kinds.name_of(first)
+        self._name = class_name(first)
         self.first = first
         self.space = space
         self.settings = settings or LeastSquaresSettings()
@@ -180,7 +180,7 @@ class Polished:
         """
         require_version(state, STATE_VERSION, "polished search")
         search = cls(
-            _search_kinds.restore(state["first"], state["first_state"], space),
+            restore(state["first"], state["first_state"], space),
             space,
             LeastSquaresSettings(**state["settings"]),
             state["first_evaluations"],

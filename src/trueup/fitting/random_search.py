@@ -7,19 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.fitting._history_columns import HistoryColumns
-from trueup.fitting._search_box import check_box, start_deviations
-from trueup.fitting._state_version import require_version
-from trueup.fitting._unit_box import (
+from trueup.fitting.cost_search import CostSearch
+from trueup.fitting.pareto import compromise, pareto_front
+from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box, start_deviations
+from trueup.fitting.solution import ParetoFront, Status
+from trueup.fitting.unit_box import (
     SobolPoints,
     from_unit,
     require_finite_bounds,
     search_bounds,
 )
-from trueup.fitting.cost_search import CostSearch
-from trueup.fitting.pareto import compromise, pareto_front
-from trueup.fitting.problem import Failures, Problem
-from trueup.fitting.solution import ParetoFront, Status
 from trueup.parameters import Space
 
 STATE_VERSION = 1
@@ -32,6 +31,9 @@ class _Scan(CostSearch):
     With several objectives it keeps the Pareto front of all candidates, and ``x`` is the one of
     them nearest to the ideal point.
     """
+
+    settings_class = None
+    """None: the constructor takes the settings one by one."""
 
     def __init__(self, space: Space, batch: int = 32, candidates: int | None = None, seed: int = 0):
         super().__init__(space)
@@ -48,7 +50,6 @@ class _Scan(CostSearch):
         """Candidates of which none is better than another in every objective, where there are
         several."""
         self._objectives: tuple[str, ...] = ()
-        self._columns = HistoryColumns()
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
@@ -108,7 +109,6 @@ class _Scan(CostSearch):
             **self._own_settings(),
             "front": None if front is None else {"x": front.x, "costs": front.costs},
             **self._common_state(),
-            "history": self._columns.pack(self.history),
         }
 
     @classmethod
@@ -120,7 +120,7 @@ class _Scan(CostSearch):
         """
         require_version(state, STATE_VERSION, cls.__name__)
         search = cls._of(state, space)
-        search._take_common_state({**state, "history": HistoryColumns.unpack(state["history"])})
+        search._take_common_state(state)
         search._objectives = tuple(state["objectives"])
         if (front := state["front"]) is not None:
             costs = np.array(front["costs"], float)

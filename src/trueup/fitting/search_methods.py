@@ -1,16 +1,20 @@
-"""Searches by name, as an experiment file or a command line asks for them."""
+"""Search methods by name: what each does, what it needs, its settings and its class.
 
-from collections.abc import Callable, Mapping
+A new method is a class in a module of its own and an entry of :data:`SEARCH_METHODS`. The class has
+``settings_class``, the dataclass of its settings or None; what else its constructor takes, besides
+``space``, ``settings`` and ``seed``, are settings too.
+"""
+
+import importlib
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.parameters import Space
 
-if TYPE_CHECKING:
-    from trueup.fitting.least_squares import LeastSquaresSettings
-
-Settings = dict[str, Any]
+_NO_SETTINGS = ("self", "space", "settings", "seed")
 
 
 @dataclass(frozen=True)
@@ -19,221 +23,139 @@ class SearchMethod:
 
     meaning: str
     """What it does, in one line."""
-    make: Callable[[Space, int, Settings], Any]
-    """Space, seed and settings -> search."""
-    settings: Callable[[], tuple[str, ...]]
-    """Names of its settings."""
+    search: str | type[Any]
+    """Its class, or ``module:name`` of it, imported when it is used."""
     population: str | None = None
-    """Which of them is the number of candidates in a batch."""
+    """Name of the setting that is the number of candidates in a batch."""
     needs_residuals: bool = False
     """Whether it works on problems with residuals only."""
     several_objectives: bool = False
     """Whether it works on problems with several objectives."""
     converges: bool = True
-    """Whether it has a test of convergence; a method without one ends with its budget."""
+    """Whether it is expected to converge; a method that is not goes on until its budget ends it."""
 
+    def search_class(self) -> type[Any]:
+        """Class of the search."""
+        return _load(self.search) if isinstance(self.search, str) else self.search
 
-def make_search(
-    method: str,
-    space: Space,
-    *,
-    seed: int = 0,
-    population: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-    polish: bool = False,
-    polish_settings: "LeastSquaresSettings | None" = None,
-    objectives: int = 1,
-) -> Any:
-    """A search at its start.
+    def settings(self) -> tuple[str, ...]:
+        """Names of its settings."""
+        kind = self.search_class()
+        own = [name for name in inspect.signature(kind).parameters if name not in _NO_SETTINGS]
+        described = kind.settings_class
+        return (*own, *(f.name for f in fields(described))) if described else tuple(own)
 
-    Args:
-      method: one of :data:`SEARCH_METHODS`; ``"auto"`` is NSGA-II for several objectives.
-      space: the unknowns.
-      seed: seed of everything random.
-      population: candidates in a batch, for methods that can choose.
-      settings: further settings of the method, by name.
-      polish: hand the result to least squares, where the problem has residuals; ``"auto"`` does so
-        anyway.
-      polish_settings: settings of that least squares.
-      objectives: number of costs of the problem.
+    def make(self, space: Space, seed: int, settings: Mapping[str, Any]) -> Any:
+        """The search at its start.
 
-    Raises:
-      FitError: an unknown method or setting (with the nearest names), a population where there is
-        none, a method for one cost on several, or what the search itself refuses.
-    """
-    if method not in SEARCH_METHODS:
-        raise FitError(
-            f"there is no search method {method!r}; there are {listing(SEARCH_METHODS)}."
-            f"{did_you_mean(method, SEARCH_METHODS)}"
-        )
-    if method == "auto" and objectives > 1:
-        method = "nsgaii"
-    entry = SEARCH_METHODS[method]
-    chosen = dict(settings or {})
-    known = entry.settings()
-    for name in chosen:
-        if name not in known:
-            raise FitError(
-                f"the search method {method!r} has no setting {name!r}; it has "
-                f"{listing(known, 40)}."
-                f"{did_you_mean(name, known)}"
-            )
-    if objectives > 1 and not entry.several_objectives:
-        several = [name for name, other in SEARCH_METHODS.items() if other.several_objectives]
-        raise FitError(
-            f"the search method {method!r} minimises one cost, the problem has {objectives}: "
-            f"use one of {listing(several)}"
-        )
-    if population is not None:
-        if entry.population is None:
-            raise FitError(f"the search method {method!r} has no population")
-        if chosen.setdefault(entry.population, population) != population:
-            raise FitError(
-                f"population is {population}, the setting {entry.population!r} "
-                f"{chosen[entry.population]}: give one of them"
-            )
-    try:
-        search = entry.make(space, seed, chosen)
-    except TypeError as error:
-        raise FitError(
-            f"a setting of the search method {method!r} has the wrong type: {error}"
-        ) from error
-    if method != "auto" and not (polish and not entry.needs_residuals):
-        return search
-    from trueup.fitting.polish import Polished
-
-    return Polished(search, space, polish_settings)
-
-
-def _least_squares(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-
-    return LeastSquares(space, LeastSquaresSettings(**settings))
-
-
-def _multi_start(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.least_squares import LeastSquaresSettings
-    from trueup.fitting.multi_start import MultiStart
-
-    own, rest = _split(settings, ("starts", "polished"))
-    return MultiStart(space, LeastSquaresSettings(**rest), seed=seed, **own)
-
-
-def _cmaes(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.cma_es import CmaEs
-    from trueup.fitting.cma_es_settings import CmaEsSettings
-
-    return CmaEs(space, CmaEsSettings(**settings), seed)
-
-
-def _auto(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.auto_search import AutoSearch
-    from trueup.fitting.cma_es_settings import CmaEsSettings
-
-    own, rest = _split(settings, ("scanned",))
-    return AutoSearch(space, CmaEsSettings(**rest), seed=seed, **own)
-
-
-def _random(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.random_search import RandomSearch
-
-    return RandomSearch(space, seed=seed, **settings)
-
-
-def _sobol(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.random_search import SobolSearch
-
-    return SobolSearch(space, seed=seed, **settings)
-
-
-def _scatter(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.random_search import ScatterSearch
-
-    return ScatterSearch(space, seed=seed, **settings)
-
-
-def _nsgaii(space: Space, seed: int, settings: Settings) -> Any:
-    from trueup.fitting.nsga2 import NSGA2, NSGA2Settings
-
-    return NSGA2(space, NSGA2Settings(**settings), seed)
-
-
-def _split(settings: Settings, own: tuple[str, ...]) -> tuple[Settings, Settings]:
-    first = {name: settings[name] for name in own if name in settings}
-    return first, {name: value for name, value in settings.items() if name not in own}
-
-
-def _names_of_least_squares() -> tuple[str, ...]:
-    from trueup.fitting.least_squares import LeastSquaresSettings
-
-    return tuple(field.name for field in fields(LeastSquaresSettings))
-
-
-def _names_of_cma_es() -> tuple[str, ...]:
-    from trueup.fitting.cma_es_settings import CmaEsSettings
-
-    return tuple(field.name for field in fields(CmaEsSettings))
-
-
-def _names_of_nsga2() -> tuple[str, ...]:
-    from trueup.fitting.nsga2 import NSGA2Settings
-
-    return tuple(field.name for field in fields(NSGA2Settings))
+        Args:
+          space: the unknowns.
+          seed: seed of everything random.
+          settings: settings by name, of those in :meth:`settings`.
+        """
+        kind = self.search_class()
+        arguments = dict(settings)
+        if kind.settings_class is not None:
+            names = [field.name for field in fields(kind.settings_class)]
+            chosen = {name: arguments.pop(name) for name in names if name in arguments}
+            arguments["settings"] = kind.settings_class(**chosen)
+        if "seed" in inspect.signature(kind).parameters:
+            arguments["seed"] = seed
+        return kind(space, **arguments)
 
 
 SEARCH_METHODS: dict[str, SearchMethod] = {
     "auto": SearchMethod(
         "Sobol points, CMA-ES from the best, then least squares where there are residuals",
-        _auto,
-        lambda: ("scanned", *_names_of_cma_es()),
+        "trueup.fitting.auto_search:AutoSearch",
         population="population",
     ),
     "least-squares": SearchMethod(
         "Levenberg-Marquardt from the start values",
-        _least_squares,
-        _names_of_least_squares,
+        "trueup.fitting.least_squares:LeastSquares",
         needs_residuals=True,
     ),
     "multi-start": SearchMethod(
         "Sobol points, then least squares from the best few",
-        _multi_start,
-        lambda: ("starts", "polished", *_names_of_least_squares()),
+        "trueup.fitting.multi_start:MultiStart",
         needs_residuals=True,
     ),
     "cmaes": SearchMethod(
-        "CMA-ES, with restarts if asked for", _cmaes, _names_of_cma_es, population="population"
+        "CMA-ES, with restarts if asked for",
+        "trueup.fitting.cma_es:CmaEs",
+        population="population",
     ),
     "random": SearchMethod(
         "points at random",
-        _random,
-        lambda: ("batch", "candidates"),
+        "trueup.fitting.random_search:RandomSearch",
         population="batch",
         several_objectives=True,
         converges=False,
     ),
     "sobol": SearchMethod(
         "points of a scrambled Sobol sequence",
-        _sobol,
-        lambda: ("batch", "candidates"),
+        "trueup.fitting.random_search:SobolSearch",
         population="batch",
         several_objectives=True,
         converges=False,
     ),
     "scatter": SearchMethod(
         "points at random around the start values",
-        _scatter,
-        lambda: ("batch", "candidates", "deviation"),
+        "trueup.fitting.random_search:ScatterSearch",
         population="batch",
         several_objectives=True,
         converges=False,
     ),
     "nsgaii": SearchMethod(
         "NSGA-II, the Pareto front of several objectives",
-        _nsgaii,
-        _names_of_nsga2,
+        "trueup.fitting.nsga2:NSGA2",
         population="population",
         several_objectives=True,
         converges=False,
     ),
 }
 """Searches by name."""
+
+_SAVED = [
+    *(m.search for m in SEARCH_METHODS.values() if isinstance(m.search, str)),
+    "trueup.fitting.polish:Polished",
+]
+
+
+def class_name(search: Any) -> str:
+    """Name under which :func:`restore` knows a search.
+
+    Raises:
+      FitError: it is none of trueup's, so that it could not be restored.
+    """
+    kind = type(search)
+    if kind not in [_load(path) for path in _SAVED if path.endswith(f":{kind.__name__}")]:
+        raise FitError(
+            f"a {kind.__name__} cannot be part of another search, because only trueup's own "
+            f"searches can be restored within one: {listing(_class_names())}"
+        )
+    return kind.__name__
+
+
+def restore(name: str, state: dict[str, Any], space: Space) -> Any:
+    """A search that continues from its state.
+
+    Raises:
+      FitError: there is no search of this name.
+    """
+    for path in _SAVED:
+        if path.endswith(f":{name}"):
+            return _load(path).from_state(state, space)
+    raise FitError(
+        f"the saved search holds a {name!r}; there are {listing(_class_names())}."
+        f"{did_you_mean(name, _class_names())}"
+    )
+
+
+def _class_names() -> list[str]:
+    return [path.split(":")[1] for path in _SAVED]
+
+
+def _load(path: str) -> type[Any]:
+    module, name = path.split(":")
+    return getattr(importlib.import_module(module), name)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
     from trueup.networks.runtime.numpy_runtime import NetworkRuntime
+    from trueup.networks.training.training_run import train
 
 _EXPORTS = {
     "FAMILIES": "trueup.networks.model.network",
@@ -91,6 +92,7 @@ _EXPORTS = {
     "split_held_out": "trueup.networks.data.data_splits",
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
+    "train": "trueup.networks.training.training_run",
 }
 
 __all__ = [
@@ -140,6 +142,7 @@ __all__ = [
     "split_held_out",
     "split_lomo",
     "synthesize",
+    "train",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -249,7 +249,7 @@ class ParameterDict:
           ParameterError: a vector of another length than :attr:`size`.
         """
         return parameter_table.comparison(
-            self, init_params, predicted_params, measured_params, sig_digits
+            self.free, init_params, predicted_params, measured_params, sig_digits
         )
 
     def save_to_disk(self, path: str | Path) -> None:

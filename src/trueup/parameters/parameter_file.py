@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import ParameterError, did_you_mean, listing
 from trueup.parameters.inertia import InertiaType
 from trueup.parameters.parameter import ModifierFn, Parameter, Prior
@@ -69,7 +70,7 @@ def save(parameters: list[Parameter], path: Path) -> None:
 def load(path: Path, modifiers: dict[str, ModifierFn]) -> dict[str, Parameter]:
     """Read parameters from YAML; see :meth:`ParameterDict.load_from_disk`."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except FileNotFoundError:
         raise ParameterError(f"the parameter file {path} does not exist") from None
     except IsADirectoryError:

@@ -1,14 +1,9 @@
 """Plain-text tables of parameters."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from trueup.errors import ParameterError
 from trueup.parameters.parameter import Parameter
-
-if TYPE_CHECKING:
-    from trueup.parameters.parameter_dict import ParameterDict
 
 
 def overview(parameters: list[Parameter]) -> str:
@@ -23,14 +18,25 @@ def overview(parameters: list[Parameter]) -> str:
 
 
 def comparison(
-    parameters: "ParameterDict",
+    free: list[Parameter],
     initial: np.ndarray,
     identified: np.ndarray,
     true: np.ndarray | None,
     digits: int,
 ) -> str:
-    """See :meth:`ParameterDict.compare_parameters`."""
-    names = parameters.get_non_frozen_parameter_names()
+    """Values of free parameters beside each other, a row an element.
+
+    Args:
+      free: the free parameters.
+      initial: start values ``(p,)``.
+      identified: identified values ``(p,)``.
+      true: true values ``(p,)``, where they are known.
+      digits: significant digits.
+
+    Raises:
+      ParameterError: a vector of another length.
+    """
+    names = [name for p in free for name in p.element_names]
     if not names:
         return "No free parameters to compare."
     vectors = {"initial": initial, "identified": identified}
@@ -42,8 +48,8 @@ def comparison(
                 f"the vector of {label} values has {np.size(vector)} elements, "
                 f"there are {len(names)} free ones"
             )
-    nominal = parameters.as_nominal_vector()
-    lower, upper = parameters.get_bounds()
+    nominal = np.concatenate([p.as_nominal_vector() for p in free])
+    lower, upper = (np.concatenate(ends) for ends in zip(*(p.get_bounds() for p in free)))
     change = np.abs(np.asarray(identified) - initial)
     columns = [initial, nominal, identified, lower, upper, change, _relative(change, initial)]
     headers = ["Initial", "Nominal", "Identified", "Lower", "Upper", "Change", "Relative"]

@@ -61,6 +61,18 @@ class Context:
         return [as_content(content).markup(self) for content in contents]
 
 
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs of plain text; an empty line starts a new paragraph."""
+
+    text: str
+
+    def markup(self, context: Context) -> "Markup":
+        """Return the paragraphs, escaped."""
+        paragraphs = [part.strip() for part in self.text.split("\n\n") if part.strip()]
+        return context.render("text.html", paragraphs=paragraphs, css_class="text")
+
+
 def as_content(content: object) -> Content:
     """Return ``content`` if it is a part, a string as :class:`~trueup.reports.Text`.
 
@@ -68,8 +80,6 @@ def as_content(content: object) -> Content:
         ReportError: it is neither.
     """
     if isinstance(content, str):
-        from trueup.reports.content import Text
-
         return Text(content)
     if isinstance(content, type) or not isinstance(content, Content):
         raise ReportError(

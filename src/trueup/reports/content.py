@@ -4,24 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trueup.reports._rendering import Content, Context, as_contents
+from trueup.reports._rendering import Content, Context, Text, as_contents
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 __all__ = ["Code", "Content", "Group", "Html", "Note", "Row", "Text", "Yaml"]
-
-
-@dataclass(frozen=True)
-class Text:
-    """Paragraphs of plain text; an empty line starts a new paragraph."""
-
-    text: str
-
-    def markup(self, context: Context) -> "Markup":
-        """Return the paragraphs, escaped."""
-        paragraphs = [part.strip() for part in self.text.split("\n\n") if part.strip()]
-        return context.render("text.html", paragraphs=paragraphs, css_class="text")
 
 
 @dataclass(frozen=True)

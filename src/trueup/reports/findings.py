@@ -1,7 +1,7 @@
 """What a reader should know first: the key figures and the findings in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from trueup.errors import ReportError, did_you_mean, listing
@@ -66,7 +66,11 @@ class Findings:
 
     def markup(self, context: Context) -> "Markup":
         """Return the list."""
-        return context.render("findings.html", findings=self.ordered(), empty=self.empty)
+        # a link to a section that the page does not have would lead nowhere
+        findings = [
+            f if f.anchor in context.anchors else replace(f, anchor="") for f in self.ordered()
+        ]
+        return context.render("findings.html", findings=findings, empty=self.empty)
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,30 @@ from trueup.reports.table import Column, Highlight, Table
 _TONES = {"use": "good", "look": "warning", "do not use": "serious"}
 
 
-def verdict_section(verdict: Mapping[str, Any], title: str = "Verdict") -> Section:
+def verdict_section(
+    verdict: Mapping[str, Any],
+    title: str = "Verdict",
+    anchors: Mapping[str, str] | None = None,
+) -> Section:
     """Section with the grade, its reasons, and the errors beside those of the baselines.
 
     Args:
         verdict: plain data of a :class:`trueup.fitting.Verdict`, as ``solution.json`` holds it.
         title: heading.
+        anchors: anchor on the page of sections that the reasons name otherwise, such as
+            ``{"scores": "errors"}``.
 
     Raises:
         ReportError: a grade is unknown.
     """
+    grade, places = verdict["grade"], anchors or {}
+    findings = [
+        Finding(_tone(r["grade"]), r["sentence"], places.get(r["section"], r["section"]))
+        for r in verdict["reasons"]
+    ]
     content: list[Content] = [
-        KeyFigures([KeyFigure(verdict["grade"], "verdict", tone=_tone(verdict["grade"]))]),
-        Findings(
-            [Finding(_tone(r["grade"]), r["sentence"], r["section"]) for r in verdict["reasons"]]
-        ),
+        KeyFigures([KeyFigure(grade, "verdict", tone=_tone(grade))]),
+        Findings(findings),
     ]
     if verdict["comparisons"]:
         content.append(_comparisons(verdict["comparisons"]))

@@ -82,6 +82,8 @@ def _problem_of_function(function: Callable[..., Any], dimension: int | None) ->
 
 def problem_of_file(path: Path, function: str, dimension: int | None = None) -> NamedProblem:
     """The problem that a function in a Python file returns; errors as :func:`named_problem`."""
+    if not path.is_file():
+        raise ExperimentError(f"{path} does not exist, or is no file")
     module = _module(path.resolve())
     made = getattr(module, function, None)
     if not callable(made):

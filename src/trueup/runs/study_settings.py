@@ -4,9 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trueup.errors import FitError, did_you_mean, listing
-from trueup.fitting import Problem, parse_cma_options
-from trueup.fitting.search_methods import SEARCH_METHODS, make_search
+from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.studies import Budget
+
+_LARGEST_SIGMA = 10.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,11 @@ def search_of(settings: StudySettings, problem: Problem, budget: Budget) -> Any:
         own["restarts"] = settings.restarts
         own["options"] = parse_cma_options(settings.cma_options)
     if settings.sigma is not None:
+        if not 0.0 < settings.sigma <= _LARGEST_SIGMA:
+            raise FitError(
+                f"--sigma is {settings.sigma:g}; it is a part of each range, above 0 and at "
+                f"most {_LARGEST_SIGMA:g}"
+            )
         own["deviation"] = settings.sigma
     return make_search(
         method,

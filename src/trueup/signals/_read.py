@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import check_regular
 from trueup.errors import RecordingError, TrueupError, UnitError
 from trueup.signals.readers._clock import build_streams
 from trueup.signals.readers.contents import Contents
@@ -110,6 +111,7 @@ def _reader(path: Path, format: str | None) -> Reader:
     """Return the reader of a path after looking at how the file begins."""
     if not path.exists():
         raise RecordingError(f"There is no file {path}. Give the path of a recording.")
+    check_regular(path)
     if path.is_dir():
         if not any(path.iterdir()):
             raise RecordingError(f"The folder {path} is empty: give one with a recording in it.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup._input_files import check_archive
 from trueup.errors import SignalError
 
 
@@ -20,6 +21,8 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise SignalError(f"There is no file {str(path)!r} to load.")
     try:
+        if zipfile.is_zipfile(path):
+            check_archive(path)
         with path.open("rb") as file:
             archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):

@@ -1,12 +1,13 @@
 """Everything that a set of parameters writes into one model, found once and used for batches."""
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from trueup.errors import TargetError
+from trueup.errors import TargetError, listing
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.body_inertia import (
     BodyInertiaModifier,
@@ -47,6 +48,7 @@ class ModelWrites:
         self.parameters = parameters
         self.writes = [w for p in parameters.values() if (w := _find(model, p)) is not None]
         self._check_overlap()
+        self._check_inertia()
 
     @property
     def bodies(self) -> list[str]:
@@ -139,6 +141,48 @@ class ModelWrites:
                             f"parameters {other!r} and {write.name!r} both write "
                             f"{place.field}[{int(entry)}]; remove one, or tie it to the other"
                         )
+
+    def _check_inertia(self) -> None:
+        """Raise TargetError where the bounds allow a rotational inertia that no body has.
+
+        A principal moment is at most the sum of the other two. The condition is linear, so that it
+        holds within the bounds if it holds at their corners.
+        """
+        ends: dict[int, tuple[tuple[str, int], float, float]] = {}
+        for write in self.writes:
+            param = self.parameters[write.name]
+            param = param if param.tied_to is None else self.parameters.tie_source(param)
+            lower, upper = param.get_bounds() if param.is_free else (param.value, param.value)
+            for place in (f for target in write.targets for f in target.fields):
+                if place.field != "body_inertia":
+                    continue
+                for entry, k in zip(place.entries, place.source, strict=True):
+                    k = int(k)
+                    ends[int(entry)] = ((param.name, k), float(lower[k]), float(upper[k]))
+        for body in sorted({entry // 3 for entry in ends}):
+            written = {e % 3: end for e, end in ends.items() if e // 3 == body}
+            unknowns = list(dict.fromkeys(key for key, _, _ in written.values()))
+            for corner in itertools.product((0, 1), repeat=len(unknowns)):
+                moments = np.array(self.model.body_inertia[body], float)
+                for axis, (key, low, high) in written.items():
+                    moments[axis] = (low, high)[corner[unknowns.index(key)]]
+                with np.errstate(invalid="ignore"):  # a bound may be infinite
+                    possible = moments <= (moments.sum() - moments) * (1 + 1e-9)
+                if not possible.all():
+                    self._refuse_inertia(body, unknowns, moments)
+
+    def _refuse_inertia(
+        self, body: int, unknowns: list[tuple[str, int]], moments: np.ndarray
+    ) -> None:
+        name = self.model.body(body).name
+        shown = ", ".join(f"{moment:.3g}" for moment in moments)
+        names = listing(dict.fromkeys(parameter for parameter, _ in unknowns))
+        raise TargetError(
+            f"the bounds of {names} allow the principal moments ({shown}) kg m^2 of body {name!r}, "
+            f"which no body has: each is at most the sum of the other two. Narrow the bounds, or "
+            f"describe the whole inertia by one parameter that keeps it possible: inertia: {name}, "
+            f"inertia_type: pseudo"
+        )
 
 
 def _kind(param: Parameter):

@@ -15,10 +15,10 @@ from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.signals.npz_archive import read_npz
 from trueup.signals.signal_type import SignalType, decode_signal_mapping, encode_signal_mapping
 from trueup.signals.time_series import TimeSeries
-from trueup.simulation._recorded_state import recorded_states
 from trueup.simulation.control_layout import control_columns
 from trueup.simulation.initial_state import state_size
 from trueup.simulation.lead_in import LeadIn
+from trueup.simulation.recorded_state import recorded_states
 
 _SENSOR_KINDS = {
     "joint_pos": mujoco.mjtSensor.mjSENS_JOINTPOS,
@@ -225,9 +225,9 @@ class SystemTrajectory:
                 f"and {samples} samples: resample the controls first."
             )
         starts = np.arange(samples // chunk_size) * chunk_size
-        states = np.vstack(
-            [self.initial_state, recorded_states(self, self.control.times[starts[1:]])]
-        )
+        later = self.control.times[starts[1:]]
+        known = recorded_states(self.model, self.state, self.sensordata, later)
+        states = np.vstack([self.initial_state, known])
         return [
             SystemTrajectory(
                 model=self.model,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import LARGEST_TEXT, check_regular
 from trueup.errors import ParameterError, RunDirectoryError, listing
 from trueup.parameters import ParameterDict, Space
 from trueup.studies.atomic import read_json
@@ -123,6 +124,7 @@ def _file_of(path: Path) -> Path:
             f"{path} does not exist; give a parameter file, a run directory or a plain vector"
         )
     if not path.is_dir():
+        check_regular(path, LARGEST_TEXT)
         return path
     if (path / "run.json").is_file():
         try:

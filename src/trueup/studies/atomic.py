@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
 from trueup._secrets import mask, masked
 from trueup.errors import RunDirectoryError
 
@@ -97,11 +98,12 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         RunDirectoryError: the file does not exist, cannot be read, or is not JSON.
     """
     path = Path(path)
+    check_regular(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise RunDirectoryError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{path} is not a JSON file: {error}") from error
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import RunDirectoryError
 
 
@@ -15,7 +16,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
       RunDirectoryError: the file is missing, cannot be read or holds something else.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except OSError as error:
         raise RunDirectoryError(f"cannot read {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -235,14 +235,14 @@ def _panel(s: SequenceSignals, c: int) -> reports.Panel:
         score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
     traces = [
         reports.Trace("measured", s.times, measured, "measured"),
-        reports.Trace("initial", s.times, _shown(s.initial[:, c], measured), "initial"),
+        reports.Trace("initial", s.times, shown_initial(s.initial[:, c], measured), "initial"),
         reports.Trace("identified", s.times, fitted, "fitted"),
         reports.Trace("residual", s.times, error, "residual"),
     ]
     return reports.Panel(s.channels[c], unit, traces, subtitle=score)
 
 
-def _shown(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def shown_initial(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """The initial prediction, cut off where it would flatten everything else."""
     middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
     return np.where(np.abs(initial - middle) > reach, np.nan, initial)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +17,9 @@ from small_trainings import SMALL, configured
 from trueup.cli import main
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.override_words import overrides_together
-from trueup.errors import RunDirectoryError
+from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting import Grade, Verdict
-from trueup.networks import SyntheticSettings, load_network, synthesize
+from trueup.networks import SyntheticSettings, load_network, synthesize, train
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.runtime.ensemble import NetworkEnsemble
 from trueup.networks.training import TrainingInterrupted, run_training
@@ -158,16 +159,9 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
     )
 
 
-def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp_path):
-    overrides = ("train.max_epochs=40", "train.checkpointing.every_seconds=0")
-    whole = run_training(configured(data, *overrides), tmp_path / "whole", verbose=False)
-    target = tmp_path / "killed"
-    words = ["network", "train", f"data.data_base_dir={data}", *SMALL, *overrides]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trueup", *words, "--output", str(target), "--quiet"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+def killed_after_a_checkpoint(command: list[str], target: Path) -> None:
+    """Run a training in a process of its own, and kill it once there is a checkpoint."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     limit = time.monotonic() + 240.0
     while not (target / "checkpoints" / "last.ckpt").is_file():
         assert process.poll() is None, process.stderr.read().decode()  # type: ignore[union-attr]
@@ -176,12 +170,40 @@ def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert not (target / "metrics.json").exists(), "killed too late to show anything"
-    configuration = resumed_configuration(RunDirectory.open(target))
-    resumed = run_training(configuration, target, resume=True, verbose=False)
-    for name, value in whole.splits[0].network.weights.items():
-        np.testing.assert_array_equal(resumed.splits[0].network.weights[name], value)
-    histories = [(run / "history.jsonl").read_text() for run in (tmp_path / "whole", target)]
-    assert histories[0] == histories[1]
+
+
+def test_a_killed_training_resumes_to_the_network_of_the_uninterrupted(data, tmp_path, capsys):
+    settings = [f"data.data_base_dir={data}", *SMALL]
+    settings += ["train.max_epochs=40", "train.checkpointing.every_seconds=0"]
+    whole = train(settings, tmp_path / "whole", verbose=False)
+    # begun by the command, killed, continued from Python
+    first = tmp_path / "command"
+    command = [sys.executable, "-m", "trueup", "network", "train", *settings, "--quiet"]
+    killed_after_a_checkpoint([*command, "--output", str(first)], first)
+    train(directory=first, resume=True, verbose=False)
+    # begun from Python, killed, continued and reported by the command
+    target = tmp_path / "python"
+    script = f"from trueup import networks\nnetworks.train({settings!r}, {str(target)!r})"
+    killed_after_a_checkpoint([sys.executable, "-c", script], target)
+    assert main(["study", "resume", str(target), "--quiet"]) == 0
+    for run in (first, target):
+        resumed = load_network(run / "network.safetensors")
+        for name, value in whole.splits[0].network.weights.items():
+            np.testing.assert_array_equal(resumed.weights[name], value)
+        histories = [(each / "history.jsonl").read_text() for each in (tmp_path / "whole", run)]
+        assert histories[0] == histories[1]
+    (target / "report.html").unlink()
+    capsys.readouterr()
+    assert main(["report", str(target)]) == 0
+    assert "Verdict" in (target / "report.html").read_text()
+
+
+def test_a_resumed_training_keeps_its_own_settings(data, tmp_path):
+    with pytest.raises(ExperimentError, match="run directory and resume=True alone"):
+        train(["seed=1"], tmp_path, resume=True)
+    with pytest.raises(ExperimentError, match="overrides and a file"):
+        train(configured(data), tmp_path, file="config.yaml")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ctrl_c_finishes_the_epoch_and_says_so(data, tmp_path):

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from trueup.simulation.control import control_law
+from trueup.simulation.control import control_law, prepare_spec
 
 PENDULUM = """
 <mujoco>
@@ -69,3 +69,13 @@ def make_batch(model, n: int, **options) -> Batch:
     batch = Batch(model, n, **options)
     batch.bind("qpos")[:, 0] = np.linspace(-0.5, 0.5, n)
     return batch
+
+
+def header_size() -> int:
+    """Values in front of the first array of a law in ``userdata``."""
+    law = pid.on(joints=["hinge"], actuators=["motor"])
+    layout = law.layout(prepare_spec(pendulum_spec(), law).compile())
+    return min(part.offset for part in layout.parts.values())
+
+
+HEADER_SIZE = header_size()

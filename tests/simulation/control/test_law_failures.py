@@ -3,11 +3,10 @@
 import mujoco
 import numpy as np
 import pytest
-from control_law_models import commands, make_batch, pendulum_spec, pid
+from control_law_models import HEADER_SIZE, commands, make_batch, pendulum_spec, pid
 
 from trueup.errors import LawError
 from trueup.simulation.control import control_law, installed, prepare_spec
-from trueup.simulation.control._userdata import HEADER_SIZE
 
 GAINS = {"kp": 4.0, "kd": 0.2}
 
@@ -169,3 +168,22 @@ def test_refused_model_leaves_nothing_installed(pid_law):
         pass
     with installed(pid_law):
         assert mujoco.get_mjcb_control() is not None
+
+
+def test_time_that_runs_backwards_clears_the_state_of_a_law_without_gains():
+    @control_law(state=["count"], writes=["ctrl"])
+    def counting(state, ctrl_out):
+        state.count[0] += 1.0
+        ctrl_out[0] = 0.0
+
+    law = counting.on(actuators=["motor"])
+    model = prepare_spec(pendulum_spec(), law).compile()
+    data = mujoco.MjData(model)
+    law.start(data)
+    with installed(law, data):
+        for _ in range(5):
+            mujoco.mj_step(model, data)
+        data.time = 0.0
+        mujoco.mj_step(model, data)
+    assert law.failures(data) == {}
+    assert law.state(data)["count"][0] == 1.0

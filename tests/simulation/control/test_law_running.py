@@ -5,6 +5,7 @@ import mujoco.rollout
 import numpy as np
 import pytest
 from control_law_models import (
+    HEADER_SIZE,
     commands,
     friction,
     from_acceleration,
@@ -14,7 +15,6 @@ from control_law_models import (
 )
 
 from trueup.simulation.control import control_law, installed, prepare_spec
-from trueup.simulation.control._userdata import HEADER_SIZE
 
 GAINS = {"kp": np.linspace(1.0, 9.0, 6), "kd": 0.2}
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.equations._parameter_layout import BENCH_COLUMNS, REFERENCE_TEMPERATURE
+from trueup.actuators.equations._parameter_layout import LOG
+from trueup.actuators.equations.servo_equations import REFERENCE_TEMPERATURE
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError
 
@@ -21,7 +22,7 @@ class BenchData:
     """Samples of all logs, one log after the other."""
 
     log_rows: np.ndarray
-    """Numbers of each log ``(l, 14)``, columns as in the layout."""
+    """Numbers of each log ``(l, 14)``; columns: ``LOG`` of the layout."""
     offsets: np.ndarray
     """First sample of each log, and the end ``(l + 1,)``."""
     table: np.ndarray
@@ -47,13 +48,13 @@ class BenchData:
         Raises:
           RecordingError: a log is not evenly sampled, or lacks a measurement that a term reads.
         """
-        rows = np.zeros((len(logs), len(BENCH_COLUMNS)))
+        rows = np.zeros((len(logs), len(LOG)))
         tables: list[np.ndarray] = []
         for row, log, bench in zip(rows, logs, benches, strict=True):
             _check(log, terms)
             assert log.dt is not None
             substeps = 1 if max_step is None else int(np.ceil(log.dt / max_step - 1e-9))
-            gain, damping_gain = servo.gains(log.kp, log.damping)
+            gain, rate_gain = servo.gains(log.kp, log.damping)
             voltage = servo.vin if log.vin is None else log.vin
             inertia, gravity = bench.numbers()
             lower, step, table = bench.table()
@@ -61,7 +62,7 @@ class BenchData:
                 "dt": log.dt,
                 "substeps": max(substeps, 1),
                 "gain": gain,
-                "damping_gain": damping_gain,
+                "rate_gain": rate_gain,
                 "max_pwm": servo.max_pwm,
                 "max_amps": servo.max_amps,
                 "voltage": voltage if vin is None else vin,
@@ -74,7 +75,7 @@ class BenchData:
                 "reset_period": np.inf if reset_period is None else reset_period,
             }
             for name, number in numbers.items():
-                row[BENCH_COLUMNS[name]] = number
+                row[getattr(LOG, name)] = number
             tables.append(table)
         lengths = [len(log) for log in logs]
         return cls(
@@ -93,7 +94,7 @@ class BenchData:
     @functools.cached_property
     def steps(self) -> float:
         """Number of integration steps of all logs."""
-        return float(np.diff(self.offsets) @ self.log_rows[:, BENCH_COLUMNS["substeps"]])
+        return float(np.diff(self.offsets) @ self.log_rows[:, LOG.substeps])
 
     @functools.cached_property
     def counts(self) -> np.ndarray:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from trueup.actuators.equations._servo_kernel import compiled
+from trueup.actuators.equations.compiled import compiled
 
 E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13 = (1 / math.factorial(n) for n in range(2, 14))
 S3, S5, S7, S9, S11, S13, S15, S17, S19, S21 = (
@@ -81,3 +81,9 @@ def sine(x):
     high = (S11 + z * S13) + z2 * (S15 + z * S17) + z4 * (S19 + z * S21)
     value = r + r * z * (low + z4 * high)
     return np.int64(np.float64(value).view(np.int64) ^ sign).view(np.float64)
+
+
+@compiled
+def cosine(x):
+    """Cosine, for angles up to 1e6 rad."""
+    return sine(x + 0.5 * math.pi)

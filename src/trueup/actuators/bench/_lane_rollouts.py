@@ -1,285 +1,446 @@
-"""Rollouts of voltage servos on pendulums without derivatives, several side by side.
+"""Rollouts of servos on benches, several side by side, with exact derivatives on demand.
 
-The steps are those of ``_bench_step``, written without branches in loops over
-lanes, one rollout a lane, so that the compiler makes vector code of them. What those steps have
-beyond this (other laws, tabulated loads, backlash, derivatives) goes the other way.
+The steps are generated from the equations, see ``_step_program`` and ``_lane_source``, as loops
+over lanes, one rollout a lane, which the compiler makes vector code of. Here stands what is around
+them: samples, commands, losses and the derivatives' way through time.
 """
 
+import functools
 import math
+from typing import Any, NamedTuple
 
-from trueup.actuators.bench._bench_step import command
-from trueup.actuators.bench._lane_functions import exponential, logarithm, sine
-from trueup.actuators.bench._rollout_parts import has_diverged, initial_state, loss_of
-from trueup.actuators.equations._servo_kernel import (
-    ALPHA,
-    ARMATURE,
-    BASE,
-    BRAKING,
-    DELAY,
-    KT,
-    LIMIT,
-    LOAD_E,
-    LOAD_ES,
-    LOAD_M,
-    LOAD_MS,
-    MAX_SPEED_BAM,
-    MEASURED_V,
-    Q_OFFSET,
-    QUAD_E,
-    QUAD_M,
-    R_SUPPLY,
-    R_TEMP,
-    RATIO,
-    SATURATION,
-    STRIBECK,
-    V_MAX,
-    V_STRIBECK,
-    VISCOUS,
-    R,
-    compiled,
-    compiled_apart,
-    stribeck_range,
+from trueup.actuators.bench._command import command
+from trueup.actuators.bench._lane_functions import cosine, exponential, logarithm, sine
+from trueup.actuators.bench._lane_source import LANES, LaneSource, Target, WorkSpace
+from trueup.actuators.bench._load_kernel import load_of
+from trueup.actuators.bench._rollout_parts import has_diverged, loss_of
+from trueup.actuators.bench._step_program import (
+    StepKind,
+    StepProgram,
+    duty_slopes,
+    step_program,
+    step_slopes,
 )
+from trueup.actuators.equations._parameter_layout import LOG, C, columns_named
+from trueup.actuators.equations.compiled import compiled, compiled_apart
+from trueup.actuators.equations.generation import function_from
+from trueup.actuators.equations.tracing import Value
 
-LANES = 16
-"""Rollouts side by side: a few vector registers."""
 VECTOR = 4
 """Numbers of a vector register."""
 
-# Where each quantity of the lanes begins in the work space: what a lane keeps from step to step and
-# what it is told, then constants.
-(
-    POSITION, SPEED, TARGET, CLOCK, SUM_Q, SUM_V, SUM_DUTY, DUTY, SINE, LOG_RATIO, POWER, FACTOR,
-    WANTED, ON, VOLTS, PER_VOLT, OHMS, PER_OHM, ACTIVE, TORQUE, LOAD, LOSS, IMPLICIT,
-    TORQUE_CONSTANT, GAIN, MAX_PWM, MAX_AMPS, SUPPLY, OFF, MAX_SLEW, STEP, MOMENTUM,
-    PER_MOMENTUM, GRAVITY, OFFSET, COULOMB, DAMPING, PEAK, WEIGHT_M, WEIGHT_E, WEIGHT_MS,
-    WEIGHT_ES, SQUARE_M, SQUARE_E, EXPONENT, PER_STRIBECK_SPEED, SLOW, FAST, WEAKENING,
-) = range(0, 49 * LANES, LANES)  # fmt: skip
-LANE_SPACE = 49 * LANES
-"""Size of the work space."""
-PAIR_ROWS = 5
-"""Rows of the whole numbers of the lanes: candidate, log, first sample, length, substeps."""
+_STATE = ("position", "speed", "motor_speed", "gap", "is_open", "target")
+_LOG_NUMBERS = ("gain", "rate_gain", "max_pwm", "max_amps", "voltage", "inertia", "gravity")
+_ONCE = (*_LOG_NUMBERS, "h", "gate")
+_EACH_SAMPLE = ("volts", "warmth")
+_COMMAND = ("wanted", "wanted_by_0", "on", "on_by_0", "active")
+_LOAD = (
+    "load_inertia", "load_inertia_by_0", "load_torque", "load_torque_by_0", "load_torque_by_1",
+)  # fmt: skip
+_SUMS = ("clock", "sum_position", "sum_speed", "sum_duty", "duty", "slope_position", "slope_speed",
+         "slope_duty")  # fmt: skip
+_ROWS = (*_STATE, *_ONCE, *_EACH_SAMPLE, *_COMMAND, *_LOAD, *_SUMS)
 
+L: Any = columns_named(_ROWS)._make(range(0, LANES * len(_ROWS), LANES))
+"""Where each quantity of the lanes begins in their work space; the parameters follow."""
 
-@compiled
-def tell_supply(vin, r, w, lanes):
-    """Tell a lane its bus voltage and winding resistance."""
-    lanes[VOLTS + w], lanes[OHMS + w] = vin, r
-    lanes[PER_VOLT + w], lanes[PER_OHM + w] = 1.0 / vin, 1.0 / r
+PARAMETERS = LANES * len(_ROWS)
+"""Where the parameters of the lanes begin."""
+
+PAIR = columns_named(("candidate", "log", "first", "length", "substeps"))
+"""Rows of the whole numbers of the lanes."""
 
 
 @compiled_apart
-def begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pairs):
+def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs):
     """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still."""
     logs = offsets.shape[0] - 1
     for w in range(LANES):
         pair = group + min(w, count - 1)
         i, j = pair // logs, pair % logs
         c, row, first = rows[i], log_rows[j], offsets[j]
-        pairs[0, w], pairs[1, w], pairs[2, w] = i, j, first
-        pairs[3, w] = offsets[j + 1] - first if w < count else 0
-        pairs[4, w] = int(row[1])
-        q, v, _, target, _, _ = initial_state(c, bam, measured[0, first], measured[1, first])
-        for row_of_lanes in range(0, LANE_SPACE, LANES):
-            lanes[row_of_lanes + w] = 0.0
-        lanes[POSITION + w], lanes[SPEED + w], lanes[TARGET + w] = q, v, target
-        tell_supply(row[6], c[R], w, lanes)
-        lanes[TORQUE_CONSTANT + w] = c[KT]
-        lanes[GAIN + w], lanes[MAX_PWM + w] = row[2] * c[RATIO], row[4]
-        lanes[MAX_AMPS + w] = min(c[LIMIT], row[5])
-        lanes[SUPPLY + w], lanes[OFF + w] = c[R_SUPPLY], c[BRAKING]
-        lanes[STEP + w] = row[0] / row[1]
-        lanes[MAX_SLEW + w] = c[V_MAX] * lanes[STEP + w]
-        lanes[MOMENTUM + w] = (row[7] + c[ARMATURE]) / lanes[STEP + w]
-        lanes[PER_MOMENTUM + w] = 1.0 / lanes[MOMENTUM + w]
-        lanes[GRAVITY + w], lanes[OFFSET + w] = row[8], c[Q_OFFSET]
-        lanes[COULOMB + w], lanes[DAMPING + w], lanes[PEAK + w] = c[BASE], c[VISCOUS], c[STRIBECK]
-        lanes[WEIGHT_M + w], lanes[WEIGHT_E + w] = c[LOAD_M], c[LOAD_E]
-        lanes[WEIGHT_MS + w], lanes[WEIGHT_ES + w] = c[LOAD_MS], c[LOAD_ES]
-        lanes[SQUARE_M + w], lanes[SQUARE_E + w] = c[QUAD_M], c[QUAD_E]
-        lanes[EXPONENT + w], lanes[PER_STRIBECK_SPEED + w] = c[ALPHA], 1.0 / c[V_STRIBECK]
-        lanes[SLOW + w], lanes[FAST + w] = stribeck_range(c[ALPHA])
-        lanes[WEAKENING + w] = c[SATURATION] / c[KT]
+        pairs[PAIR.candidate, w], pairs[PAIR.log, w], pairs[PAIR.first, w] = i, j, first
+        pairs[PAIR.length, w] = offsets[j + 1] - first if w < count else 0
+        pairs[PAIR.substeps, w] = int(row[LOG.substeps])
+        for place in range(0, PARAMETERS, LANES):
+            lanes[place + w] = 0.0
+        for column in range(c.shape[0]):
+            lanes[PARAMETERS + LANES * column + w] = c[column]
+        q, v = measured[0, first], measured[1, first]
+        lanes[L.position + w], lanes[L.speed + w], lanes[L.motor_speed + w] = q, v, v
+        # the load rests on the side of the gap to which gravity pulls
+        lanes[L.gap + w] = math.copysign(0.5 * c[C.backlash], math.sin(q + c[C.q_offset]))
+        # the reference's firmware starts its target from 0, others from where the joint is
+        lanes[L.target + w] = 0.0 if bam else q
+        lanes[L.gain + w], lanes[L.rate_gain + w] = row[LOG.gain], row[LOG.rate_gain]
+        lanes[L.max_pwm + w], lanes[L.max_amps + w] = row[LOG.max_pwm], row[LOG.max_amps]
+        lanes[L.voltage + w], lanes[L.h + w] = row[LOG.voltage], row[LOG.dt] / row[LOG.substeps]
+        lanes[L.inertia + w], lanes[L.gravity + w] = row[LOG.inertia], row[LOG.gravity]
+        lanes[L.gate + w] = gate
 
 
 @compiled_apart
-def begin_sample(k, count, rows, log_rows, inputs, measured, objective, recorded, lanes, pairs):
+def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs):
     """Begin sample ``k`` of each lane: take the log's state where it is due, and add the losses."""
     kind = int(objective[0])
     for w in range(count):
-        if k >= pairs[3, w]:
+        lanes[L.slope_position + w], lanes[L.slope_speed + w] = 0.0, 0.0
+        if k >= pairs[PAIR.length, w]:
             continue
-        i, j, sample = pairs[0, w], pairs[1, w], pairs[2, w] + k
-        c, row = rows[i], log_rows[j]
-        lanes[CLOCK + w] += row[0]
-        if lanes[CLOCK + w] > row[13]:
-            lanes[CLOCK + w] = 0.0
-            lanes[POSITION + w], lanes[SPEED + w] = measured[0, sample], measured[1, sample]
-        q, v = lanes[POSITION + w], lanes[SPEED + w]
-        lanes[SUM_Q + w] += loss_of(kind, objective[1], q - measured[0, sample])[0]
+        i, j = pairs[PAIR.candidate, w], pairs[PAIR.log, w]
+        sample, row = pairs[PAIR.first, w] + k, log_rows[j]
+        lanes[L.clock + w] += row[LOG.dt]
+        if lanes[L.clock + w] > row[LOG.reset_period]:
+            lanes[L.clock + w], lanes[L.is_open + w] = 0.0, 0.0
+            lanes[L.position + w], lanes[L.speed + w] = measured[0, sample], measured[1, sample]
+        q, v = lanes[L.position + w], lanes[L.speed + w]
+        loss, slope = loss_of(kind, objective[1], q - measured[0, sample])
+        lanes[L.sum_position + w] += loss
+        lanes[L.slope_position + w] = objective[4] * slope
         if objective[5] != 0.0:
-            lanes[SUM_V + w] += loss_of(kind, objective[2], v - measured[1, sample])[0]
+            loss, slope = loss_of(kind, objective[2], v - measured[1, sample])
+            lanes[L.sum_speed + w] += loss
+            lanes[L.slope_speed + w] = objective[5] * slope
         if recorded.shape[0] > 0:
             recorded[i, 0, sample], recorded[i, 1, sample] = q, v
-        if c[MEASURED_V] != 0.0 or c[R_TEMP] != 0.0:
-            vin = row[6] + c[MEASURED_V] * (inputs[2, sample] - row[6])
-            tell_supply(vin, c[R] * (1.0 + c[R_TEMP] * inputs[3, sample]), w, lanes)
+        lanes[L.volts + w], lanes[L.warmth + w] = inputs[2, sample], inputs[3, sample]
 
 
 @compiled_apart
-def command_lanes(k, substep, rows, goal, enable, lanes, pairs):
-    """Tell each lane the command of its step, and whether it makes one."""
+def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
+    """Set the command of each lane's step, and whether it makes one.
+
+    ``always`` asks for the derivatives with respect to the delay where it is 0 too.
+    """
     for w in range(LANES):
-        substeps = pairs[4, w]
-        lanes[ACTIVE + w] = 1.0 if k < pairs[3, w] and substep < substeps else 0.0
-        if k < pairs[3, w]:
-            first, delay = pairs[2, w], rows[pairs[0, w], DELAY]
-            if delay > 0.0:
-                lanes[WANTED + w], lanes[ON + w], _, _ = command(
-                    goal, enable, first, k * substeps + substep, substeps, lanes[STEP + w], delay
+        substeps, runs = pairs[PAIR.substeps, w], k < pairs[PAIR.length, w]
+        lanes[L.active + w] = 1.0 if runs and substep < substeps else 0.0
+        if runs:
+            first, delay = pairs[PAIR.first, w], rows[pairs[PAIR.candidate, w], C.command_delay]
+            if delay > 0.0 or always:
+                wanted, on, wanted_slope, on_slope = command(
+                    goal, enable, first, k * substeps + substep, substeps, lanes[L.h + w], delay
                 )
+                lanes[L.wanted + w], lanes[L.on + w] = wanted, on
+                lanes[L.wanted_by_0 + w], lanes[L.on_by_0 + w] = wanted_slope, on_slope
             else:
-                lanes[WANTED + w], lanes[ON + w] = goal[first + k], enable[first + k]
+                lanes[L.wanted + w], lanes[L.on + w] = goal[first + k], enable[first + k]
 
 
 @compiled_apart
-def load_lanes(stribeck, gated, bam, saturates, width, lanes):
-    """Torques and friction of all lanes at their states.
-
-    ``width`` is the number of lanes: as an argument, because the compiler unrolls loops of a fixed
-    length rather than make vector code of them.
-    """
+def load_lanes(width, log_rows, table, lanes, pairs):
+    """Set the load of each lane at its state, from its table."""
     for w in range(width):
-        lanes[SINE + w] = sine(lanes[POSITION + w] + lanes[OFFSET + w])
-    if stribeck:
-        for w in range(width):
-            ratio = abs(lanes[SPEED + w]) * lanes[PER_STRIBECK_SPEED + w]
-            lanes[LOG_RATIO + w] = logarithm(min(max(ratio, lanes[SLOW + w]), lanes[FAST + w]))
-        for w in range(width):
-            lanes[POWER + w] = exponential(lanes[EXPONENT + w] * lanes[LOG_RATIO + w])
-        for w in range(width):
-            lanes[FACTOR + w] = exponential(-lanes[POWER + w])
-    # without torque the target stays with the joint; not so in the reference
-    released = -1.0 if bam else 0.0
-    for w in range(width):
-        q, v, on = lanes[POSITION + w], lanes[SPEED + w], lanes[ON + w]
-        kt, vin, per_ohm = lanes[TORQUE_CONSTANT + w], lanes[VOLTS + w], lanes[PER_OHM + w]
-        # firmware: target, duty cycle, current limit, greatest duty cycle
-        start = q if on <= released else lanes[TARGET + w]
-        slew, most = lanes[MAX_SLEW + w], lanes[MAX_PWM + w]
-        target = min(max(lanes[WANTED + w], start - slew), start + slew)
-        emf, span = kt * v, lanes[OHMS + w] * lanes[MAX_AMPS + w]
-        duty = lanes[GAIN + w] * (target - q)
-        per_volt = lanes[PER_VOLT + w]
-        duty = min(max(duty, (emf - span) * per_volt), (emf + span) * per_volt)
-        duty = min(max(duty, -most), most)
-        conductance = kt * per_ohm
-        damping = kt * conductance
-        sag = lanes[SUPPLY + w] * duty * per_ohm
-        bus = (vin + sag * emf) / (1.0 + sag * duty)
-        off = (1.0 - on) * lanes[OFF + w] * damping
-        # a current limiter that acts has taken the back-EMF out of the torque
-        acting = 0.0 if abs(duty * vin - emf) >= span * (1.0 - 1e-12) else damping
-        acting = acting if abs(duty) < most else damping
-        lanes[TORQUE + w] = on * (conductance * bus * duty - damping * v) - off * v
-        lanes[IMPLICIT + w] = on * acting + off
-        lanes[LOAD + w] = -lanes[GRAVITY + w] * lanes[SINE + w]
-        lanes[DUTY + w] = duty
-        lanes[TARGET + w] = target if lanes[ACTIVE + w] > 0.0 else lanes[TARGET + w]
-    if saturates:
-        for w in range(width):
-            on, kt = lanes[ON + w], lanes[TORQUE_CONSTANT + w]
-            braking = (1.0 - on) * lanes[OFF + w] * kt * kt * lanes[PER_OHM + w] * lanes[SPEED + w]
-            driven = lanes[TORQUE + w] + braking
-            weaker = lanes[WEAKENING + w] * abs(driven) / max(on, 1e-300)
-            lanes[TORQUE + w] = driven / (1.0 + weaker) - braking
-    for w in range(width):
-        tau, load = lanes[TORQUE + w], lanes[LOAD + w]
-        loss = abs(lanes[WEIGHT_E + w] * load - lanes[WEIGHT_M + w] * tau)
-        lanes[LOSS + w] = lanes[COULOMB + w] + loss
-    if stribeck:
-        gate = 1.0 if gated else 0.0
-        for w in range(width):
-            tau, load = lanes[TORQUE + w], lanes[LOAD + w]
-            square = lanes[SQUARE_E + w] * load * load if abs(tau) > abs(load) else 0.0
-            square = lanes[SQUARE_M + w] * tau * tau if abs(load) > abs(tau) else square
-            square = 0.0 if gate * tau * load > 0.0 else square
-            peak = abs(lanes[WEIGHT_ES + w] * load - lanes[WEIGHT_MS + w] * tau)
-            lanes[LOSS + w] += lanes[FACTOR + w] * (lanes[PEAK + w] + peak + square)
+        angle = lanes[L.position + w] + lanes[PARAMETERS + LANES * C.q_offset + w]
+        inertia, inertia_slope, torque, by_angle, by_speed = load_of(
+            log_rows[pairs[PAIR.log, w]], table, angle, lanes[L.speed + w]
+        )
+        lanes[L.load_inertia + w], lanes[L.load_inertia_by_0 + w] = inertia, inertia_slope
+        lanes[L.load_torque + w], lanes[L.load_torque_by_0 + w] = torque, by_angle
+        lanes[L.load_torque_by_1 + w] = by_speed
 
 
 @compiled_apart
-def move_lanes(bam, width, lanes):
-    """Move all active lanes by a step."""
-    if bam:
-        for w in range(width):
-            q, v, h = lanes[POSITION + w], lanes[SPEED + w], lanes[STEP + w]
-            net = lanes[TORQUE + w] + lanes[LOAD + w]
-            stopping = lanes[MOMENTUM + w] * v + net
-            budget = min(abs(stopping), lanes[LOSS + w] + lanes[DAMPING + w] * abs(v))
-            free = v + (net - math.copysign(budget, stopping)) * lanes[PER_MOMENTUM + w]
-            new = min(max(free, -MAX_SPEED_BAM), MAX_SPEED_BAM)
-            moved = q + new * h + 0.5 * h * (free - v)
-            lanes[POSITION + w] = moved if lanes[ACTIVE + w] > 0.0 else q
-            lanes[SPEED + w] = new if lanes[ACTIVE + w] > 0.0 else v
-    else:
-        for w in range(width):
-            q, v, h = lanes[POSITION + w], lanes[SPEED + w], lanes[STEP + w]
-            momentum, implicit = lanes[MOMENTUM + w], lanes[IMPLICIT + w]
-            push = momentum * v + lanes[TORQUE + w] + lanes[LOAD + w] + implicit * v
-            left = math.copysign(max(abs(push) - lanes[LOSS + w], 0.0), push)
-            new = left / (momentum + implicit + lanes[DAMPING + w])
-            lanes[POSITION + w] = q + h * new if lanes[ACTIVE + w] > 0.0 else q
-            lanes[SPEED + w] = new if lanes[ACTIVE + w] > 0.0 else v
-
-
-@compiled_apart
-def lane_rollouts(
-    start, stop, rows, setting, log_rows, offsets, inputs, measured, objective, sums, failed,
-    recorded, lanes, pairs,
-):  # fmt: skip
-    """Roll pairs of candidate and log out; arguments as of the other rollouts.
-
-    Args:
-      lanes: work space ``(LANE_SPACE,)``.
-      pairs: work space ``(PAIR_ROWS, LANES)`` of whole numbers.
-    """
-    stribeck, gated, bam = setting[1] != 0, setting[2] != 0, setting[3] != 0
+def end_sample(k, count, measured, objective, recorded, lanes, pairs):
+    """Add the loss of the duty cycle of the sample's first step, and record it."""
     kind = int(objective[0])
-    goal, enable = inputs[0], inputs[1]
-    groups = (stop - start + LANES - 1) // LANES
-    for number in range(groups):
-        # groups of about one size
-        group = start + number * (stop - start) // groups
-        count = start + (number + 1) * (stop - start) // groups - group
-        begin_lanes(group, count, rows, log_rows, offsets, measured, bam, lanes, pairs)
-        width = (count + VECTOR - 1) // VECTOR * VECTOR
-        longest, most, saturates = 0, 0, False
+    for w in range(count):
+        sample = pairs[PAIR.first, w] + k
+        lanes[L.slope_duty + w] = 0.0
+        if k < pairs[PAIR.length, w]:
+            duty = lanes[L.duty + w]
+            error = duty - measured[2, sample]
+            if objective[6] != 0.0 and not math.isnan(error):
+                loss, slope = loss_of(kind, objective[3], error)
+                lanes[L.sum_duty + w] += loss
+                lanes[L.slope_duty + w] = objective[6] * slope
+            if recorded.shape[0] > 0:
+                recorded[pairs[PAIR.candidate, w], 2, sample] = duty
+
+
+@compiled_apart
+def mark_diverged(k, count, log_rows, failed, lanes, pairs):
+    """Stop the lanes whose state is no motion of a servo any more."""
+    for w in range(count):
+        if k < pairs[PAIR.length, w] and has_diverged(lanes[L.position + w], lanes[L.speed + w]):
+            j = pairs[PAIR.log, w]
+            failed[pairs[PAIR.candidate, w], j] = k * log_rows[j, LOG.dt]
+            pairs[PAIR.length, w] = 0
+
+
+class SlopeSpace(NamedTuple):
+    """Where derivatives stand in their work space; rows of a quantity for each column wanted."""
+
+    states: tuple[int, ...]
+    """Derivatives of each state."""
+    sums: tuple[int, ...]
+    """Derivatives of the sums of losses of position, speed and duty cycle."""
+    duty: int
+    """Derivatives of the duty cycle."""
+    by_column: tuple[int, ...]
+    """Derivatives of each speed with respect to each column of the row."""
+    duty_by_column: int
+    """Derivatives of the duty cycle with respect to each column of the row."""
+    size: int
+    """Size of the work space."""
+
+
+def slope_space(program: StepProgram) -> SlopeSpace:
+    """The work space of the derivatives of a step."""
+    step = LANES * len(program.kind.columns)
+    states, speeds = len(program.smooth), len(program.speeds)
+    places = range(0, step * (states + speeds + 6), step)
+    return SlopeSpace(
+        tuple(places[:states]),
+        tuple(places[states : states + 3]),
+        places[states + 3],
+        tuple(places[states + 4 : states + 4 + speeds]),
+        places[states + 4 + speeds],
+        step * (states + speeds + 5),
+    )
+
+
+class StepFunctions(NamedTuple):
+    """Compiled functions of a kind of step, each for lanes side by side."""
+
+    space: int
+    """Size of the work space of the lanes."""
+    once: Any
+    """``(width, lanes, slopes)``: what stays in a rollout."""
+    each_sample: Any
+    """What stays in a sample."""
+    step: Any
+    """The step."""
+    carry: Any
+    """``(width, count, wanted, lanes, slopes)``: carries the derivatives over the step."""
+    duty_step: Any
+    """Derivatives of the duty cycle before the step."""
+    carry_duty: Any
+    """Carries the derivatives to the duty cycle."""
+
+
+@compiled
+def bounded_exponential(x):
+    """e to the x, x held within what :func:`exponential` takes; what is not a number stays so."""
+    x = -700.0 if x < -700.0 else x
+    return exponential(700.0 if x > 700.0 else x)
+
+
+_NAMES = {
+    "exp": bounded_exponential, "log": logarithm, "sin": sine, "cos": cosine, "sqrt": math.sqrt,
+    "tanh": math.tanh, "copysign": math.copysign, "inf": math.inf,
+}  # fmt: skip
+
+
+@functools.cache
+def step_functions(kind: StepKind, slopes: bool, duty: bool) -> StepFunctions:
+    """The compiled step of a kind, with its derivatives if wanted, and those of the duty cycle."""
+    program, work = step_program(kind), WorkSpace([*_ROWS, *(f"c.{name}" for name in kind.columns)])
+    targets = [
+        Target(f"lanes[{work.row(name)}", value, last=True) for name, value in program.after.items()
+    ]
+    targets.append(Target(f"lanes[{work.row('duty')}", program.duty))
+    steps, carries = {"step": targets}, {}
+    if slopes:
+        carries["carry"] = _carry(program, work, targets)
+    if duty:
+        steps["duty_step"] = []
+        carries["carry_duty"] = _carry_duty(program, work, steps["duty_step"])
+    sources = LaneSource(program.graph, work, _ONCE, _EACH_SAMPLE).functions(steps) | carries
+    names = {**_NAMES, "C": columns_named(kind.columns)}
+    functions = {
+        name: compiled_apart(function_from(text, name, dict(names)))
+        for name, text in sources.items()
+    }
+    return StepFunctions(work.size, **{n: functions.get(n) for n in StepFunctions._fields[1:]})
+
+
+def _term(value: Value, factor: str, row: str, targets: list[Target]) -> list[str]:
+    """A factor times a value of the step, which is written to a row unless it is a constant."""
+    if value.node.operation == "constant":
+        number = value.node.content
+        return [] if number == 0.0 else [factor if number == 1.0 else f"{number!r} * {factor}"]
+    targets.append(Target(f"lanes[{row}", value))
+    return [f"lanes[{row} + w] * {factor}"]
+
+
+def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> str:
+    """Source of the derivatives' way over a step; adds to the targets what it reads."""
+    found, places = step_slopes(program), slope_space(program)
+    columns, states = program.kind.columns, program.smooth
+    body = [f"s_{k} = slopes[{places.states[k]} + at + w]" for k in range(len(states))]
+    for i, by_state in enumerate(found.by_state):
+        terms = []
+        for k, state in enumerate(states):
+            terms += _term(by_state[state], f"s_{k}", work.row(f"speed {i} by {state}"), targets)
+        body.append(
+            f"t_{i} = {' + '.join([*terms, f'slopes[{places.by_column[i]} + column + w]'])}"
+        )
+        for column, value in found.by_column[i].items():
+            place = places.by_column[i] + LANES * columns.index(column)
+            targets.append(Target(f"slopes[{place}", value))
+    for k, state in enumerate(states):
+        terms = []
+        for j, before in enumerate(states):
+            row = work.row(f"{state} by {before}")
+            terms += _term(found.keep[state][before], f"s_{j}", row, targets)
+        for i, value in enumerate(found.follow[state]):
+            terms += _term(value, f"t_{i}", work.row(f"{state} by speed {i}"), targets)
+        body.append(f"y_{k} = {' + '.join(terms) or '0.0'}")
+    body += [f"slopes[{places.states[k]} + at + w] = y_{k}" for k in range(len(states))]
+    lines = [
+        "def carry(width, count, wanted, lanes, slopes):",
+        "    for n in range(count):",
+        # the mask tells the compiler that no index is negative
+        f"        at, column = {LANES} * n, ({LANES} * wanted[n]) & 0xFFFFF",
+        "        for w in range(width):",
+        *(f"            {line}" for line in body),
+    ]
+    for k, state in enumerate(states):
+        for column, value in found.direct[state].items():
+            row = work.row(f"{state} by {column}")
+            targets.append(Target(f"lanes[{row}", value))
+            lines += [
+                "    for n in range(count):",
+                f"        if wanted[n] == C.{column}:",
+                "            for w in range(width):",
+                f"                slopes[{places.states[k]} + {LANES} * n + w] += lanes[{row} + w]",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) -> str:
+    """Source of the derivatives' way to the duty cycle; adds to the targets what it reads."""
+    by_state, by_column = duty_slopes(program)
+    places = slope_space(program)
+    terms = []
+    for k, state in enumerate(program.smooth):
+        factor = f"slopes[{places.states[k]} + {LANES} * n + w]"
+        terms += _term(by_state[state], factor, work.row(f"duty by {state}"), targets)
+    for column, value in by_column.items():
+        place = places.duty_by_column + LANES * program.kind.columns.index(column)
+        targets.append(Target(f"slopes[{place}", value))
+    terms.append(f"slopes[{places.duty_by_column} + (({LANES} * wanted[n]) & 0xFFFFF) + w]")
+    return (
+        "def carry_duty(width, count, wanted, lanes, slopes):\n"
+        "    for n in range(count):\n"
+        "        for w in range(width):\n"
+        f"            slopes[{places.duty} + {LANES} * n + w] = {' + '.join(terms)}\n"
+    )
+
+
+@functools.cache
+def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
+    """The compiled rollouts of a kind of step: :func:`_rollouts` of their derivatives."""
+    program = step_program(kind)
+    functions, space = step_functions(kind, slopes, duty), slope_space(program)
+    once, each_sample, step = functions.once, functions.each_sample, functions.step
+    carry, duty_step, carry_duty = functions.carry, functions.duty_step, functions.carry_duty
+    tabulated, delayed, bam = kind.tabulated, slopes, kind.explicit
+    has_gap, gap = kind.backlash, 0
+    if kind.backlash:
+        gap = space.states[program.smooth.index("gap")]
+    # a reset takes position and speed from the log: their derivatives begin anew
+    s_position, s_speed = space.states[:2]
+    s_motor = space.states[program.smooth.index("motor_speed")] if kind.backlash else s_speed
+    sums, s_duty = space.sums, space.duty
+
+    @compiled_apart
+    def begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs):
+        """Begin a sample: derivatives begin anew with the state; those of sums and samples."""
         for w in range(count):
-            longest, most = max(longest, pairs[3, w]), max(most, pairs[4, w])
-            saturates |= lanes[WEAKENING + w] != 0.0
-        for k in range(longest):
-            begin_sample(
-                k, count, rows, log_rows, inputs, measured, objective, recorded, lanes, pairs
-            )
-            for substep in range(most):
-                command_lanes(k, substep, rows, goal, enable, lanes, pairs)
-                load_lanes(stribeck, gated, bam, saturates, width, lanes)
-                move_lanes(bam, width, lanes)
-                if substep > 0 or (objective[6] == 0.0 and recorded.shape[0] == 0):
-                    continue
-                for w in range(count):
-                    sample = pairs[2, w] + k
-                    if k < pairs[3, w]:
-                        error = lanes[DUTY + w] - measured[2, sample]
-                        if objective[6] != 0.0 and not math.isnan(error):
-                            lanes[SUM_DUTY + w] += loss_of(kind, objective[3], error)[0]
-                        if recorded.shape[0] > 0:
-                            recorded[pairs[0, w], 2, sample] = lanes[DUTY + w]
+            runs = k < pairs[PAIR.length, w]
+            if runs and lanes[L.clock + w] == 0.0:
+                for n in range(len(wanted)):
+                    at = LANES * n + w
+                    slopes[s_position + at] = slopes[s_speed + at] = slopes[s_motor + at] = 0.0
+            if runs and jacobian.shape[0] > 0:
+                i, sample = pairs[PAIR.candidate, w], pairs[PAIR.first, w] + k
+                for n in range(len(wanted)):
+                    jacobian[i, 0, sample, n] = slopes[s_position + LANES * n + w]
+                    if jacobian.shape[1] > 1:
+                        jacobian[i, 1, sample, n] = slopes[s_speed + LANES * n + w]
+
+    @compiled_apart
+    def add_slopes(width, count, place, start, row, lanes, slopes):
+        """Add the derivatives of one sample's losses to those of their sums."""
+        for n in range(count):
+            for w in range(width):
+                at = LANES * n + w
+                slopes[place + at] += lanes[row + w] * slopes[start + at]
+
+    @compiled_apart
+    def rollouts(
+        start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums_out,
+        failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
+    ):  # fmt: skip
+        goal, enable = inputs[0], inputs[1]
+        groups = (stop - start + LANES - 1) // LANES
+        compares_duty = objective[6] != 0.0 or recorded.shape[0] > 0
+        for number in range(groups):
+            # groups of about one size
+            group = start + number * (stop - start) // groups
+            count = start + (number + 1) * (stop - start) // groups - group
+            begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs)
+            width = (count + VECTOR - 1) // VECTOR * VECTOR
+            longest, most = 0, 0
             for w in range(count):
-                if k < pairs[3, w] and has_diverged(lanes[POSITION + w], lanes[SPEED + w]):
-                    failed[pairs[0, w], pairs[1, w]] = k * log_rows[pairs[1, w], 0]
-                    pairs[3, w] = 0
-        for w in range(count):
-            for channel in range(3):
-                sums[pairs[0, w], pairs[1, w], channel] = lanes[SUM_Q + channel * LANES + w]
+                longest = max(longest, pairs[PAIR.length, w])
+                most = max(most, pairs[PAIR.substeps, w])
+            if wanted is not None:
+                slopes[:] = 0.0
+                if has_gap:
+                    for n in range(len(wanted)):
+                        if wanted[n] == C.backlash:
+                            for w in range(width):
+                                side = math.copysign(0.5, lanes[L.gap + w])
+                                slopes[gap + LANES * n + w] = side
+            once(width, lanes, slopes)
+            for k in range(longest):
+                begin_sample(
+                    k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs
+                )
+                each_sample(width, lanes, slopes)
+                if wanted is not None:
+                    begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs)
+                    if gradient.shape[0] > 0:
+                        n = len(wanted)
+                        add_slopes(width, n, sums[0], s_position, L.slope_position, lanes, slopes)
+                        if objective[5] != 0.0:
+                            add_slopes(width, n, sums[1], s_speed, L.slope_speed, lanes, slopes)
+                for substep in range(most):
+                    command_lanes(k, substep, rows, goal, enable, lanes, pairs, delayed)
+                    if tabulated:
+                        load_lanes(width, log_rows, table, lanes, pairs)
+                    if duty and substep == 0:
+                        duty_step(width, lanes, slopes)
+                        carry_duty(width, len(wanted), wanted, lanes, slopes)
+                    step(width, lanes, slopes)
+                    if wanted is not None:
+                        carry(width, len(wanted), wanted, lanes, slopes)
+                    if substep == 0 and compares_duty:
+                        end_sample(k, count, measured, objective, recorded, lanes, pairs)
+                        if duty:
+                            n = len(wanted)
+                            if gradient.shape[0] > 0:
+                                add_slopes(width, n, sums[2], s_duty, L.slope_duty, lanes, slopes)
+                            if jacobian.shape[0] > 0:
+                                for w in range(count):
+                                    if k < pairs[PAIR.length, w]:
+                                        i = pairs[PAIR.candidate, w]
+                                        sample = pairs[PAIR.first, w] + k
+                                        for n in range(len(wanted)):
+                                            place = s_duty + LANES * n + w
+                                            jacobian[i, 2, sample, n] = slopes[place]
+                mark_diverged(k, count, log_rows, failed, lanes, pairs)
+            for w in range(count):
+                i, j = pairs[PAIR.candidate, w], pairs[PAIR.log, w]
+                for channel in range(3):
+                    sums_out[i, j, channel] = lanes[L.sum_position + LANES * channel + w]
+                if wanted is not None and gradient.shape[0] > 0:
+                    for channel in range(gradient.shape[2]):
+                        for n in range(len(wanted)):
+                            place = sums[channel] + LANES * n + w
+                            gradient[i, j, channel, n] = slopes[place]
+
+    return rollouts

@@ -2,7 +2,8 @@
 
 import math
 
-from trueup.actuators.equations._servo_kernel import BACKLASH, Q_OFFSET, compiled
+from trueup.actuators.equations._parameter_layout import C
+from trueup.actuators.equations.compiled import compiled
 
 DIVERGED_SPEED = 1e4
 """A rollout that is faster than this has diverged [rad/s]."""
@@ -23,7 +24,7 @@ def loss_of(kind, width, error):
 @compiled
 def initial_state(c, bam, q, v):
     """State at the first sample: the load rests on the side of the gap to which gravity pulls."""
-    gap = math.copysign(0.5 * c[BACKLASH], math.sin(q + c[Q_OFFSET]))
+    gap = math.copysign(0.5 * c[C.backlash], math.sin(q + c[C.q_offset]))
     # the reference's firmware starts its target from 0, others from where the joint is
     target = 0.0 if bam else q
     return q, v, v, target, gap, False

@@ -3,7 +3,7 @@
 import numpy as np
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations._parameter_layout import REFERENCE_TEMPERATURE
+from trueup.actuators.equations.servo_equations import REFERENCE_TEMPERATURE
 from trueup.actuators.equations.servo_laws import motor_torque
 from trueup.actuators.logs.servo_log import Array, ServoLog
 

@@ -6,8 +6,28 @@ import numpy as np
 
 from trueup.errors import FitError, listing
 
-KINDS = ("mae", "rmse", "huber")
-"""Kinds of objective, in the order of their numbers in the compiled bench."""
+
+@dataclass(frozen=True)
+class ObjectiveKind:
+    """A kind of objective and all that depends on it."""
+
+    number: int
+    """Its number in the compiled bench, see ``loss_of``."""
+    descent_loss: str
+    """Loss of least squares that nears it, one of :data:`trueup.fitting.LOSSES`."""
+    likelihood: str
+    """Distribution of residuals for which its minimum is most likely: ``"Laplace"`` or
+    ``"Gaussian"``."""
+    has_width: bool = False
+    """Whether the widths of the channels matter."""
+
+
+OBJECTIVES = {
+    "mae": ObjectiveKind(0, "soft_l1", "Laplace"),
+    "rmse": ObjectiveKind(1, "linear", "Gaussian"),
+    "huber": ObjectiveKind(2, "huber", "Gaussian", has_width=True),
+}
+"""Kinds of objective by name."""
 
 CHANNELS = ("position", "speed", "duty")
 """What may be compared."""
@@ -38,8 +58,8 @@ class Objective:
     """Width of the Huber loss."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise FitError(f"there is no objective {self.kind!r}; there are {listing(KINDS)}")
+        if self.kind not in OBJECTIVES:
+            raise FitError(f"there is no objective {self.kind!r}; there are {listing(OBJECTIVES)}")
         if not (np.isfinite(self.weights).all() and min(self.weights) >= 0 < max(self.weights)):
             raise FitError(
                 "the weights of an objective are finite and not negative, and one is positive: got "
@@ -60,7 +80,7 @@ class Objective:
 
     def row(self) -> np.ndarray:
         """Numbers for the compiled bench ``(7,)``."""
-        return np.array([KINDS.index(self.kind), *self.widths, *self.weights], float)
+        return np.array([OBJECTIVES[self.kind].number, *self.widths, *self.weights], float)
 
     def scale(self, means: np.ndarray) -> np.ndarray:
         """Mean losses as errors: divided by the Huber width, or the root of squared ones."""

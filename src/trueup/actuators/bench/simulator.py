@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +13,13 @@ from trueup.actuators.bench._bench_data import BenchData
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import Objective
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations._parameter_layout import INDEX, LAWS, SIZE, columns_of, neutral_row
+from trueup.actuators.equations.friction_models import layout_of
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import FitError, RecordingError, listing
 from trueup.fitting.problem import LARGE_COST, Failures
+
+if TYPE_CHECKING:
+    from trueup.actuators.bench._step_program import StepKind
 
 SCHEMES = ("semi-implicit", "bam")
 """How the bench steps. ``semi-implicit``: the position moves with the new speed, damping and
@@ -27,8 +31,6 @@ MAX_STEP = 1e-3
 
 _SERIAL_STEPS = 100_000  # below this, threads cost more than they save
 _SLOPES_COST = 5  # of a rollout with derivatives, in rollouts without
-QUANTITIES = 16  # whose derivatives rollouts side by side make
-_LANES = 4  # derivatives are padded to whole vector registers
 
 
 @dataclass(frozen=True)
@@ -114,31 +116,11 @@ class BenchSimulator:
             reset_period,
             vin,
         )
-        self._setting = np.array(
-            [
-                LAWS[model.servo.law],
-                model.friction.has_stribeck,
-                model.quadratic == "gated",
-                scheme == "bam",
-            ],
-            np.int64,
-        )
-        # what rollouts side by side can make; all else goes the general way
-        plain = model.servo.law == "voltage" and "backlash" not in model.terms
-        self._in_lanes = plain and not len(self.data.table)
-        self._base = np.array(neutral_row())
-        for name, value in model.values.items():
-            self._base[list(columns_of(name))] = value
-        self._lane_slopes = self._in_lanes and all(
-            math.isinf(self._base[column])
-            if column == INDEX["max_velocity"]
-            else not self._base[column]
-            for name, column in INDEX.items()
-            if column >= QUANTITIES and name != "limit"
-        )
-        self._lane_slopes &= all(c < QUANTITIES for n in self.names for c in columns_of(n))
-        entries = [(k, column) for k, n in enumerate(self.names) for column in columns_of(n)]
+        self._layout = layout_of(model.friction)
+        self._base = self._layout.row(model.values)
+        entries = [(k, c) for k, n in enumerate(self.names) for c in self._layout.columns_of(n)]
         self._sources, self._targets = np.array(entries, np.int64).reshape(-1, 2).T
+        self._kind = self._step_kind()
 
     @property
     def log_names(self) -> tuple[str, ...]:
@@ -184,10 +166,10 @@ class BenchSimulator:
         """
         objective = objective or Objective()
         X = self._batch(X)
-        columns, channels, width = self._columns(objective.speed == objective.duty == 0.0)
-        gradient = np.zeros((len(X), len(self.logs), channels, width))
-        sums, failed = self._run(X, objective, columns=columns, gradient=gradient)
-        gradient = self._of_names(gradient, columns)
+        channels = 1 if objective.speed == objective.duty == 0.0 else 3
+        gradient = np.zeros((len(X), len(self.logs), channels, len(self._targets)))
+        sums, failed = self._run(X, objective, gradient=gradient)
+        gradient = self._of_names(gradient)
         self._note(failed, failures)
         shares = self.data.shares
         slope = objective.slope(np.einsum("nlc,lc->nc", sums, shares))[:, :channels]
@@ -222,13 +204,37 @@ class BenchSimulator:
           the position alone with ``position_only``: ``(n, 1, m)`` and ``(n, 1, m, p)``.
         """
         X = self._batch(X)
-        columns, channels, width = self._columns(position_only)
-        recorded = np.zeros((len(X), 3, self.data.samples))
-        jacobian = np.zeros((len(X), channels, self.data.samples, width))
-        _, failed = self._run(X, Objective(), recorded=recorded, columns=columns, jacobian=jacobian)
-        self._note(failed, failures)
         kept = 1 if position_only else 3
-        return recorded[:, :kept], self._of_names(jacobian[:, :kept], columns)
+        recorded = np.zeros((len(X), 3, self.data.samples))
+        jacobian = np.zeros((len(X), kept, self.data.samples, len(self._targets)))
+        _, failed = self._run(X, Objective(), recorded=recorded, jacobian=jacobian)
+        self._note(failed, failures)
+        return recorded[:, :kept], self._of_names(jacobian)
+
+    def _step_kind(self) -> "StepKind":
+        """Kind of the steps, by what the model has that changes them."""
+        from trueup.actuators.bench._step_program import EXTRAS, STANDSTILL, StepKind
+
+        model, layout = self.model, self._layout
+        varied = {layout.names[column] for column in self._targets}
+
+        def has(*names: str) -> bool:
+            at = [layout.names.index(name) for name in names]
+            return bool(np.any(self._base[at] != layout.neutral[at])) or not varied.isdisjoint(
+                names
+            )
+
+        return StepKind(
+            law=model.servo.law,
+            explicit=self.scheme == "bam",
+            standstill=model.friction.is_curved or has(*STANDSTILL),
+            extras=has(*EXTRAS),
+            slewed=has("max_velocity"),
+            backlash=has("backlash"),
+            tabulated=bool(len(self.data.table)),
+            friction=model.friction.loss,
+            columns=layout.names,
+        )
 
     def _batch(self, X: np.ndarray) -> np.ndarray:
         X = np.atleast_2d(np.asarray(X, float))
@@ -244,27 +250,14 @@ class BenchSimulator:
         rows[:, self._targets] = X[:, self._sources]
         return rows
 
-    def _columns(self, position_only: bool) -> tuple[np.ndarray | None, int, int]:
-        """Column of each quantity's derivatives, the channels that have some, how many columns.
+    def _of_names(self, derivatives: np.ndarray) -> np.ndarray:
+        """Derivatives ``(..., p)`` with respect to the free parameters, of those of columns.
 
-        None instead of columns, where rollouts side by side make those of all their quantities.
+        A parameter that enters two columns has the sum of both.
         """
-        if position_only and self._lane_slopes:
-            return None, 1, QUANTITIES
-        width = _LANES * ((len(self.names) + _LANES) // _LANES)
-        columns = np.full(SIZE, width - 1, np.int64)
-        for k, name in enumerate(self.names):
-            columns[list(columns_of(name))] = k
-        return columns, 3, width
-
-    def _of_names(self, derivatives: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
-        """Derivatives ``(..., p)`` with respect to the free parameters."""
-        if columns is not None:
-            return derivatives[..., : len(self.names)]
         out = np.zeros((*derivatives.shape[:-1], len(self.names)))
-        for k, name in enumerate(self.names):
-            for column in columns_of(name):
-                out[..., k] += derivatives[..., column]
+        for place, k in enumerate(self._sources):
+            out[..., k] += derivatives[..., place]
         return out
 
     def _combined(self, sums: np.ndarray, objective: Objective) -> np.ndarray:
@@ -288,14 +281,13 @@ class BenchSimulator:
         objective: Objective,
         *,
         recorded: np.ndarray | None = None,
-        columns: np.ndarray | None = None,
         gradient: np.ndarray | None = None,
         jacobian: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
-        from trueup.actuators.bench import _bench_kernel
-        from trueup.actuators.bench._lane_gradients import SLOPE_SPACE
-        from trueup.actuators.bench._lane_rollouts import LANE_SPACE, LANES, PAIR_ROWS
+        from trueup.actuators.bench._bench_kernel import rollouts, work_sizes
+        from trueup.actuators.bench._lane_rollouts import PAIR
+        from trueup.actuators.bench._lane_source import LANES
 
         data = self.data
         pairs = len(X) * len(self.logs)
@@ -303,37 +295,31 @@ class BenchSimulator:
         failed = np.full((len(X), len(self.logs)), np.nan)
         recorded = np.zeros((0, 0, 0)) if recorded is None else recorded
         slopes = [np.zeros((0, 0, 0, 1)) if a is None else a for a in (gradient, jacobian)]
-        inputs = (data.inputs, data.measured, objective.row(), sums, failed, recorded)
-        fixed = (self._rows(X), self._setting, data.log_rows, data.offsets)
+        with_slopes = any(map(len, slopes))
+        with_duty = (gradient is not None and gradient.shape[2] > 1) or (
+            jacobian is not None and jacobian.shape[1] > 1
+        )
+        wanted = self._targets if with_slopes else None
+        form = (self._kind, with_slopes, with_duty)
+        function, sizes = rollouts(*form), work_sizes(*form)
+        gate = 1.0 if self.model.quadratic == "gated" else 0.0
+        fixed = (self._rows(X), gate, data.log_rows, data.offsets, data.table, data.inputs,
+                 data.measured, objective.row(), sums, failed, recorded, wanted,
+                 *slopes)  # fmt: skip
 
         def run(start: int, stop: int) -> None:
             """One thread's part, with a work space of its own."""
-            if columns is not None or not self._in_lanes:
-                width = max(a.shape[3] for a in slopes)
-                _bench_kernel.rollouts(
-                    start, stop, *fixed, data.table, *inputs, columns, *slopes,
-                    np.zeros((7, width)),
-                )  # fmt: skip
-                return
-            lanes = np.zeros((PAIR_ROWS, LANES), np.int64)
-            if gradient is None and jacobian is None:
-                space = np.zeros(LANE_SPACE)
-                _bench_kernel.rollouts_in_lanes(start, stop, *fixed, *inputs, space, lanes)
-            else:
-                space = np.zeros((2, max(LANE_SPACE, SLOPE_SPACE)))
-                _bench_kernel.gradients_in_lanes(
-                    start, stop, *fixed, *inputs, *slopes, space, lanes
-                )
+            work = (*map(np.zeros, sizes), np.zeros((len(PAIR), LANES), np.int64))
+            function(start, stop, *fixed, *work)
 
         threads = self.threads or _usable_cores()
         work = len(X) * data.steps
-        work *= 1 if gradient is None and jacobian is None else _SLOPES_COST
+        work *= _SLOPES_COST if with_slopes else 1
         if threads == 1 or work < _SERIAL_STEPS:
             run(0, pairs)
             return sums, failed
         # rollouts side by side are for nothing where a part has few of them
-        parts = pairs // LANES if self._in_lanes and columns is None else pairs
-        parts = min(pairs, max(threads, min(parts, 4 * threads)))
+        parts = min(pairs, max(threads, min(pairs // LANES, 4 * threads)))
         bounds = np.linspace(0, pairs, parts + 1).astype(int).tolist()
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(run, bounds[:-1], bounds[1:]):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.actuators.catalogue.servo import MOTOR_PARAMETERS, Servo
 from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
@@ -94,7 +95,7 @@ def _read(path: Path) -> dict[str, Servo]:
     import yaml
 
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = safe_yaml(read_settings(path))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         detail = " ".join(str(error).split())
         raise ParameterError(f"{path}: not a readable YAML file of servos: {detail}") from error

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from trueup._input_files import read_settings
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
@@ -57,7 +58,7 @@ def load_model(
         raise FitError("load_model takes a path or a motor_name, not both")
     path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_settings(path))
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:

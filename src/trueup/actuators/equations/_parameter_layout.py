@@ -1,40 +1,74 @@
-"""Where each quantity of a servo stands in the row of numbers that the compiled bench reads.
+"""Columns of the rows of numbers that compiled code reads, by name.
 
-Models M1 to M6 and all servo laws share one row: what a model does not have is zero, or infinite
-where it is a limit.
+Models M1 to M6 and all servo laws share one row of parameters: what a model does not have is zero,
+or infinite where it is a limit.
 """
 
-INDEX = {
-    "kt": 0,
-    "R": 1,
-    "armature": 2,
-    "q_offset": 3,
-    "friction_base": 4,
-    "friction_viscous": 5,
-    "friction_stribeck": 6,
-    "load_friction_motor": 7,
-    "load_friction_external": 8,
-    "load_friction_motor_stribeck": 9,
-    "load_friction_external_stribeck": 10,
-    "load_friction_motor_quad": 11,
-    "load_friction_external_quad": 12,
-    "dtheta_stribeck": 13,
-    "alpha": 14,
-    "error_gain_ratio": 15,
-    "max_velocity": 16,
-    "limit": 17,
-    "command_delay": 18,
-    "backlash": 19,
-    "winding_braking": 20,
-    "measured_voltage": 21,
-    "resistance_temperature": 22,
-    "supply_resistance": 23,
-    "torque_saturation": 24,
-}
-"""Quantity -> column of the row."""
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-SIZE = len(INDEX)
-"""Columns of the row."""
+import numpy as np
+
+from trueup.actuators.equations.servo_equations import LAWS as _LAWS
+
+QUANTITIES = (
+    "kt",
+    "R",
+    "armature",
+    "q_offset",
+    "friction_base",
+    "friction_viscous",
+    "friction_stribeck",
+    "load_friction_motor",
+    "load_friction_external",
+    "load_friction_motor_stribeck",
+    "load_friction_external_stribeck",
+    "load_friction_motor_quad",
+    "load_friction_external_quad",
+    "dtheta_stribeck",
+    "alpha",
+    "error_gain_ratio",
+    "max_velocity",
+    "limit",
+    "command_delay",
+    "backlash",
+    "winding_braking",
+    "measured_voltage",
+    "resistance_temperature",
+    "supply_resistance",
+    "torque_saturation",
+)
+"""Names of the columns of a row of parameters."""
+
+
+def columns_named(names: tuple[str, ...]) -> Any:
+    """Columns by name: a tuple whose field of a name is the number of that column."""
+    return namedtuple("Columns", names)(*range(len(names)))
+
+
+C = columns_named(QUANTITIES)
+"""Columns of a row of parameters: ``row[C.kt]``."""
+
+LOG = columns_named(
+    (
+        "dt",
+        "substeps",
+        "gain",
+        "rate_gain",
+        "max_pwm",
+        "max_amps",
+        "voltage",
+        "inertia",
+        "gravity",
+        "table_start",
+        "table_size",
+        "table_lower",
+        "table_step",
+        "reset_period",
+    )
+)
+"""Columns of the table of logs, a row each."""
 
 ENTERS_AS = {
     "load_friction_base": ("load_friction_motor", "load_friction_external"),
@@ -57,36 +91,53 @@ NEUTRAL = {
 }
 """Value of a quantity that a servo or model does not have; zero where none stands here."""
 
-LAWS = {"voltage": 0, "current": 1, "bus_current": 2, "current_pd": 3, "torque_pd": 4}
-"""Servo law -> number in the compiled bench."""
-
-BENCH_COLUMNS = {
-    "dt": 0,
-    "substeps": 1,
-    "gain": 2,
-    "damping_gain": 3,
-    "max_pwm": 4,
-    "max_amps": 5,
-    "voltage": 6,
-    "inertia": 7,
-    "gravity": 8,
-    "table_start": 9,
-    "table_size": 10,
-    "table_lower": 11,
-    "table_step": 12,
-    "reset_period": 13,
-}
-"""Number of a log -> column of the table of logs."""
-
-REFERENCE_TEMPERATURE = 25.0
-"""Temperature at which R is stated [degrees C]."""
+LAWS = {name: number for number, name in enumerate(_LAWS)}
+"""Servo law -> number in compiled code."""
 
 
-def columns_of(name: str) -> tuple[int, ...]:
-    """Columns of the row that a parameter enters."""
-    return tuple(INDEX[quantity] for quantity in ENTERS_AS.get(name, (name,)))
+UNLIMITED = 1e30
+"""Stands for infinity in rows: a limit that no torque, current or speed reaches, times 0 is 0."""
 
 
-def neutral_row() -> list[float]:
-    """A row in which every quantity is absent."""
-    return [NEUTRAL.get(name, 0.0) for name in INDEX]
+class Layout:
+    """Columns of a row of parameters, with those of a registered friction model at the end.
+
+    Args:
+      more: names of further columns.
+    """
+
+    def __init__(self, more: Sequence[str] = ()):
+        self.names = (*QUANTITIES, *more)
+        """Names of the columns."""
+        self.neutral = np.array(
+            [min(NEUTRAL.get(name, 0.0), UNLIMITED) for name in self.names], float
+        )
+        """A row in which every quantity is absent."""
+
+    def columns_of(self, name: str) -> tuple[int, ...]:
+        """Columns of the row that a parameter enters."""
+        return tuple(self.names.index(quantity) for quantity in ENTERS_AS.get(name, (name,)))
+
+    def row(self, values: Mapping[str, float]) -> np.ndarray:
+        """The row of parameters."""
+        row = self.neutral.copy()
+        for name, value in values.items():
+            row[list(self.columns_of(name))] = min(value, UNLIMITED)
+        return row
+
+
+class ParameterValues:
+    """Parameters of an equation by name, neutral where they are not given.
+
+    Args:
+      values: values by name: numbers, arrays, tensors or values of a graph.
+      more: further values.
+    """
+
+    def __init__(self, values: Mapping[str, Any], **more: Any):
+        self._values = {**values, **more}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._values.get(name, NEUTRAL.get(name, 0.0))

@@ -1,16 +1,25 @@
 """Friction models M1 to M6: a budget of friction torque that depends on load and speed.
 
-The equations are those of Duclusaud, Passault, Padois, Ly 2025, "Extended friction models for the
+The equations stand in :mod:`trueup.actuators.equations.servo_equations`; the models are those of
+Duclusaud, Passault, Padois, Ly 2025, "Extended friction models for the
 physics simulation of servo actuators", ICRA 2025, arXiv 2410.08650. Friction takes away what torque
 it needs to stop the joint, as far as its budget ``frictionloss + damping |speed|`` allows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from trueup.actuators.equations._parameter_layout import (
+    ENTERS_AS,
+    QUANTITIES,
+    Layout,
+    ParameterValues,
+)
 from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.actuators.equations.servo_equations import friction_loss
 from trueup.errors import FitError, did_you_mean, listing
 
 QUADRATIC_FORMS = ("gated", "ungated")
@@ -59,14 +68,18 @@ _STRIBECK = ("dtheta_stribeck", "alpha")
 
 @dataclass(frozen=True)
 class FrictionModel:
-    """One of the models M1 to M6."""
+    """A friction model: M1 to M6, or one of your own."""
 
     name: str
-    """``m1`` to ``m6``."""
+    """Name in files and on the command line, such as ``m6``."""
     title: str
     """What it says about friction."""
     parameters: tuple[ModelParameter, ...]
-    """Its parameters with the published start values and bounds, the angle offset last."""
+    """Its parameters with their start values and bounds, the angle offset last."""
+    loss: Callable[..., Any] = friction_loss
+    """Equation of the friction budget without its viscous part [N m], a function
+    ``loss(motor, external, speed, p)`` in the language of
+    :mod:`trueup.actuators.equations.servo_equations`; ``p`` has the parameters by name."""
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -77,6 +90,17 @@ class FrictionModel:
     def has_stribeck(self) -> bool:
         """Whether friction is higher near standstill."""
         return "friction_stribeck" in self.parameter_names
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether its equation needs exponentials or logarithms, as far as that is known."""
+        return self.has_stribeck or self.loss is not friction_loss
+
+    @property
+    def reads_load(self) -> bool:
+        """Whether the friction depends on the torques of motor and load."""
+        names = self.parameter_names
+        return self.loss is not friction_loss or any(n.startswith("load_friction") for n in names)
 
     def frictions(
         self,
@@ -100,45 +124,13 @@ class FrictionModel:
           ``frictionloss + damping |speed|``.
         """
         check_quadratic_form(quadratic)
-        motor, external, speed = (
-            np.asarray(a, float) for a in (torque_motor, torque_external, speed)
+        states = np.broadcast_arrays(
+            *(np.asarray(a, float) for a in (torque_motor, torque_external, speed))
         )
-        loss = values["friction_base"] + np.zeros(np.broadcast(motor, external, speed).shape)
         names = self.parameter_names
-        if "load_friction_base" in names:
-            loss = loss + values["load_friction_base"] * np.abs(external - motor)
-        if "load_friction_motor" in names:
-            loss = loss + np.abs(
-                values["load_friction_external"] * external - values["load_friction_motor"] * motor
-            )
-        if self.has_stribeck:
-            peak = self._standstill_peak(values, motor, external, quadratic)
-            ratio = np.abs(speed) / values["dtheta_stribeck"]
-            loss = loss + np.exp(-(ratio ** values["alpha"])) * peak
+        p = ParameterValues({n: values[n] for n in names}, gate=float(quadratic == "gated"))
+        loss = self.loss(*states, p) + np.zeros(states[0].shape)
         return loss, float(values["friction_viscous"])
-
-    def _standstill_peak(
-        self, values: Mapping[str, float], motor: np.ndarray, external: np.ndarray, quadratic: str
-    ) -> np.ndarray:
-        """What friction has more at standstill [N m]."""
-        names = self.parameter_names
-        peak = np.asarray(values["friction_stribeck"])
-        if "load_friction_stribeck" in names:
-            peak = peak + values["load_friction_stribeck"] * np.abs(external - motor)
-        if "load_friction_motor_stribeck" in names:
-            peak = peak + np.abs(
-                values["load_friction_external_stribeck"] * external
-                - values["load_friction_motor_stribeck"] * motor
-            )
-        if "load_friction_motor_quad" in names:
-            by_external = values["load_friction_external_quad"] * external**2
-            by_motor = values["load_friction_motor_quad"] * motor**2
-            driving = np.abs(motor) - np.abs(external)
-            square = np.where(driving > 0, by_external, np.where(driving < 0, by_motor, 0.0))
-            if quadratic == "gated":
-                square = np.where(np.sign(motor) != np.sign(external), square, 0.0)
-            peak = peak + square
-        return peak
 
 
 def _model(name: str, title: str, *parameters: str) -> FrictionModel:
@@ -179,11 +171,114 @@ FRICTION_MODELS: dict[str, FrictionModel] = {
         ),
     )
 }
-"""Name -> friction model."""
+"""Name -> friction model, registered ones too."""
+
+PUBLISHED_MODELS = tuple(FRICTION_MODELS)
+"""Names of the published models, M1 to M6."""
+
+
+def register_friction_model(
+    name: str,
+    title: str,
+    parameters: Iterable[str | ModelParameter],
+    loss: Callable[..., Any] = friction_loss,
+) -> FrictionModel:
+    """Add a friction model, for fits, the bench, MuJoCo, torch and networks alike.
+
+    ::
+
+        def wedge_loss(motor, external, speed, p):
+            return p.friction_base + p.friction_wedge * np.sqrt(np.absolute(external))
+
+        wedge = ModelParameter("friction_wedge", 0.01, 0.0, 0.5, "(N m)^0.5", "wedge friction")
+        register_friction_model("m7", "wedge", ["friction_base", wedge], wedge_loss)
+
+    Args:
+      name: its name; a model of this name is replaced, unless it is one of M1 to M6.
+      title: what it says about friction.
+      parameters: parameters beside ``friction_viscous`` and ``q_offset``, which all models have:
+        names of known ones, or new ones, whose names start with ``friction_`` or
+        ``load_friction_``.
+      loss: equation of the friction budget without its viscous part.
+
+    Returns:
+      The model.
+
+    Raises:
+      FitError: the name is that of a published model, a parameter is unknown or has a name that
+        another quantity has, or the equation cannot be traced.
+    """
+    name = name.lower()
+    if name in PUBLISHED_MODELS:
+        raise FitError(f"{name!r} is a published model and stays as it is: take another name")
+    chosen: dict[str, ModelParameter] = {}
+    for given in ("friction_viscous", *parameters, "q_offset"):
+        parameter = given if isinstance(given, ModelParameter) else FRICTION_PARAMETERS.get(given)
+        if parameter is None:
+            raise FitError(
+                f"there is no friction parameter {given!r}: give a ModelParameter, or one of "
+                f"{listing(FRICTION_PARAMETERS, 40)}."
+                f"{did_you_mean(str(given), FRICTION_PARAMETERS)}"
+            )
+        is_new = parameter.name not in FRICTION_PARAMETERS
+        if is_new and not parameter.name.startswith(("friction_", "load_friction_")):
+            raise FitError(
+                f"the name of the friction parameter {parameter.name!r} must start with friction_ "
+                "or load_friction_"
+            )
+        if not is_new and parameter is not FRICTION_PARAMETERS[parameter.name]:
+            raise FitError(f"there is a friction parameter {parameter.name!r}: take another name")
+        chosen[parameter.name] = parameter
+    model = FrictionModel(name, title, tuple(chosen.values()), loss)
+    _check_equation(model)
+    FRICTION_MODELS[name] = model
+    return model
+
+
+def check_published(model: FrictionModel, form: str) -> None:
+    """Raise FitError for a model that a form without registered equations would get wrong.
+
+    Args:
+      model: friction model.
+      form: name of the form, for the message.
+    """
+    if model.loss is not friction_loss:
+        raise FitError(
+            f"{form} has no form of the registered friction model {model.name!r}; it has those of "
+            f"{listing(PUBLISHED_MODELS)}"
+        )
+
+
+def _check_equation(model: FrictionModel) -> None:
+    """Raise a FitError unless the equation of a model can be traced."""
+    from trueup.actuators.equations.tracing import Graph
+
+    graph = Graph()
+    p = ParameterValues(
+        {n: graph.input(n) for n in model.parameter_names}, gate=graph.input("gate")
+    )
+    try:
+        graph.value(model.loss(*(graph.input(n) for n in ("motor", "external", "speed")), p))
+    except (TypeError, AttributeError, ValueError) as error:
+        raise FitError(
+            f"the equation of the friction model {model.name!r} cannot be traced: {error}"
+        ) from error
+
+
+def layout_of(model: FrictionModel) -> Layout:
+    """Columns of the parameters of servos with a friction model."""
+    return frictions_layout((model,))
+
+
+def frictions_layout(models: Iterable[FrictionModel]) -> Layout:
+    """Columns of the parameters of servos with any of some friction models."""
+    names = (name for model in models for name in model.parameter_names)
+    quantities = dict.fromkeys(q for n in names for q in ENTERS_AS.get(n, (n,)))
+    return Layout(tuple(q for q in quantities if q not in QUANTITIES))
 
 
 def friction_model(name: str) -> FrictionModel:
-    """The friction model of a name, ``m1`` to ``m6``.
+    """The friction model of a name, ``m1`` to ``m6`` or a registered one.
 
     Raises:
       FitError: there is no such model.

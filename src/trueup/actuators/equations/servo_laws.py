@@ -13,7 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.equations._parameter_layout import LAWS
+from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.servo_equations import LAWS, saturated_torque
 
 SERVO_LAWS = tuple(LAWS)
 """Names of the laws."""
@@ -46,50 +47,29 @@ def motor_torque(
     Returns:
       Torque [N m] and duty cycle, 0 for a law without a bridge.
     """
-    torque, duty = _unsaturated(servo, values, error, speed, kp, vin, damping)
-    if saturation := values.get("torque_saturation", 0.0):
-        torque = torque / (1.0 + saturation * np.abs(torque) / values["kt"])
-    return torque, duty
+    error, speed = np.broadcast_arrays(np.asarray(error, float), np.asarray(speed, float))
+    p = law_parameters(servo, values, kp=kp, vin=vin, damping=damping)
+    torque, duty, _ = LAWS[servo.law](error, speed, p)
+    return saturated_torque(torque, p), np.broadcast_to(duty, error.shape)
 
 
-def _unsaturated(
+def law_parameters(
     servo: Servo,
     values: Mapping[str, float],
-    error: np.ndarray | float,
-    speed: np.ndarray | float,
-    kp: float | None,
-    vin: float | None,
-    damping: float | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Torque and duty cycle with the torque constant of small currents."""
-    error, speed = np.broadcast_arrays(np.asarray(error, float), np.asarray(speed, float))
-    gain, rate = servo.gains(kp, damping)
-    gain = gain * values.get("error_gain_ratio", values.get("ratio", 1.0))
-    vin = servo.vin if vin is None else vin
-    if servo.law == "torque_pd":
-        limit = values.get("max_torque", np.inf)
-        return np.clip(gain * error - rate * speed, -limit, limit), np.zeros(error.shape)
-    kt, resistance = values["kt"], values["R"]
-    emf = kt * speed
-    limit = min(values.get("current_limit", np.inf), servo.max_amps)
-    if servo.law == "voltage":
-        span = resistance * limit / vin
-        duty = np.clip(gain * error, emf / vin - span, emf / vin + span)
-        duty = np.clip(duty, -servo.max_pwm, servo.max_pwm)
-        sag = values.get("supply_resistance", 0.0) * duty / resistance
-        bus = (vin + sag * emf) / (1.0 + sag * duty)
-        return kt * (bus * duty - emf) / resistance, duty
-    if servo.law == "current":
-        amps = np.clip(gain * error, (-vin - emf) / resistance, (vin - emf) / resistance)
-        amps = np.clip(amps, -limit, limit)
-        return kt * amps, (resistance * amps + emf) / vin
-    if servo.law == "bus_current":
-        amps = np.clip(gain * error, -limit, limit)
-        root = np.sqrt(emf**2 + 4.0 * vin * resistance * np.abs(amps))
-        duty = np.clip((emf + np.sign(amps) * root) / (2.0 * vin), -1.0, 1.0)
-        return kt * (duty * vin - emf) / resistance, duty
-    amps = np.clip(gain * error - rate * speed, -servo.max_amps, servo.max_amps)
-    reach = kt * vin / resistance
-    back = kt * emf / resistance
-    torque = np.clip(kt * amps, -reach - back, reach - back)
-    return torque, (resistance * torque / kt + emf) / vin
+    *,
+    kp: float | None = None,
+    vin: float | None = None,
+    damping: float | None = None,
+) -> ParameterValues:
+    """Parameters of a servo's law, as the equations name them; see :func:`motor_torque`."""
+    gain, rate_gain = servo.gains(kp, damping)
+    return ParameterValues(
+        values,
+        gain=gain * values.get("error_gain_ratio", values.get("ratio", 1.0)),
+        rate_gain=rate_gain,
+        max_pwm=servo.max_pwm,
+        max_amps=servo.max_amps,
+        limit=values.get("current_limit", values.get("max_torque", np.inf)),
+        vin=servo.vin if vin is None else vin,
+        resistance=values.get("R", 1.0),
+    )

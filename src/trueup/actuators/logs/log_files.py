@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._input_files import check_regular
 from trueup.actuators.logs import log_checks
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.errors import RecordingError, TrueupWarning, listing
@@ -99,6 +100,7 @@ def read_log_object(path: str | os.PathLike[str]) -> tuple[bytes, Mapping[str, A
     """Read the bytes of a log file and its JSON object; the header is complete."""
     path = Path(path)
     try:
+        check_regular(path)
         content = path.read_bytes()
         data = json.loads(content)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from mjlab.actuator import Actuator, ActuatorCmd  # pyright: ignore
 
-from trueup.actuators.equations._parameter_layout import REFERENCE_TEMPERATURE
+from trueup.actuators.equations.servo_equations import REFERENCE_TEMPERATURE
 from trueup.actuators.mjlab.battery import Battery
 from trueup.actuators.mjlab.config import ServoActuatorCfg
 from trueup.actuators.mjlab.external_torque import ExternalTorque

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import torch
 
-from trueup.actuators.equations.friction_models import FrictionModel
+from trueup.actuators.equations.friction_models import FrictionModel, check_published
 
 
 def friction_loss(
@@ -29,7 +29,11 @@ def friction_loss(
 
     Returns:
       A new tensor like ``speed``.
+
+    Raises:
+      FitError: a registered model with an equation of its own.
     """
+    check_published(friction, "torch")
     names = friction.parameter_names
     loss = torch.full_like(speed, values["friction_base"])
     if "load_friction_base" in names:

@@ -2,7 +2,8 @@
 
 import functools
 
-from trueup.actuators.equations._parameter_layout import SIZE
+from trueup.actuators.equations.friction_models import FrictionModel, frictions_layout
+from trueup.actuators.equations.servo_equations import friction_loss
 from trueup.actuators.mujoco._servo_law_kernel import (
     DELAY_TOO_LONG,
     N_CONSTANTS,
@@ -19,16 +20,35 @@ FAILURES = {
 
 
 @functools.cache
-def servo_control(delay_steps: int) -> ControlLaw:
+def servo_control(delay_steps: int, frictions: tuple[FrictionModel, ...]) -> ControlLaw:
     """The law of servos with commands that are delayed by at most so many time steps.
+
+    ``frictions`` are friction models with equations of their own that servos may have.
 
     Its gains: ``parameters``, a row for each joint as the compiled bench reads it; ``constants`` of
     the firmware, a row for each joint; ``channels``, the places of bus voltages and of temperatures
     among the commands, 0 for none. Commands are goals, torque off, then those two.
     """
+    columns = frictions_layout(frictions).names
+    step = servo_step((friction_loss, *(model.loss for model in frictions)), columns)
+
+    def servos(
+        position, velocity, command, timestep, gains, state, targets, jnt_dofadr, qfrc_bias,
+        qfrc_passive, M, qLD, qLDiagInv, M_rownnz, M_rowadr, M_colind, ctrl_out, qfrc_applied_out,
+    ):  # fmt: skip
+        """Torque of all motors and their friction for one step."""
+        return step(
+            timestep, position, velocity, command, int(gains.channels[0]), int(gains.channels[1]),
+            gains.parameters, gains.constants, state.started, state.target, state.speed_expected,
+            state.goal_line, state.enable_line, state.torque_motor, state.torque_friction,
+            state.torque_load, state.duty, state.gap, state.speed_motor, state.is_open,
+            targets.joint, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, M_rownnz,
+            M_rowadr, M_colind, ctrl_out, qfrc_applied_out,
+        )  # fmt: skip
+
     return control_law(
         gains={
-            "parameters": ("joint", SIZE),
+            "parameters": ("joint", len(columns)),
             "constants": ("joint", N_CONSTANTS),
             "channels": 2,
         },
@@ -49,18 +69,3 @@ def servo_control(delay_steps: int) -> ControlLaw:
         writes=["ctrl", "qfrc_applied"],
         failures=FAILURES,
     )(servos)
-
-
-def servos(
-    position, velocity, command, timestep, gains, state, targets, jnt_dofadr, qfrc_bias,
-    qfrc_passive, M, qLD, qLDiagInv, M_rownnz, M_rowadr, M_colind, ctrl_out, qfrc_applied_out,
-):  # fmt: skip
-    """Torque of all motors and their friction for one step."""
-    return servo_step(
-        timestep, position, velocity, command, int(gains.channels[0]), int(gains.channels[1]),
-        gains.parameters, gains.constants, state.started, state.target, state.speed_expected,
-        state.goal_line, state.enable_line, state.torque_motor, state.torque_friction,
-        state.torque_load, state.duty, state.gap, state.speed_motor, state.is_open, targets.joint,
-        jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, M_rownnz, M_rowadr, M_colind,
-        ctrl_out, qfrc_applied_out,
-    )  # fmt: skip

@@ -6,13 +6,15 @@ else moving freely, their speeds after a step solve::
     (B / h + D) v_next + f = B v / h + load + torque_motor + D_emf v,   |f| <= loss
 
 where ``f`` opposes ``v_next``, or is what holds the joint where that is within the budget ``loss``.
-For one joint this is the step of ``next_speed``. For several it
+For one joint this is the step of ``implicit_speed``. For several it
 is the minimum of a convex function, quadratic but for ``loss |v_next|``, which is found by descent
 along each joint in turn and by Newton's method among the joints that move.
 """
 
+import functools
 import hashlib
 import math
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,36 +22,32 @@ from typing import Any
 import numba
 import numpy as np
 
-from trueup.actuators.equations import _servo_kernel
-from trueup.actuators.equations._servo_kernel import (
-    ALPHA,
-    ARMATURE,
-    BACKLASH,
-    BRAKING,
-    DELAY,
-    KT,
-    MEASURED_V,
-    R_TEMP,
-    V_MAX,
-    VISCOUS,
-    R,
+from trueup.actuators.equations import (
+    _parameter_layout,
+    generation,
+    servo_equations,
+    tracing,
+)
+from trueup.actuators.equations import (
+    compiled as compiled_equations,
+)
+from trueup.actuators.equations._parameter_layout import UNLIMITED, C
+from trueup.actuators.equations.compiled import (
+    Equation,
     compiled,
-    friction_loss,
-    motor_torque,
-    next_speed,
-    saturated,
-    stribeck_factor,
-    stribeck_range,
+    implicit_speed,
+    loss_functions,
+    motor,
+    shaft_torque,
 )
 from trueup.simulation.control import _delay_line
 from trueup.simulation.control._delay_line import delayed
 
 # columns of the constants of a joint
-LAW, HAS_STRIBECK, GATED, GAIN, RATE_GAIN, MAX_PWM, MAX_AMPS, VOLTAGE, OFFSET = range(9)
-N_CONSTANTS = 9
-
-UNLIMITED = 1e30
-"""A limit that no torque, current or speed reaches; gains are finite."""
+(
+    LAW, IS_CURVED, GATED, GAIN, RATE_GAIN, MAX_PWM, MAX_AMPS, VOLTAGE, OFFSET, FRICTION,
+    N_CONSTANTS,
+) = range(11)  # fmt: skip
 
 DELAY_TOO_LONG, NOT_POSITIVE_DEFINITE = 1, 2
 
@@ -216,16 +214,6 @@ def felt_inertia(dofs, M, qLD, qLDiagInv, rownnz, rowadr, colind, x, chosen, fac
 
 
 @separate
-def budget_of(c, k, tau, load, v):
-    """Friction budget of a joint, its viscous part left out [N m]."""
-    s, power, log_ratio = 0.0, 0.0, 0.0
-    if k[HAS_STRIBECK] != 0.0:
-        slow, fast = stribeck_range(c[ALPHA])
-        s, power, log_ratio = stribeck_factor(c, slow, fast, v)
-    return friction_loss(c, k[GATED] != 0.0, s, power, log_ratio, tau, load, v)[0]
-
-
-@separate
 def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
     """Speeds of all joints after the step.
 
@@ -239,15 +227,16 @@ def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
     speed, right, tau, damping = work[_NEXT], work[_RIGHT], work[_TAU], work[_DAMPING]
     loss, load, budget = work[_LOSS], work[_LOAD], work[_BUDGET]
     if n == 1 and is_open[0] == _TOGETHER:
-        speed[0] = next_speed(
-            False, h, B[0, 0], velocity[0], tau[0] + load[0], damping[0], loss[0],
-            parameters[0, VISCOUS],
-        )[0]  # fmt: skip
+        c = parameters[0]
+        speed[0] = implicit_speed(
+            c, velocity[0], tau[0] + load[0], B[0, 0] / h, damping[0], loss[0],
+            c[C.friction_viscous],
+        )  # fmt: skip
         return True
     for i in range(n):
         for j in range(n):
             H[i, j] = B[i, j] / h
-        motor = parameters[i, ARMATURE] / h
+        motor = parameters[i, C.armature] / h
         if is_open[i] != _TOGETHER:
             H[i, i] -= motor
         right[i] = row_product(H, i, velocity) + load[i]
@@ -256,21 +245,20 @@ def joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         if is_open[i] == _TOGETHER:
             right[i] += tau[i] + damping[i] * velocity[i]
             budget[i] = loss[i]
-            H[i, i] += damping[i] + parameters[i, VISCOUS]
+            H[i, i] += damping[i] + parameters[i, C.friction_viscous]
         elif is_open[i] == _MEETING:
             right[i] += motor * work[_APART, i]
             H[i, i] += motor
     return next_speeds(H, right, budget, speed, work[_TRIAL], chosen, factor)
 
 
-@numba.njit(error_model="numpy", fastmath=False)
 def _servo_step(
     h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,
     target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty, gap,
     speed_motor, is_open, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv, rownnz,
     rowadr, colind, ctrl_out, applied_out,
 ):  # fmt: skip
-    """Step all servos.
+    """Step all servos; ``budget`` among the globals are the friction budgets of joints.
 
     Args:
       h: time step [s].
@@ -278,7 +266,7 @@ def _servo_step(
       command: goals [rad], torque off (0 to 1), and from the places given the bus voltages [V] and
         temperatures above the reference [K], ``(n,)`` each.
       voltage_start, warmth_start: places in ``command``, 0 where there are none.
-      parameters: rows as in the layout ``(n, SIZE)``.
+      parameters: rows as in the layout ``(n, columns)``.
       constants: ``(n, N_CONSTANTS)``.
       started: whether there was a step before ``(1,)``.
       target: goal as far as the firmware has moved it [rad] ``(n,)``.
@@ -339,40 +327,40 @@ def _servo_step(
     for i in range(n):
         c, k = parameters[i], constants[i]
         q, v = position[i] - k[OFFSET], velocity[i]
-        if c[BACKLASH] > 0.0:
+        if c[C.backlash] > 0.0:
             if started[0] == 0.0:
                 # the load hangs on one side of the gap
-                gap[i] = math.copysign(0.5 * c[BACKLASH], -load[i])
+                gap[i] = math.copysign(0.5 * c[C.backlash], -load[i])
             if is_open[i] != _TOGETHER:
                 v = speed_motor[i]
         wanted, on = command[i], 1.0 - min(max(command[n + i], 0.0), 1.0)
-        if c[DELAY] > 0.0:
-            wanted = delayed(goal_line[i], wanted, c[DELAY] / h)
-            on = delayed(enable_line[i], on, c[DELAY] / h)
+        if c[C.command_delay] > 0.0:
+            wanted = delayed(goal_line[i], wanted, c[C.command_delay] / h)
+            on = delayed(enable_line[i], on, c[C.command_delay] / h)
             if math.isnan(wanted) or math.isnan(on):
                 return DELAY_TOO_LONG
-        if c[V_MAX] < UNLIMITED:
+        if c[C.max_velocity] < UNLIMITED:
             if started[0] == 0.0 or on == 0.0:
                 target[i] = q
             move = wanted - target[i]
-            target[i] += math.copysign(min(abs(move), c[V_MAX] * h), move)
+            target[i] += math.copysign(min(abs(move), c[C.max_velocity] * h), move)
         else:
             target[i] = wanted
-        vin = k[VOLTAGE]
+        volts = k[VOLTAGE]
         if voltage_start > 0 and command[voltage_start + i] > 0.0:
-            vin += c[MEASURED_V] * (command[voltage_start + i] - vin)
-        r = c[R]
+            volts = command[voltage_start + i]
+        warmth = 0.0
         if warmth_start > 0:
-            r *= 1.0 + c[R_TEMP] * command[warmth_start + i]
-        driven = motor_torque(
-            int(k[LAW]), c, k[GAIN], k[RATE_GAIN], k[MAX_PWM], k[MAX_AMPS], vin, r, target[i] - q, v
-        )
-        short = (1.0 - on) * c[BRAKING] * c[KT] * c[KT] / r
-        tau[i] = on * saturated(c, driven[0])[0] - short * v
-        damping[i] = on * driven[15] + short
-        duty[i] = driven[8]
+            warmth = command[warmth_start + i]
+        driven, duty[i], implicit = motor(
+            int(k[LAW]), c, k[GAIN], k[RATE_GAIN], k[MAX_PWM], k[MAX_AMPS], k[VOLTAGE], volts,
+            warmth, target[i] - q, v,
+        )  # fmt: skip
+        tau[i], damping[i] = shaft_torque(c, on, driven, implicit, warmth, v)
         felt = load[i] if is_open[i] == _TOGETHER else 0.0
-        loss[i] = budget_of(c, k, tau[i], felt, v)
+        loss[i] = budget(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+            int(k[FRICTION]), c, k[GATED], k[IS_CURVED] != 0.0, tau[i], felt, v
+        )
 
     if not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
@@ -382,12 +370,15 @@ def _servo_step(
         change[i] = (speed[i] - velocity[i]) / h
     for i in range(n):
         c = parameters[i]
-        if c[BACKLASH] > 0.0 and is_open[i] == _TOGETHER:
-            push = row_product(B, i, change) - c[ARMATURE] * change[i] - load[i]
+        if c[C.backlash] > 0.0 and is_open[i] == _TOGETHER:
+            push = row_product(B, i, change) - c[C.armature] * change[i] - load[i]
             if gap[i] * push < 0.0:
                 # the contact would have to pull: motor and load part
                 is_open[i], speed_motor[i], parted = _OPEN, velocity[i], True
-                loss[i] = budget_of(c, constants[i], tau[i], 0.0, velocity[i])
+                k = constants[i]
+                loss[i] = budget(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+                    int(k[FRICTION]), c, k[GATED], k[IS_CURVED] != 0.0, tau[i], 0.0, velocity[i]
+                )
     if parted and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
 
@@ -395,13 +386,14 @@ def _servo_step(
     for i in range(n):
         if is_open[i] == _OPEN:
             c = parameters[i]
-            apart = next_speed(
-                False, h, c[ARMATURE], speed_motor[i], tau[i], damping[i], loss[i], c[VISCOUS]
-            )[0]
+            apart = implicit_speed(
+                c, speed_motor[i], tau[i], c[C.armature] / h, damping[i], loss[i],
+                c[C.friction_viscous],
+            )  # fmt: skip
             work[_APART, i] = apart
             reach = gap[i] + h * (apart - speed[i])
-            if abs(reach) >= 0.5 * c[BACKLASH]:
-                gap[i], is_open[i], met = math.copysign(0.5 * c[BACKLASH], reach), _MEETING, True
+            if abs(reach) >= 0.5 * c[C.backlash]:
+                gap[i], is_open[i], met = math.copysign(0.5 * c[C.backlash], reach), _MEETING, True
     if met and not joint_speeds(h, B, H, factor, chosen, work, velocity, parameters, is_open):
         return NOT_POSITIVE_DEFINITE
 
@@ -413,7 +405,7 @@ def _servo_step(
         gained = speed[i] - velocity[i]
         if is_open[i] != _TOGETHER:
             gained = work[_APART, i] - speed_motor[i]
-            edge = 0.5 * parameters[i, BACKLASH]
+            edge = 0.5 * parameters[i, C.backlash]
             if is_open[i] == _OPEN:
                 gap[i] = min(max(gap[i] + h * (work[_APART, i] - speed[i]), -edge), edge)
             else:
@@ -429,14 +421,22 @@ def _servo_step(
     return 0
 
 
-def _cached_entry(sources: str) -> Callable[..., int]:
-    """The step, compiled once for all processes.
+@functools.cache
+def servo_step(frictions: tuple[Equation, ...], columns: tuple[str, ...]) -> Callable[..., int]:
+    """The step of all servos, with the arguments of :func:`_servo_step`.
 
-    Numba's cache on disk looks at the file and the closure of a function, so the digest of all
-    sources stands in the closure: a change in one of them compiles anew.
+    Args:
+      frictions: equations of the friction budgets that joints may have, by number.
+      columns: names of the columns of a row of parameters.
     """
+    # numba's cache on disk looks at the file and the closure of a function, so the digest of all
+    # sources stands in the closure: a change in one of them compiles anew
+    sources = _digest()
+    names = {**globals(), "budget": loss_functions(frictions, columns)}
+    step = types.FunctionType(_servo_step.__code__, names, "_servo_step")
+    names["_step"] = separate(step)
 
-    def servo_step(
+    def entry(
         h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,
         target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty,
         gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv,
@@ -444,25 +444,27 @@ def _cached_entry(sources: str) -> Callable[..., int]:
     ):  # fmt: skip
         if sources == "":
             return 0
-        return _servo_step(
+        return _step(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
             h, position, velocity, command, voltage_start, warmth_start, parameters, constants,
             started, target, expected, goal_line, enable_line, torque_motor, torque_friction,
             torque_load, duty, gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias,
             qfrc_passive, M, qLD, qLDiagInv, rownnz, rowadr, colind, ctrl_out, applied_out,
         )  # fmt: skip
 
+    function = types.FunctionType(entry.__code__, names, "servo_step", None, entry.__closure__)
     options: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
-    try:
-        return numba.njit(cache=True, **options)(servo_step)
-    except RuntimeError:
-        # numba found no folder for its cache that can be written
-        return numba.njit(**options)(servo_step)
+    if frictions == (servo_equations.friction_loss,):
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            pass  # numba found no folder for its cache that can be written
+    return numba.njit(**options)(function)
 
 
+@functools.cache
 def _digest() -> str:
-    files = (Path(__file__), Path(_servo_kernel.__file__), Path(str(_delay_line.__file__)))
+    modules = (
+        _parameter_layout, compiled_equations, generation, servo_equations, tracing, _delay_line,
+    )  # fmt: skip
+    files = [Path(__file__), *(Path(str(module.__file__)) for module in modules)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-
-
-servo_step = _cached_entry(_digest())
-"""Step all servos; arguments as in :func:`_servo_step`."""

@@ -1,36 +1,46 @@
 """Rows of numbers with which the compiled law of servos describes one servo."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations._parameter_layout import LAWS, columns_of, neutral_row
+from trueup.actuators.equations._parameter_layout import LAWS, UNLIMITED
+from trueup.actuators.equations.friction_models import FrictionModel, frictions_layout
+from trueup.actuators.equations.servo_equations import friction_loss
 from trueup.actuators.mujoco._servo_law_kernel import (
+    FRICTION,
     GAIN,
     GATED,
-    HAS_STRIBECK,
+    IS_CURVED,
     LAW,
     MAX_AMPS,
     MAX_PWM,
     N_CONSTANTS,
     OFFSET,
     RATE_GAIN,
-    UNLIMITED,
     VOLTAGE,
 )
 
 
-def parameter_row(model: ServoModel) -> np.ndarray:
+def own_frictions(models: Iterable[ServoModel]) -> tuple[FrictionModel, ...]:
+    """Friction models of servos that have an equation of their own, each once."""
+    own = (model.friction for model in models)
+    return tuple(dict.fromkeys(f for f in own if f.loss is not friction_loss))
+
+
+def parameter_row(model: ServoModel, frictions: tuple[FrictionModel, ...]) -> np.ndarray:
     """Parameters of a servo as the layout orders them; gains are finite, so limits are too."""
-    row = np.array(neutral_row())
-    for name, value in model.values.items():
-        row[list(columns_of(name))] = value
-    return np.minimum(row, UNLIMITED)
+    return frictions_layout(frictions).row(model.values)
 
 
 def constants_row(
-    model: ServoModel, kp: float | None, vin: float | None, offset: float
+    model: ServoModel,
+    kp: float | None,
+    vin: float | None,
+    offset: float,
+    frictions: tuple[FrictionModel, ...],
 ) -> np.ndarray:
     """Constants of a servo's firmware.
 
@@ -38,6 +48,7 @@ def constants_row(
       model: the servo.
       kp: firmware gain; the servo's own by default.
       vin: nominal bus voltage [V]; the servo's own by default.
+      frictions: friction models with equations of their own that the law knows.
       offset: angle of the joint where the encoder reads 0 [rad].
     """
     servo = model.servo
@@ -45,7 +56,9 @@ def constants_row(
     voltage = servo.vin if vin is None else vin
     row = np.zeros(N_CONSTANTS)
     row[LAW] = LAWS[servo.law]
-    row[HAS_STRIBECK] = model.friction.has_stribeck
+    row[IS_CURVED] = model.friction.is_curved
+    own = model.friction.loss is not friction_loss
+    row[FRICTION] = 1 + frictions.index(model.friction) if own else 0
     row[GATED] = model.quadratic == "gated"
     row[GAIN] = gain
     row[RATE_GAIN] = rate

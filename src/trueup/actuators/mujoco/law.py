@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from trueup.actuators.catalogue.parameter_file import load_model
 from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations.friction_models import FrictionModel
+from trueup.actuators.equations.servo_equations import friction_loss
 from trueup.errors import LawError, ModelError, did_you_mean, listing
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class ServoLaw:
     """Joint -> angle of the joint where the encoder reads 0 [rad]."""
     max_delay: float
     """Longest command delay that the prepared model has room for [s]."""
+    frictions: tuple[FrictionModel, ...] = ()
+    """Friction models with equations of their own that the prepared model has."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -129,8 +133,10 @@ class ServoLaw:
                 np.broadcast_to(np.asarray(each[joint], object), count) for each in (gains, volts)
             )
             for i, model in enumerate(chosen[joint]):
-                rows[i, j] = parameter_row(model)
-                constants[i, j] = constants_row(model, gain[i], volt[i], self.offsets[joint])
+                rows[i, j] = parameter_row(model, self.frictions)
+                constants[i, j] = constants_row(
+                    model, gain[i], volt[i], self.offsets[joint], self.frictions
+                )
         parts = {"parameters": np.array(rows.tolist()), "constants": np.array(constants.tolist())}
         if not hasattr(simulation, "nsim"):
             parts = {name: values[0] for name, values in parts.items()}
@@ -180,6 +186,11 @@ class ServoLaw:
 
     def _check(self, model: ServoModel, joint: str) -> None:
         """Raise a LawError unless the prepared model has what a servo needs."""
+        if model.friction.loss is not friction_loss and model.friction not in self.frictions:
+            raise LawError(
+                f"joint {joint!r}: the model is not prepared for the friction model "
+                f"{model.friction.name!r}: prepare it with a servo that has it"
+            )
         delay = model.values.get("command_delay", 0.0)
         if delay > self.max_delay * (1.0 + 1e-12):
             raise LawError(
@@ -271,7 +282,7 @@ def servo_law(
       ParameterError: a file of a servo cannot be read.
     """
     from trueup.actuators.mujoco._servo_control import servo_control
-    from trueup.actuators.mujoco._servo_rows import constants_row, parameter_row
+    from trueup.actuators.mujoco._servo_rows import constants_row, own_frictions, parameter_row
     from trueup.actuators.mujoco._servo_spec import with_servos
     from trueup.simulation.control import prepare_spec
 
@@ -293,7 +304,8 @@ def servo_law(
     steps = math.ceil(longest / prepared.option.timestep - 1e-9)
     # a law is compiled for its room: few sizes, few compilations
     steps = max(16, 2 ** math.ceil(math.log2(steps))) if steps > 1 else 1
-    law = servo_control(steps).on(
+    frictions = own_frictions(models.values())
+    law = servo_control(steps, frictions).on(
         joints=joints,
         actuators=[channels["motor"][joint] for joint in joints],
         commands=[channels[c][j] for c in ("goal", "torque_off", *further) for j in joints],
@@ -301,14 +313,14 @@ def servo_law(
     gains, volts = per_joint(kp, joints, {}), per_joint(vin, joints, {})
     offset = dict.fromkeys(joints, 0.0) | dict(check_joints(offsets or {}, joints))
     defaults = {
-        "parameters": np.array([parameter_row(models[joint]) for joint in joints]),
+        "parameters": np.array([parameter_row(models[joint], frictions) for joint in joints]),
         "constants": np.array(
-            [constants_row(models[j], gains[j], volts[j], offset[j]) for j in joints]
+            [constants_row(models[j], gains[j], volts[j], offset[j], frictions) for j in joints]
         ),
         "channels": command_places(channels, len(joints)),
     }
     prepared = prepare_spec(prepared, law, gains=defaults)
-    return ServoLaw(prepared, law, models, channels, gains, volts, offset, longest)
+    return ServoLaw(prepared, law, models, channels, gains, volts, offset, longest, frictions)
 
 
 def command_places(channels: Mapping[str, Any], joints: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from trueup.actuators.report.overlay_figures import (
     points_per_curve,
     worst_first,
 )
-from trueup.actuators.search._model_errors import ModelErrors, model_errors
+from trueup.actuators.search.model_errors import ModelErrors, model_errors
 from trueup.errors import RecordingError
 
 _OPEN = 3  # number of sections that start unfolded

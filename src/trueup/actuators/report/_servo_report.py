@@ -17,7 +17,7 @@ from trueup.actuators.report.overlay_figures import motions_of, overlay_figure
 from trueup.actuators.report.parameter_section import parameter_rows, parameter_section
 from trueup.actuators.report.residual_sections import friction_section, residual_section
 from trueup.actuators.search._compare import GROUPED_BY, grouped
-from trueup.actuators.search._model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def servo_report(
         provenance=dict(known.get("provenance") or model.provenance),
     )
     if known.get("verdict"):  # of a fit, rather than of a parameter file
-        page.add(reports.verdict_section(known["verdict"]))
+        page.add(reports.verdict_section(known["verdict"], anchors={"scores": "errors"}))
     page.add(_overview(errors, held, trivial, known, rows, kind))
     page.add(parameter_section(rows, known, model))
     if known.get("confidence"):

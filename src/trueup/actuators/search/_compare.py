@@ -15,7 +15,7 @@ from trueup.actuators.search._information_criteria import (
     InformationCriteria,
     information_criteria,
 )
-from trueup.actuators.search._model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import FitError
 from trueup.fitting.judging import judge
 from trueup.fitting.verdict import Comparison, Verdict

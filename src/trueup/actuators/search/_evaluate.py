@@ -12,7 +12,7 @@ from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._model_errors import names_in_logs, trivial_errors
+from trueup.actuators.search.model_errors import names_in_logs, trivial_errors
 from trueup.errors import RecordingError, listing
 from trueup.fitting.problem import LARGE_COST
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators.bench.loads import Bench, bench_of
-from trueup.actuators.bench.objective import Objective
+from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -17,14 +17,15 @@ from trueup.actuators.logs.log_findings import findings_in_words, header_finding
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_servo, evaluation
-from trueup.actuators.search._live_parameters import LiveParameters
 from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
+from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
 from trueup.actuators.search.servo_search import ServoSearchSettings
 from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
+from trueup.actuators.search.unseen_logs import unseen_logs
 from trueup.errors import (
     FitError,
     ParameterError,
@@ -32,9 +33,9 @@ from trueup.errors import (
     SimulationError,
     TrueupError,
 )
+from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST, Problem
-from trueup.fitting.search_methods import make_search
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.studies import Budget, RunDirectory, Tracker, provenance, run
@@ -226,7 +227,7 @@ class Prepared:
             scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
             own = ServoSearchSettings(
                 scanned=scanned,
-                loss=_LOSSES[settings.objective.kind],
+                loss=OBJECTIVES[settings.objective.kind].descent_loss,
                 loss_scale=_loss_scale(settings.objective),
                 evolve=settings.method == "auto",
             )
@@ -249,6 +250,9 @@ class Prepared:
         findings = [*self.findings, *training.worse_than_trivial("the training logs")]
         if beyond is not None:
             findings += beyond.worse_than_trivial("the held-out logs")
+        unseen = None
+        if held_out is None and solution.success:
+            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -265,6 +269,7 @@ class Prepared:
             held_out_start=None if held_out is None else evaluation(held_out, begin),
             assessment=assessment,
             findings=tuple(findings),
+            unseen=unseen,
         )
 
 
@@ -273,9 +278,6 @@ def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
     found = findings_in_words((log.name, log_findings(log)) for log in logs)
     slip = None if settings.vin is None else header_finding("vin", settings.vin)
     return found if slip is None else [*found, f"the settings: {slip.sentence}"]
-
-
-_LOSSES = {"mae": "soft_l1", "rmse": "linear", "huber": "huber"}
 
 
 def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:
@@ -299,7 +301,7 @@ def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoM
 
 def _loss_scale(objective: Objective) -> float | None:
     """Bend of the descents' loss; None: they choose it."""
-    if objective.kind != "huber":
+    if not OBJECTIVES[objective.kind].has_width:
         return None
     pairs = zip(objective.weights, objective.widths, strict=True)
     return max(weight * width for weight, width in pairs)

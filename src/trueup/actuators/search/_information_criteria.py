@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import Array
 from trueup.errors import FitError, listing
 
-LIKELIHOODS = {"mae": "Laplace", "rmse": "Gaussian", "huber": "Gaussian"}
+LIKELIHOODS = {name: kind.likelihood for name, kind in OBJECTIVES.items()}
 """Objective of a fit -> distribution of the residuals for which its minimum is most likely."""
 
 
@@ -79,7 +80,7 @@ def information_criteria(
     Args:
         residuals: of each model, those of each log.
         parameters: number of parameters of each model that were fitted.
-        kind: objective of the fits, ``"mae"``, ``"rmse"`` or ``"huber"``.
+        kind: objective of the fits.
 
     Returns:
         Criteria of each model, and the effective samples that all of them use. A model that

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._absolute_errors import signs_and_densities
-from trueup.actuators.search._fit_intervals import FitIntervals, fit_intervals
-from trueup.actuators.search._interval_reach import interval_reach
-from trueup.actuators.search._linear_range import LARGEST_DEPARTURE, departures
-from trueup.actuators.search._start_noise import with_start_noise
+from trueup.actuators.search.absolute_errors import signs_and_densities
 from trueup.actuators.search.experiment_advice import Advice, advise
+from trueup.actuators.search.fit_intervals import FitIntervals, fit_intervals
+from trueup.actuators.search.interval_reach import interval_reach
+from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.start_noise import with_start_noise
 from trueup.errors import FitError, listing
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.losses import Loss
@@ -190,11 +191,10 @@ def _derivatives(
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """First derivatives of the objective's loss over the residuals, and second derivatives."""
     objective = problem.objective
-    if objective.kind == "mae":
+    kind = OBJECTIVES[objective.kind]
+    if kind.likelihood == "Laplace":
         return signs_and_densities(residuals)
-    loss = Loss()
-    if objective.kind == "huber":
-        width = max(w * s for w, s in zip(objective.weights, objective.widths, strict=True))
-        loss = Loss("huber", width)
+    widths = zip(objective.weights, objective.widths, strict=True)
+    loss = Loss(kind.descent_loss, max(w * s for w, s in widths) if kind.has_width else 1.0)
     pairs = [loss.weights(residual) for residual in residuals]
     return [first for first, _ in pairs], [second for _, second in pairs]

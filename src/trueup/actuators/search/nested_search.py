@@ -8,8 +8,8 @@ import numpy as np
 from trueup.actuators.search.model_faces import FaceProblem, ModelFace, model_faces
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError
-from trueup.fitting._state_version import require_version
 from trueup.fitting.problem import Failures, Problem
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 

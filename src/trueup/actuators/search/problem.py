@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators.bench.objective import CHANNELS, Objective
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations._parameter_layout import BENCH_COLUMNS
+from trueup.actuators.equations._parameter_layout import LOG
 from trueup.errors import RecordingError, listing
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
 
@@ -114,7 +114,7 @@ class ServoProblem(Problem):
         log = self.simulator.logs[number]
         row = self.simulator.data.log_rows[number]
         # counted as the simulator does, sample by sample
-        dt, period = row[BENCH_COLUMNS["dt"]], row[BENCH_COLUMNS["reset_period"]]
+        dt, period = row[LOG.dt], row[LOG.reset_period]
         late = np.cumsum(np.full(len(log), dt)) > period
         if not late.any():
             return np.zeros(1, np.int64)

@@ -14,6 +14,7 @@ from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.fit_verdict import verdict_of
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.unseen_logs import UnseenLogs
 from trueup.fitting.solution import Solution
 from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
@@ -60,6 +61,8 @@ class ServoFit:
     """The run directory; None for a fit in memory."""
     skipped: list[str] = field(default_factory=list)
     """Why logs were left out."""
+    unseen: UnseenLogs | None = None
+    """Errors of a second fit on logs that it left out, where no log is held out."""
 
     @property
     def at_bound(self) -> tuple[str, ...]:
@@ -70,7 +73,15 @@ class ServoFit:
     @property
     def verdict(self) -> Verdict:
         """Whether to use the fit, with the reasons."""
-        return verdict_of(self)
+        return verdict_of(
+            self.solution,
+            self.problem.space,
+            self.assessment,
+            training=(self.training, self.training_start),
+            held_out=(self.held_out, self.held_out_start),
+            method=self.settings.method,
+            unseen=self.unseen,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of everything, as ``solution.json`` holds it; errors in rad."""

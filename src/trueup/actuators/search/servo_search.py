@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.search.parallel_descents import DescentAnswers, ParallelDescents
-from trueup.actuators.search.scan_points import best_of_families, scan_points
+from trueup.actuators.search.model_faces import model_faces
 from trueup.errors import FitError
-from trueup.fitting._state_version import require_version
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquaresSettings
+from trueup.fitting.parallel_descents import DescentAnswers, ParallelDescents
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
+from trueup.fitting.random_search import SobolSearch
+from trueup.fitting.saved_state import require_version
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
@@ -318,3 +318,49 @@ class ServoSearch:
 
     def _finish(self, message: str) -> None:
         self.status, self.message = Status.CONVERGED, message
+
+
+_SCANNED_FACES = ("m4", "m3", "m1")
+
+
+def scan_points(
+    space: Space, count: int, seed: int, known: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points of a scan, and the family of each.
+
+    Few points of the box of a richer friction model lie near the simpler models that it contains,
+    while good models do: points lie in the whole box and in the faces of M4, M3 and M1 in turn.
+
+    Args:
+      space: the unknowns.
+      count: number of points, the given start included, which is the first.
+      seed: seed of the Sobol sequence.
+      known: points that are known to be good ``(k, p)``, each a family of its own; all others then
+        lie in the whole box.
+
+    Returns:
+      Points ``(count + k, p)`` and the number of their family ``(count + k,)``.
+    """
+    points = SobolSearch(space, count, count, seed).ask()
+    families = np.zeros(count, int)
+    if known is not None:
+        families = np.concatenate([families, 1 + np.arange(len(known))])
+        return np.vstack([points, known]), families
+    by_name = {face.name: face for face in model_faces(space)}
+    faces = [by_name[name] for name in _SCANNED_FACES if name in by_name]
+    for number, face in enumerate(faces, start=1):
+        rows = np.arange(1, count)[np.arange(1, count) % (len(faces) + 1) == number]
+        families[rows] = number
+        points[rows] = face.widened(face.narrowed(points[rows]))
+    return np.clip(points, space.lower, space.upper), families
+
+
+def best_of_families(costs: np.ndarray, families: np.ndarray, count: int) -> np.ndarray:
+    """Numbers of the ``count`` points to descend from: the best of each family in turn."""
+    order = np.argsort(costs, kind="stable")
+    order = order[np.isfinite(costs[order])]
+    queues = [order[families[order] == family] for family in np.unique(families)]
+    rank = np.concatenate([np.arange(len(queue)) for queue in queues] or [np.zeros(0)])
+    chosen = np.concatenate(queues or [np.zeros(0, int)]).astype(int)
+    turns = np.lexsort((costs[chosen], rank))
+    return chosen[turns][:count]

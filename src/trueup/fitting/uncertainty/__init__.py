@@ -1,11 +1,11 @@
 """How far to trust a fit: covariance, intervals, profile likelihood."""
 
-from trueup.fitting.uncertainty._covariance import CovarianceEstimate
 from trueup.fitting.uncertainty._estimate import estimate_covariance
 from trueup.fitting.uncertainty._methods import METHODS
-from trueup.fitting.uncertainty._noise import ChannelNoise
 from trueup.fitting.uncertainty._profile import ProfileInterval, profile_likelihood
-from trueup.fitting.uncertainty._sequence_fit import SequenceFit
+from trueup.fitting.uncertainty.covariance import CovarianceEstimate
+from trueup.fitting.uncertainty.noise import ChannelNoise
+from trueup.fitting.uncertainty.sequence_fit import SequenceFit
 
 __all__ = [
     "METHODS",

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueup.errors import FitError, did_you_mean, listing
-from trueup.fitting.uncertainty._choice import Choice, choose_method
-from trueup.fitting.uncertainty._covariance import CovarianceEstimate
-from trueup.fitting.uncertainty._evidence import Evidence
-from trueup.fitting.uncertainty._information import ABSENT_EIGENVALUE
 from trueup.fitting.uncertainty._methods import METHODS, Settings, run_method
-from trueup.fitting.uncertainty._noise import SequenceNoise, described
-from trueup.fitting.uncertainty._sequence_fit import SequenceFit
+from trueup.fitting.uncertainty.choice import Choice, choose_method
+from trueup.fitting.uncertainty.covariance import CovarianceEstimate
+from trueup.fitting.uncertainty.evidence import Evidence
+from trueup.fitting.uncertainty.information import ABSENT_EIGENVALUE
+from trueup.fitting.uncertainty.noise import SequenceNoise, described
+from trueup.fitting.uncertainty.sequence_fit import SequenceFit
 
 
 def estimate_covariance(

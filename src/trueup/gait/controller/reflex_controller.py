@@ -11,6 +11,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller._registers import (
     ANGLES,
@@ -136,7 +137,7 @@ def load_controller(path: str | Path) -> ReflexController:
     """
     path = Path(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except OSError as error:
         raise GaitError(f"cannot read the controller {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, ModelError, did_you_mean, listing
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy, myoassist_anatomy
 
@@ -68,7 +69,7 @@ def load_devices(path: str | Path) -> dict[str, Device]:
     """
     path = Path(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
         return TypeAdapter(dict[str, Device]).validate_python(content)
     except OSError as error:
         raise GaitError(f"cannot read the devices {path}: {error.strerror or error}") from error

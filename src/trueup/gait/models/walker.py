@@ -19,6 +19,7 @@ from trueup.gait.models.anatomy import Anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts
 from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
+from trueup.simulation.model_limits import check_model_file
 
 NO_TERRAIN_HEIGHT = -10.0
 """Height that the terrain of a model is moved to for level ground [m]."""
@@ -110,6 +111,8 @@ class Walker:
           MissingExtraError: the package of the named model is not installed.
         """
         path = Path(path)
+        if path.is_file():
+            check_model_file(path)
         try:
             if str(path) in OWN_MODELS:
                 spec, own_anatomy = build_own_model(str(path))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
@@ -47,7 +48,7 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
             )
         path = CONFIGURATIONS / f"{name}.yaml"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(path))
     except OSError as error:
         raise GaitError(
             f"cannot read {path}: {error.strerror or error}; shipped configurations: "

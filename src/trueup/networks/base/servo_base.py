@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trueup.actuators.equations.friction_models import check_published
 from trueup.errors import FitError, listing
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
 
@@ -141,7 +142,11 @@ class ServoBase:
             depends on.
           load_gravity_angle: angle at which the load hangs down [rad].
           learned: let training move the numbers.
+
+        Raises:
+          FitError: a registered friction model with an equation of its own.
         """
+        check_published(model.friction, "a network's base")
         servo, values = model.servo, model.values
         gain, rate = servo.gains(kp)
         volts = servo.vin if vin is None else vin

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing
 from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
@@ -232,7 +233,12 @@ def _compose(overrides: Sequence[str]) -> dict[str, Any]:
 
 def _checked(text: str, keys: set[str]) -> str:
     """An override whose key exists, as Hydra takes it."""
-    if "=" not in text or text.startswith("~"):
+    if text.startswith("~"):
+        raise ExperimentError(
+            f"{text!r}: every key has a value, so none can be deleted; write key=value, or leave "
+            "it out for its default"
+        )
+    if "=" not in text:
         raise ExperimentError(
             f"{text!r} is no override: write key=value, such as train.max_epochs=100"
         )
@@ -276,7 +282,7 @@ def _dotted(values: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 def _read(file: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        content = safe_yaml(read_settings(Path(file)))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ExperimentError(f"{file} cannot be read as a configuration: {error}") from error
     if not isinstance(content, dict):

@@ -11,14 +11,18 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.errors import RunDirectoryError, listing
+from trueup.errors import ExperimentError, RunDirectoryError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_check import DataCheck, read_checked
 from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
 from trueup.networks.evaluation.network_verdict import training_verdict
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
-from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
+from trueup.networks.training.configuration import (
+    TrainingConfiguration,
+    check_configuration,
+    load_configuration,
+)
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
 from trueup.studies import RunDirectory, atomic, provenance
@@ -77,6 +81,52 @@ def read_splits(
     if configuration.evaluation_mode == "lomo_cv":
         return series, split_lomo(series, *shares)
     return series, [split_global(series, *shares)]
+
+
+def train(
+    configuration: TrainingConfiguration | Sequence[str] = (),
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    file: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> TrainingResult:
+    """Train a network as ``trueup network train`` does, from the recordings to the report.
+
+    A run that was begun here is continued by ``trueup study resume`` and reported by
+    ``trueup report``, and a run of the command line is continued here::
+
+        result = networks.train(["data.data_base_dir=bench", "train.max_epochs=100"], "runs/arm")
+        result.metrics["verdict"]["grade"]
+
+    Args:
+        configuration: checked configuration, or overrides such as ``train.max_epochs=100``.
+        directory: run directory; a new one under ``outputs_dir``, named by the time, where absent.
+        file: YAML with any of the keys, where overrides are given; those win.
+        resume: continue the run that ``directory`` holds, with its own settings.
+        overwrite: replace the run that ``directory`` holds.
+        verbose: show progress on the error stream.
+
+    Raises:
+        TrueupError: the configuration, the recordings or the run directory cannot be used.
+        TrainingInterrupted: Ctrl-C; the best network so far is kept.
+    """
+    given = isinstance(configuration, TrainingConfiguration) or bool(configuration)
+    if resume:
+        if given or file is not None or overwrite or directory is None:
+            raise ExperimentError(
+                "a resumed training keeps its own settings: give the run directory and resume=True "
+                "alone"
+            )
+        chosen = resumed_configuration(RunDirectory.open(directory))
+    elif isinstance(configuration, TrainingConfiguration):
+        if file is not None:
+            raise ExperimentError("give a checked configuration, or overrides and a file")
+        chosen = configuration
+    else:
+        chosen = load_configuration(configuration, file)
+    return run_training(chosen, directory, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
 def run_training(

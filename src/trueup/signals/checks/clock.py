@@ -13,6 +13,9 @@ FEWEST_SAMPLES = 10
 
 _FEW_SAMPLES = 50
 _JITTER_WORTH_A_WARNING = 0.05
+# A gap so many times as long as all that was recorded is a clock that was set anew, or two
+# recordings in one file: nothing is known of the motion within it.
+_FAR_LONGER = 2.0
 _SHOWN = 6
 
 
@@ -96,15 +99,28 @@ def gaps(recorded: Recorded) -> Iterator[Found]:
         return
     longest = int(long[np.argmax(steps[long])])
     lost = float(np.sum(steps[long]))
-    yield warn(
-        f"{long.size} {'gap' if long.size == 1 else 'gaps'} of more than {GAP_STEPS:g} steps, "
-        f"{lost:.3g} s together; the longest lasts {steps[longest]:.3g} s, from "
-        f"{times[longest]:.6g} s.",
-        count=long.size,
-        longest=steps[longest],
-        start_of_longest=times[longest],
-        total=lost,
-    )
+    covered = float(times[-1] - times[0]) - lost
+    figures = {
+        "count": long.size,
+        "longest": steps[longest],
+        "start_of_longest": times[longest],
+        "total": lost,
+    }
+    if steps[longest] > _FAR_LONGER * covered:
+        yield refuse(
+            f"The clock jumps by {steps[longest]:.4g} s, from {times[longest]:.6g} s to "
+            f"{times[longest + 1]:.6g} s, where the samples cover {covered:.3g} s: split the "
+            f"recording there, into a part that ends at {times[longest]:.6g} s and one that starts "
+            f"at {times[longest + 1]:.6g} s.",
+            **figures,
+        )
+    else:
+        yield warn(
+            f"{long.size} {'gap' if long.size == 1 else 'gaps'} of more than {GAP_STEPS:g} steps, "
+            f"{lost:.3g} s together; the longest lasts {steps[longest]:.3g} s, from "
+            f"{times[longest]:.6g} s.",
+            **figures,
+        )
 
 
 def jitter(recorded: Recorded) -> Iterator[Found]:

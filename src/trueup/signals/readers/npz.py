@@ -1,9 +1,11 @@
 """NumPy archives, among them saved time series."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from trueup._input_files import check_archive
 from trueup.errors import RecordingError
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.signal_type import decode_signal_mapping
@@ -20,6 +22,8 @@ def read_npz(path: Path) -> Contents:
     Raises:
         RecordingError: An array holds Python objects.
     """
+    if zipfile.is_zipfile(path):
+        check_archive(path)
     arrays: dict[str, np.ndarray] = {}
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         for name in archive.files:

@@ -1,5 +1,6 @@
 """The C callback of a law, compiled around the functions of :mod:`._step`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,14 @@ from numba.extending import overload
 from trueup.simulation.control import _userdata as u
 from trueup.simulation.control._memory import argument_builder, load_float
 from trueup.simulation.control._offsets import offsets
-from trueup.simulation.control._step import N_COLUMNS, RUN, begin_step, end_step, offset_table
+from trueup.simulation.control._step import (
+    N_COLUMNS,
+    RUN,
+    begin_step,
+    end_step,
+    offset_table,
+    part_table,
+)
 
 _TABLE = offset_table(offsets())
 _TIME = offsets().data["time"].offset
@@ -41,6 +49,7 @@ class Output:
     @property
     def row(self) -> list[int]:
         """Its row of the table of outputs."""
+        # the order of IN_DATA, POINTER, GROUP, INDEX_BY, WIDTH and PLAN_INDEX in _step
         place = [int(self.in_data), self.pointer, self.group]
         return [*place, self.index_by, self.width, self.plan_index]
 
@@ -64,11 +73,11 @@ class Callback:
 
     Attributes:
         function: the ``numba.cfunc``.
-        outputs: its table of outputs.
+        tables: its table of outputs and that of its arrays.
     """
 
     function: Any
-    outputs: np.ndarray
+    tables: tuple[np.ndarray, np.ndarray]
 
     @property
     def ctypes(self) -> Any:
@@ -82,6 +91,7 @@ def compile_callback(
     inputs: tuple[int, int, int, int],
     outputs: list[Output],
     law_number: tuple[int, int],
+    declared: Sequence[tuple[str, str, tuple[u.Extent, ...]]],
 ) -> Callback:
     """Compile the callback of a law.
 
@@ -92,6 +102,7 @@ def compile_callback(
         inputs: index in the plan of position, velocity, command and sensors; -1 for one not read.
         outputs: the fields it writes.
         law_number: identity of the law.
+        declared: its arrays in ``userdata`` as (kind, name, extents).
 
     Returns:
         The callback, to be kept as long as it is installed.
@@ -100,9 +111,13 @@ def compile_callback(
     law_high, law_low = (float(number) for number in law_number)
     rows = np.array([output.row for output in outputs], dtype=np.int64).reshape(-1, N_COLUMNS)
     outputs_address, n_outputs, table = rows.ctypes.data, len(rows), _TABLE.ctypes.data
+    parts = part_table(declared)
+    parts_address, n_parts = parts.ctypes.data, len(declared)
 
     def control(model, data):
-        action, userdata, targets, plan = begin_step(table, model, data, inputs, law_high, law_low)
+        action, userdata, targets, plan = begin_step(
+            table, model, data, inputs, parts_address, n_parts, law_high, law_low
+        )
         code = 0
         if action == RUN:
             timestep = load_float(model + _TIMESTEP)
@@ -128,4 +143,4 @@ def compile_callback(
             )
 
     compiled = numba.cfunc(types.void(types.intp, types.intp), error_model="numpy")(control)
-    return Callback(compiled, rows)
+    return Callback(compiled, (rows, parts))

@@ -4,7 +4,7 @@ import ast
 import inspect
 import math
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -12,22 +12,36 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from trueup.errors import LawError
+from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._callback import Callback, compile_callback
 
-if TYPE_CHECKING:
-    from trueup.simulation.control._law import ControlLaw
 
+def compile_law(
+    name: str, function: Any, checked: bool, arguments: Arguments, number: tuple[int, int]
+) -> Callback:
+    """Compile the callback of a law; see :attr:`ControlLaw.callback`.
 
-def compile_law(law: "ControlLaw") -> Callback:
-    """Compile the callback of a law; see :attr:`ControlLaw.callback`."""
-    arguments = law.arguments
-    function = _compiled(law.function, law.checked)
+    Args:
+        name: name of the law, for messages.
+        function: its Python function.
+        checked: whether every index is checked.
+        arguments: what each argument of the function is.
+        number: identity of the law.
+
+    Raises:
+        LawError: the function does not compile.
+    """
     try:
         return compile_callback(
-            function, arguments.sources, arguments.inputs, arguments.outputs, law.number
+            _compiled(function, checked),
+            arguments.sources,
+            arguments.inputs,
+            arguments.outputs,
+            number,
+            arguments.declared,
         )
     except NumbaError as error:
-        raise LawError(f"Control law {law.name!r} does not compile: {_reason(error)}") from error
+        raise LawError(f"Control law {name!r} does not compile: {_reason(error)}") from error
 
 
 def _compiled(function: Any, checked: bool) -> Any:

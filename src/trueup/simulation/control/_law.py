@@ -110,7 +110,7 @@ class ControlLaw:
         """
         from trueup.simulation.control._compile import compile_law
 
-        return compile_law(self)
+        return compile_law(self.name, self.function, self.checked, self.arguments, self.number)
 
     def on(
         self,

@@ -195,25 +195,25 @@ def _wrong_scalars(offsets: Offsets, model: Any, data: Any) -> list[str]:
     from trueup.simulation.control._memory import load_float, load_int32, load_int64
 
     @numba.njit
-    def probe(model_address, data_address, places):
-        userdata = load_int64(data_address + places[0])
+    def probe(model, data, userdata, time, timestep, integrator, nuserdata, nq, warning):
+        values = load_int64(data + userdata)
         return (
-            load_float(data_address + places[1]),
-            load_float(userdata + 32),
-            load_float(model_address + places[2]),
-            float(load_int32(model_address + places[3])),
-            float(load_int64(model_address + places[4])),
-            float(load_int64(model_address + places[5])),
-            float(load_int32(data_address + places[6])),
+            load_float(data + time),
+            load_float(values + 8 * 4),
+            load_float(model + timestep),
+            float(load_int32(model + integrator)),
+            float(load_int64(model + nuserdata)),
+            float(load_int64(model + nq)),
+            float(load_int32(data + warning)),
         )
 
     names = ("userdata", "time", "opt.timestep", "opt.integrator", "nuserdata", "nq")
     fields = [(offsets.data | offsets.model)[name] for name in names]
-    places = np.array([field.offset for field in fields] + [offsets.warning_number])
+    places = [*(field.offset for field in fields), offsets.warning_number]
     data.time = 0.8125
     data.userdata[4] = -3.5
     data.warning[mujoco.mjtWarning.mjWARN_BADCTRL].number = 9
-    found = probe(model._address, data._address, places)
+    found = probe(model._address, data._address, *places)
     expected = (0.8125, -3.5, 0.00390625, float(mujoco.mjtIntegrator.mjINT_RK4), 5.0, 2.0, 9.0)
     labels = ("time", "userdata", "opt.timestep", "opt.integrator", "nuserdata", "nq", "warning")
     return [label for label, a, b in zip(labels, found, expected, strict=True) if a != b]

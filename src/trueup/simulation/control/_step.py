@@ -6,8 +6,10 @@ offsets of the running MuJoCo. What they do know, the layout of the header and o
 version (``PLAN_VERSION``) that goes up with each change of it.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+import mujoco
 import numba
 import numpy as np
 
@@ -27,55 +29,46 @@ BY_ID, BY_DOF, BY_CONTROL = 0, 1, 2
 # what begin_step() tells the callback to do
 LEAVE, HOLD, RUN = 0, 1, 2
 
+# inputs of a law, in the order of the tuple that begin_step() takes
+POSITION, VELOCITY, COMMAND, SENSORS = range(4)
+
+# columns of the table of outputs, see ``Output.row``
+IN_DATA, POINTER, GROUP, INDEX_BY, WIDTH, PLAN_INDEX = range(6)
 N_COLUMNS = 6
+
+# groups of targets, in the order of ``u.GROUPS``; the last extent is no group of targets
+JOINTS, ACTUATORS, COMMANDS, SENSOR_IDS, BODIES = range(len(u.GROUPS))
+SENSOR_VALUES = len(u.GROUPS)
 
 _DATA_FIELDS = ("time", "userdata", "ctrl", "qpos", "qvel", "sensordata")
 _MODEL_FIELDS = (
-    "nuserdata",
-    "nnumeric",
-    "ntuple",
-    "numeric_adr",
-    "numeric_size",
-    "numeric_data",
-    "tuple_adr",
-    "tuple_size",
-    "tuple_objid",
-    "tuple_objprm",
-    "jnt_qposadr",
-    "jnt_dofadr",
-    "actuator_ctrladr",
-    "sensor_adr",
-    "sensor_dim",
-    "opt.timestep",
-    "opt.integrator",
+    *("nuserdata", "nnumeric", "ntuple", "njnt", "nactuator", "nsensor", "nbody"),
+    *("numeric_adr", "numeric_size", "numeric_data"),
+    *("tuple_adr", "tuple_size", "tuple_objtype", "tuple_objid", "tuple_objprm"),
+    *("jnt_qposadr", "jnt_dofadr", "actuator_ctrladr", "sensor_adr", "sensor_dim"),
+    *("opt.timestep", "opt.integrator"),
 )
+# index of each field in the table of offsets; compiled code takes module constants as they are
+_TIME, _USERDATA, _CTRL, _QPOS, _QVEL, _SENSORDATA = range(6)
+_NUSERDATA, _NNUMERIC, _NTUPLE, _NJNT, _NACTUATOR, _NSENSOR, _NBODY = range(6, 13)
+_NUMERIC_ADR, _NUMERIC_SIZE, _NUMERIC_DATA = range(13, 16)
+_TUPLE_ADR, _TUPLE_SIZE, _TUPLE_OBJTYPE, _TUPLE_OBJID, _TUPLE_OBJPRM = range(16, 21)
+_JNT_QPOSADR, _JNT_DOFADR, _ACTUATOR_CTRLADR, _SENSOR_ADR, _SENSOR_DIM = range(21, 26)
+_TIMESTEP, _INTEGRATOR, _WARNING_NUMBER = range(26, 29)
 
-# index in the table of offsets; compiled code takes module constants as they are
-_TIME = 0
-_USERDATA = 1
-_CTRL = 2
-_QPOS = 3
-_QVEL = 4
-_SENSORDATA = 5
-_NUSERDATA = 6
-_NNUMERIC = 7
-_NTUPLE = 8
-_NUMERIC_ADR = 9
-_NUMERIC_SIZE = 10
-_NUMERIC_DATA = 11
-_TUPLE_ADR = 12
-_TUPLE_SIZE = 13
-_TUPLE_OBJID = 14
-_TUPLE_OBJPRM = 15
-_JNT_QPOSADR = 16
-_JNT_DOFADR = 17
-_ACTUATOR_CTRLADR = 18
-_SENSOR_ADR = 19
-_SENSOR_DIM = 20
-_TIMESTEP = 21
-_INTEGRATOR = 22
-_WARNING_NUMBER = 23
-_RK4 = 1
+# number of objects of each group in a model, and their type
+_COUNTS_OF = (_NJNT, _NACTUATOR, _NACTUATOR, _NSENSOR, _NBODY)
+_TYPES_OF = tuple(
+    int(kind)
+    for kind in (
+        mujoco.mjtObj.mjOBJ_JOINT,
+        mujoco.mjtObj.mjOBJ_ACTUATOR,
+        mujoco.mjtObj.mjOBJ_ACTUATOR,
+        mujoco.mjtObj.mjOBJ_SENSOR,
+        mujoco.mjtObj.mjOBJ_BODY,
+    )
+)
+_RK4 = int(mujoco.mjtIntegrator.mjINT_RK4)
 
 _MAGIC, _SIZE, _FAILURE, _FAILURE_TIME, _MODE = u.MAGIC, u.SIZE, u.FAILURE, u.FAILURE_TIME, u.MODE
 _TIME_LAST, _STEPS, _HALF_STEP, _TICKS = u.TIME_LAST, u.STEPS, u.HALF_STEP, u.TICKS
@@ -88,6 +81,26 @@ def offset_table(offsets: Offsets) -> np.ndarray:
     places = [offsets.data[name].offset for name in _DATA_FIELDS]
     places += [offsets.model[name].offset for name in _MODEL_FIELDS]
     return np.array([*places, offsets.warning_number], dtype=np.int64)
+
+
+PART_GAINS, PART_STATE, PART_OTHER = range(3)
+
+
+def part_table(declared: Iterable[tuple[str, str, tuple[u.Extent, ...]]]) -> np.ndarray:
+    """The arrays of a law as whole numbers, one after the other.
+
+    Each array is its kind, the index in the plan of its place, the number of its extents, and its
+    extents: a number, or ``-1 - k`` for the size of the k-th group.
+    """
+    declared = list(declared)
+    places = u.plan_places(declared)
+    kinds = {"gains": PART_GAINS, "state": PART_STATE}
+    groups = [*u.GROUPS, "sensor_value"]
+    numbers: list[int] = []
+    for kind, name, extents in declared:
+        sizes = [-1 - groups.index(e) if isinstance(e, str) else e for e in extents]
+        numbers += [kinds.get(kind, PART_OTHER), places[kind, name], len(extents), *sizes]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _compiled(signature: str) -> Any:
@@ -129,25 +142,116 @@ def _put(base, index, value):
 
 @_compiled("intp(intp, intp)")
 def _find_plan(table, model):
-    """Address of the plan, or 0 for a model that is not prepared for a law."""
+    """Number of the custom numeric that holds the plan, -1 for a model that has none."""
     numbers = _array(table, model, _NUMERIC_DATA)
     for i in range(_array(table, model, _NNUMERIC)):
         address = load_int32(_array(table, model, _NUMERIC_ADR) + 4 * i)
         size = load_int32(_array(table, model, _NUMERIC_SIZE) + 4 * i)
         if size >= u.PLAN_HEADER_SIZE and _get(numbers, address) == u.PLAN_MAGIC:
-            return numbers + 8 * address
-    return 0
+            return i
+    return -1
 
 
 @_compiled("intp(intp, intp)")
 def _find_targets(table, model):
-    """Address of the ids of the targets, or 0 where there are none."""
+    """Number of the custom tuple of targets, -1 where there are none."""
     for i in range(_array(table, model, _NTUPLE)):
         address = load_int32(_array(table, model, _TUPLE_ADR) + 4 * i)
         size = load_int32(_array(table, model, _TUPLE_SIZE) + 4 * i)
         if size > 0 and _get(_array(table, model, _TUPLE_OBJPRM), address) == u.PLAN_MAGIC:
-            return _array(table, model, _TUPLE_OBJID) + 4 * address
-    return 0
+            return i
+    return -1
+
+
+@_compiled("intp(intp, intp, intp)")
+def _ids_of(table, model, found):
+    """Address of the ids of the targets, 0 where there are none."""
+    if found < 0:
+        return 0
+    address = load_int32(_array(table, model, _TUPLE_ADR) + 4 * found)
+    return _array(table, model, _TUPLE_OBJID) + 4 * address
+
+
+@_compiled("boolean(intp, intp, intp, intp)")
+def _counts_fit(table, model, plan, found):
+    """Whether the targets are as many as the plan says, of the right types, and exist."""
+    first = 0
+    for group in range(len(_COUNTS_OF)):
+        count = _get(plan, u.P_COUNTS + group)
+        if not (0.0 <= count <= 1e6 and count == np.floor(count)):
+            return False
+        if _get(plan, u.P_STARTS + group) != first:
+            return False
+        first += int(count)
+    size, address = 0, 0
+    if found >= 0:
+        size = load_int32(_array(table, model, _TUPLE_SIZE) + 4 * found)
+        address = load_int32(_array(table, model, _TUPLE_ADR) + 4 * found)
+    if size != first:
+        return False
+    types, ids = _array(table, model, _TUPLE_OBJTYPE), _array(table, model, _TUPLE_OBJID)
+    values = 0
+    place = address
+    for group in range(len(_COUNTS_OF)):
+        objects = _array(table, model, _COUNTS_OF[group])
+        for _ in range(int(_get(plan, u.P_COUNTS + group))):
+            index = load_int32(ids + 4 * place)
+            if load_int32(types + 4 * place) != _TYPES_OF[group] or not 0 <= index < objects:
+                return False
+            if group == SENSOR_IDS:
+                values += load_int32(_array(table, model, _SENSOR_DIM) + 4 * index)
+            place += 1
+    return _get(plan, u.P_SENSOR_VALUES) == values
+
+
+@_compiled("boolean(intp, intp, intp, intp, intp, intp, intp)")
+def _plan_fits(table, model, numeric, plan, found, parts, n_parts):
+    """Whether a plan lays out the arrays of the law within ``userdata`` and its own numbers.
+
+    The plan is a list of numbers in a model that anyone may edit, and what follows reads and writes
+    memory by it. So the layout is computed once more, from the law's own list of arrays, and every
+    number has to be the same.
+    """
+    if _get(plan, u.P_VERSION) != u.PLAN_VERSION or not _counts_fit(table, model, plan, found):
+        return False
+    size = load_int32(_array(table, model, _NUMERIC_SIZE) + 4 * numeric)
+    tail = u.PLAN_HEADER_SIZE
+    place = parts
+    for _ in range(n_parts):
+        tail += 1 + load_int64(place + 16)
+        place += 8 * (3 + load_int64(place + 16))
+    if size < tail or _get(plan, u.P_SIZE) != tail or not _get(plan, u.P_PERIOD) >= 1.0:
+        return False
+    offset, gains, state, gains_start = _HEADER_SIZE, 0, 0, 0
+    place = parts
+    for _ in range(n_parts):
+        kind, index, extents = load_int64(place), load_int64(place + 8), load_int64(place + 16)
+        if _get(plan, index) != offset:
+            return False
+        width = 1
+        for k in range(extents):
+            extent = load_int64(place + 24 + 8 * k)
+            if extent < 0:
+                group = -1 - extent
+                count = u.P_SENSOR_VALUES if group == SENSOR_VALUES else u.P_COUNTS + group
+                extent = int(_get(plan, count))
+            if _get(plan, index + 1 + k) != extent:
+                return False
+            width *= extent
+        if kind == PART_GAINS:
+            gains_start = gains_start if gains_start > 0 else offset
+            gains += width
+        elif kind == PART_STATE:
+            state += width
+        offset += width
+        place += 8 * (3 + extents)
+    if _get(plan, u.P_GAINS_START) != gains_start or _get(plan, u.P_GAINS_SIZE) != gains:
+        return False
+    if _get(plan, u.P_STATE_SIZE) != state or _get(plan, u.P_TOTAL) != offset:
+        return False
+    if _get(plan, u.P_HAS_GAINS) == 1.0:
+        return size >= tail + gains
+    return _get(plan, u.P_HAS_GAINS) == 0.0
 
 
 @_compiled("void(intp, intp)")
@@ -178,8 +282,8 @@ def _initialise(plan, userdata):
         _put(userdata, start + i, _get(defaults, i))
 
 
-@_compiled("boolean(intp, intp, intp, intp, intp, float64, float64)")
-def _ready(table, model, data, userdata, plan, law_high, law_low):
+@_compiled("boolean(intp, intp, intp, intp, intp, intp, intp, intp, intp, float64, float64)")
+def _ready(table, model, data, userdata, numeric, plan, found, parts, n_parts, law_high, law_low):
     """Whether the law may run on this simulation; marks why not."""
     size = _array(table, model, _NUSERDATA)
     if size < _HEADER_SIZE:
@@ -191,6 +295,11 @@ def _ready(table, model, data, userdata, plan, law_high, law_low):
         return False
     if _get(plan, u.P_LAW_HIGH) != law_high or _get(plan, u.P_LAW_LOW) != law_low:
         _fail(table, data, userdata, u.OTHER_LAW)
+        return False
+    # once before the first step: a plan does not change while a simulation runs
+    is_first = _get(userdata, _MAGIC) == 0.0 or _get(userdata, _STEPS) == 0.0
+    if is_first and not _plan_fits(table, model, numeric, plan, found, parts, n_parts):
+        _fail(table, data, userdata, u.MISFIT)
         return False
     is_clear = _get(userdata, _MAGIC) == 0.0 and _get(userdata, _FAILURE) == 0.0
     if is_clear and _get(plan, u.P_HAS_GAINS) != 0.0:
@@ -270,25 +379,26 @@ def _gather_sensors(table, model, data, ids, count, target):
 @_compiled("void(intp, intp, intp, intp, intp, intp, UniTuple(intp, 4))")
 def _gather(table, model, data, userdata, targets, plan, inputs):
     """Copy what the law reads of its targets into ``userdata``; -1 marks an input not read."""
-    joints = int(_get(plan, u.P_COUNTS))
-    if inputs[0] >= 0:
-        place = userdata + 8 * int(_get(plan, inputs[0]))
+    joints = int(_get(plan, u.P_COUNTS + JOINTS))
+    if inputs[POSITION] >= 0:
+        place = userdata + 8 * int(_get(plan, inputs[POSITION]))
         qpos = _array(table, data, _QPOS)
         _gather_joints(table, model, qpos, _JNT_QPOSADR, targets, joints, place)
-    if inputs[1] >= 0:
-        place = userdata + 8 * int(_get(plan, inputs[1]))
+    if inputs[VELOCITY] >= 0:
+        place = userdata + 8 * int(_get(plan, inputs[VELOCITY]))
         qvel = _array(table, data, _QVEL)
         _gather_joints(table, model, qvel, _JNT_DOFADR, targets, joints, place)
-    if inputs[2] >= 0:
-        place = userdata + 8 * int(_get(plan, inputs[2]))
-        ids = targets + 4 * int(_get(plan, u.P_STARTS + 2))
-        count = int(_get(plan, u.P_COUNTS + 2))
+    if inputs[COMMAND] >= 0:
+        place = userdata + 8 * int(_get(plan, inputs[COMMAND]))
+        ids = targets + 4 * int(_get(plan, u.P_STARTS + COMMANDS))
+        count = int(_get(plan, u.P_COUNTS + COMMANDS))
         ctrl = _array(table, data, _CTRL)
         _gather_joints(table, model, ctrl, _ACTUATOR_CTRLADR, ids, count, place)
-    if inputs[3] >= 0:
-        place = userdata + 8 * int(_get(plan, inputs[3]))
-        ids = targets + 4 * int(_get(plan, u.P_STARTS + 3))
-        _gather_sensors(table, model, data, ids, int(_get(plan, u.P_COUNTS + 3)), place)
+    if inputs[SENSORS] >= 0:
+        place = userdata + 8 * int(_get(plan, inputs[SENSORS]))
+        ids = targets + 4 * int(_get(plan, u.P_STARTS + SENSOR_IDS))
+        count = int(_get(plan, u.P_COUNTS + SENSOR_IDS))
+        _gather_sensors(table, model, data, ids, count, place)
 
 
 @_compiled("intp(intp, intp, intp)")
@@ -300,8 +410,8 @@ def _of_output(outputs, k, column):
 @_compiled("boolean(intp, intp, intp, intp)")
 def _outputs_are_finite(userdata, plan, outputs, n_outputs):
     for k in range(n_outputs):
-        start = int(_get(plan, _of_output(outputs, k, 5)))
-        group, width = _of_output(outputs, k, 2), _of_output(outputs, k, 4)
+        start = int(_get(plan, _of_output(outputs, k, PLAN_INDEX)))
+        group, width = _of_output(outputs, k, GROUP), _of_output(outputs, k, WIDTH)
         for i in range(int(_get(plan, u.P_COUNTS + group)) * width):
             if not np.isfinite(_get(userdata, start + i)):
                 return False
@@ -312,11 +422,11 @@ def _outputs_are_finite(userdata, plan, outputs, n_outputs):
 def _scatter(table, model, data, userdata, targets, plan, outputs, n_outputs):
     """Write the held outputs to their fields."""
     for k in range(n_outputs):
-        group, index_by = _of_output(outputs, k, 2), _of_output(outputs, k, 3)
-        width = _of_output(outputs, k, 4)
-        struct = data if _of_output(outputs, k, 0) == 1 else model
-        field = load_int64(struct + _of_output(outputs, k, 1))
-        held = userdata + 8 * int(_get(plan, _of_output(outputs, k, 5)))
+        group, index_by = _of_output(outputs, k, GROUP), _of_output(outputs, k, INDEX_BY)
+        width = _of_output(outputs, k, WIDTH)
+        struct = data if _of_output(outputs, k, IN_DATA) == 1 else model
+        field = load_int64(struct + _of_output(outputs, k, POINTER))
+        held = userdata + 8 * int(_get(plan, _of_output(outputs, k, PLAN_INDEX)))
         ids = targets + 4 * int(_get(plan, u.P_STARTS + group))
         for i in range(int(_get(plan, u.P_COUNTS + group))):
             index = load_int32(ids + 4 * i)
@@ -328,8 +438,8 @@ def _scatter(table, model, data, userdata, targets, plan, outputs, n_outputs):
                 _put(field, index * width + j, _get(held, i * width + j))
 
 
-@_compiled("UniTuple(intp, 4)(intp, intp, intp, UniTuple(intp, 4), float64, float64)")
-def begin_step(table, model, data, inputs, law_high, law_low):
+@_compiled("UniTuple(intp, 4)(intp, intp, intp, UniTuple(intp, 4), intp, intp, float64, float64)")
+def begin_step(table, model, data, inputs, parts, n_parts, law_high, law_low):
     """Decide what to do in a call, and gather what the law reads if it is to run.
 
     Args:
@@ -337,22 +447,31 @@ def begin_step(table, model, data, inputs, law_high, law_low):
         model: address of ``mjModel``.
         data: address of ``mjData``.
         inputs: index in the plan of position, velocity, command and sensors; -1 if not read.
+        parts: address of the table of the law's arrays, see :func:`part_table`.
+        n_parts: number of its arrays.
         law_high: first half of the identity of the law.
         law_low: second half.
 
     Returns:
         ``(LEAVE | HOLD | RUN, address of userdata, of the targets, of the plan)``.
     """
-    plan = _find_plan(table, model)
-    if plan == 0:
+    numeric = _find_plan(table, model)
+    if numeric < 0:
         return LEAVE, 0, 0, 0
+    address = load_int32(_array(table, model, _NUMERIC_ADR) + 4 * numeric)
+    plan = _array(table, model, _NUMERIC_DATA) + 8 * address
     userdata = _array(table, data, _USERDATA)
-    if not _ready(table, model, data, userdata, plan, law_high, law_low):
+    found = _find_targets(table, model)
+    if not _ready(
+        table, model, data, userdata, numeric, plan, found, parts, n_parts, law_high, law_low
+    ):
         return LEAVE, 0, 0, 0
-    targets = _find_targets(table, model)
+    targets = _ids_of(table, model, found)
     if not _is_new_step(table, model, data, userdata):
         return HOLD, userdata, targets, plan
-    state_start = int(_get(plan, u.P_GAINS_START) + _get(plan, u.P_GAINS_SIZE))
+    # the state follows the gains, or the header of a law without gains, whose start is noted as 0
+    gains_end = int(_get(plan, u.P_GAINS_START) + _get(plan, u.P_GAINS_SIZE))
+    state_start = max(gains_end, _HEADER_SIZE)
     if not _count_step(table, plan, data, userdata, state_start):
         return LEAVE, 0, 0, 0
     period = int(_get(plan, u.P_PERIOD))

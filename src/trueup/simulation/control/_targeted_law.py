@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -11,13 +11,33 @@ from numpy.typing import ArrayLike
 
 from trueup.errors import LawError, listing
 from trueup.simulation.control import _userdata as u
+from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._targets import target_rows
-
-if TYPE_CHECKING:
-    from trueup.simulation.control._law import ControlLaw
 
 Simulation = Batch | mujoco.MjData
 """What a law runs in: a batch of simulations or a single one."""
+
+
+class Law(Protocol):
+    """What a :class:`ControlLaw` is to a law that is aimed at objects."""
+
+    name: str
+    failures: dict[int, str]
+
+    @property
+    def arguments(self) -> Arguments:
+        """What each argument of the law is."""
+        ...
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """Identity of the law's layout."""
+        ...
+
+    @property
+    def callback(self) -> Any:
+        """The compiled C callback."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,7 +54,7 @@ class TargetedLaw:
         period_steps: the law runs every so many steps.
     """
 
-    law: "ControlLaw"
+    law: Law
     joints: tuple[str, ...]
     actuators: tuple[str, ...]
     commands: tuple[str, ...]
@@ -66,7 +86,9 @@ class TargetedLaw:
                 "prepare_spec(spec, law)"
             )
         counts = {group: len(names) for group, names in self.targets.items()}
-        layout = u.make_layout(self.law.arguments.declared, counts, int(plan[u.P_SENSOR_VALUES]))
+        values = float(plan[u.P_SENSOR_VALUES])
+        values = int(values) if 0 <= values < 1e6 else 0
+        layout = u.make_layout(self.law.arguments.declared, counts, values)
         expected = u.encode_plan(layout, self.law.number, self.period_steps, None)
         found = plan[: expected.size].copy()
         found[u.P_HAS_GAINS] = 0

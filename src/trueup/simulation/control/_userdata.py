@@ -58,7 +58,15 @@ RUNNING, IDLE = 0, 1
 P_STARTS = P_COUNTS + len(GROUPS)
 PLAN_HEADER_SIZE = P_STARTS + len(GROUPS)
 
-NOT_STARTED, TOO_SMALL, OTHER_LAW, RAISED, NOT_FINITE, BACKWARDS = -1, -2, -3, -4, -5, -6
+NOT_STARTED, TOO_SMALL, OTHER_LAW, RAISED, NOT_FINITE, BACKWARDS, MISFIT = (
+    -1,
+    -2,
+    -3,
+    -4,
+    -5,
+    -6,
+    -7,
+)
 
 FAILURES = {
     NOT_STARTED: "the law was not started here: userdata holds no gains. Call start() after each "
@@ -67,6 +75,8 @@ FAILURES = {
     OTHER_LAW: "the model is prepared for another law than the installed one",
     RAISED: "the law raised an exception, or read or wrote outside of an array",
     NOT_FINITE: "the law wrote a value that is not finite",
+    MISFIT: "the plan in the model does not fit the law, its targets or userdata: it was changed "
+    "after prepare_spec(). Compile the model from prepare_spec() again",
     BACKWARDS: "time ran backwards, and the state that start() was given is gone: call start()",
 }
 """What the reserved failure codes mean; the codes of a law's own failures are positive."""

@@ -1,5 +1,7 @@
 """The evaluator that the options ``--workers`` and ``--scheduler`` ask for."""
 
+import os
+
 from trueup.errors import FitError
 from trueup.studies.evaluators.evaluator import Evaluator
 from trueup.studies.evaluators.local import LocalEvaluator
@@ -15,12 +17,19 @@ def make_evaluator(workers: int = 1, scheduler: str | None = None) -> Evaluator:
         of its own; ``"local"`` starts a cluster of ``workers`` on this machine.
 
     Raises:
-      FitError: a negative number of workers, or workers for a scheduler that has its own.
+      FitError: a negative or implausible number of workers, or workers for a scheduler that has
+        its own.
       MissingExtraError: Dask is not installed.
     """
     if workers < 0:
         raise FitError(
             f"the number of workers is {workers}: give a positive one, or 0 for all cores"
+        )
+    most = max(64, 8 * (os.cpu_count() or 1))
+    if workers > most:
+        raise FitError(
+            f"the number of workers is {workers}, and this machine has {os.cpu_count()} cores: "
+            f"give at most {most}, or 0 for one a core"
         )
     if scheduler is None:
         from trueup.studies.evaluators.process_pool import ProcessPool

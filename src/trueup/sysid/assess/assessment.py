@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting._whiteness import heteroscedasticity as size_test
 from trueup.fitting._whiteness import whiteness as white_test
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
-from trueup.fitting.uncertainty._added_spread import with_added_spread
+from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.sysid.fit._inner_fit import inner_fit
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals

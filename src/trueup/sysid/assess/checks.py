@@ -7,8 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.fitting._final_jacobian import final_jacobian
 from trueup.fitting.identifiability import analyse
+from trueup.fitting.linearisation import final_jacobian
 from trueup.simulation.initial_state import (
     FULL_PHYSICS,
     create_initial_state,

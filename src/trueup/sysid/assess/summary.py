@@ -15,6 +15,7 @@ from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.unseen_ends import UnseenEnds
 from trueup.sysid.fit.window_states import element_labels
 
 FORMAT_VERSION = 1
@@ -28,8 +29,14 @@ def summarise(
     crossed: CrossValidation | None = None,
     quality: Mapping[str, QualityReport] | None = None,
     notes: Sequence[str] = (),
+    ends: UnseenEnds | None = None,
 ) -> dict[str, Any]:
     """Plain data of an identification; non-finite numbers are still numbers here."""
+    unseen, how = (), ""
+    if crossed is not None:
+        unseen = crossed.signals
+    elif ends is not None:
+        unseen, how = ends.signals, ends.reason
     # initial states of windows are unknowns that nobody asks for: kept apart
     labels = element_labels(problem.parameters)
     asked = np.flatnonzero(["#" not in label for label in labels])
@@ -41,7 +48,7 @@ def summarise(
         "trueup": __version__,
         "name": name,
         "verdict": verdict_of(
-            problem.space, solution, assessment, crossed, sorted(still_components(assessment))
+            problem.space, solution, assessment, unseen, how, sorted(still_components(assessment))
         ).plain(),
         "status": solution.status.value,
         "success": solution.success,

@@ -4,38 +4,55 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trueup.fitting import Comparison, Estimates, SearchEnd, Solution, Verdict, baselines, judge
+from trueup.fitting import (
+    Comparison,
+    Estimates,
+    Grade,
+    Reason,
+    SearchEnd,
+    Solution,
+    Verdict,
+    baselines,
+    judge,
+)
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
-from trueup.sysid.fit.cross_validation import CrossValidation
 
 
 def verdict_of(
     space: Space,
     solution: Solution,
     assessment: Assessment,
-    crossed: CrossValidation | None = None,
+    unseen: Sequence[SequenceSignals] = (),
+    how: str = "",
     still: Sequence[str] = (),
 ) -> Verdict:
     """Judge an identification by the rules of :func:`trueup.fitting.judge`.
 
     Its baselines are a constant, the last state held (through each window, where there are windows)
-    and the model before the fit. In a cross-validation every recording is held out once, and the
-    fit that has not seen it predicts it.
+    and the model before the fit.
 
     Args:
         space: the unknowns.
         solution: the fit.
         assessment: its assessment.
-        crossed: its cross-validation.
+        unseen: signals as further fits predict them that have not seen them: those of a
+            cross-validation, or of a fit without the ends of the recordings.
+        how: what such an error means, or why there is none.
         still: channels at rest, which hold noise alone and are left out.
     """
-    signals = [*assessment.signals, *(() if crossed is None else crossed.signals)]
+    signals = [*assessment.signals, *unseen]
+    grade = Grade.USE if unseen else Grade.LOOK
     return judge(
         search=SearchEnd.of(solution),
         comparisons=compared(signals, still),
         estimates=_estimates(space, solution, assessment),
+        look_at=[Reason(grade, _sentence(how), "scores")] if how else (),
     )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> list[Comparison]:

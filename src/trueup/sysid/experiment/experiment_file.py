@@ -6,6 +6,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.experiment.short_forms import example_of, written_out
@@ -20,7 +21,7 @@ def load_experiment(path: str | Path) -> Experiment:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_settings(path)
     except FileNotFoundError:
         raise ExperimentError(
             f"the experiment file {path} does not exist; write one with  "
@@ -37,7 +38,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     """Read an experiment from YAML text; ``name`` stands in messages."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        content = safe_yaml(text)
     except RecursionError as error:
         raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
     except (yaml.YAMLError, ValueError) as error:

@@ -6,6 +6,7 @@ from typing import Any
 import mujoco
 
 from trueup.errors import ModelError
+from trueup.simulation.model_limits import check_model_file
 from trueup.simulation.warning_capture import captured_warnings
 from trueup.sysid.experiment.settings import ModelPart
 
@@ -15,6 +16,10 @@ INTEGRATORS = {
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
 }
+
+
+SHORTEST_STEP, LONGEST_STEP = 1e-7, 1.0
+"""Time steps that a model may have [s]."""
 
 
 def load_spec(part: ModelPart, folder: Path) -> Any:
@@ -31,12 +36,13 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
       ModelError: the file is missing, cannot be read, or does not compile.
     """
     path = folder / part.file
-    if not path.is_file():
+    if not path.is_file() and (path.is_dir() or not path.exists()):
         existing = (
             sorted(p.name for p in path.parent.glob("*.xml"))[:8] if path.parent.is_dir() else []
         )
         also = f"; MJCF files there: {', '.join(existing)}" if existing else ""
         raise ModelError(f"the model file {part.file} does not exist in {folder}{also}")
+    check_model_file(path)
     with captured_warnings():
         try:
             spec = mujoco.MjSpec.from_file(str(path))
@@ -46,6 +52,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
             spec.option.timestep = part.timestep
         if part.integrator is not None:
             spec.option.integrator = INTEGRATORS[part.integrator]
+        _check_timestep(spec, part)
         for joint in spec.joints:
             if part.friction.solref is not None:
                 joint.solref_friction = part.friction.solref
@@ -58,6 +65,18 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error
     return spec
+
+
+def _check_timestep(spec: Any, part: ModelPart) -> None:
+    """Raise ModelError for a time step with which no recording of a machine can be simulated."""
+    step = float(spec.option.timestep)
+    if not SHORTEST_STEP <= step <= LONGEST_STEP:
+        where = f"{part.file} has" if part.timestep is None else "model.timestep is"
+        raise ModelError(
+            f"{where} the time step {step:g} s: it has to lie between {SHORTEST_STEP:g} and "
+            f"{LONGEST_STEP:g} s. Machines are simulated with 0.0005 to 0.005 s; set "
+            f"model.timestep, or correct the model"
+        )
 
 
 def model_files(spec: Any, path: Path) -> list[Path]:

@@ -180,8 +180,23 @@ def _check_quality(recordings: list[CheckedRecording]) -> None:
         raise RecordingError(
             "a recording cannot be used:\n  " + "\n  ".join(refused) + "\nCorrect the file or the "
             "column mapping, trim the recording, or accept a check that you looked at "
-            "(accept: [check name])"
+            "(accept: [check name])" + "".join(_split_advice(r) for r in recordings)
         )
+
+
+def _split_advice(recording: CheckedRecording) -> str:
+    """The entries of the experiment file that split a recording at a jump of its clock."""
+    for finding in recording.quality.of_check("gaps"):
+        if finding.severity == "refuse":
+            end = finding.figures["start_of_longest"]
+            start = end + finding.figures["longest"]
+            file, name = recording.part.file, recording.name
+            return (
+                f"\nTo split {name}, give its entry twice, with the same signals and controls:\n"
+                f"  - {{file: {file}, name: {name}_1, trim: {{end: {end:.9g}}}, ...}}\n"
+                f"  - {{file: {file}, name: {name}_2, trim: {{start: {start:.9g}}}, ...}}"
+            )
+    return ""
 
 
 def _check_names(recordings: list[CheckedRecording], experiment: Experiment) -> None:

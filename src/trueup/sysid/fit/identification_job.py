@@ -29,6 +29,7 @@ from trueup.sysid.fit.identification_search import (
 )
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import measured_starts
+from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
 from trueup.sysid.toolbox._prior_weight import refit_with_noise
 
@@ -169,6 +170,9 @@ class IdentificationJob(Job):
         crossed = None
         if folds > 1:
             crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
+        ends = None
+        if crossed is None and held_out is None and solution.success:
+            ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss)
         solution.covariance = assessment.value_covariance
         solution.intervals = assessment.intervals
         summary = summarise(
@@ -179,6 +183,7 @@ class IdentificationJob(Job):
             crossed,
             {r.name: r.quality for r in prepared.recordings},
             prepared.notes,
+            ends,
         )
         result = Identification(
             prepared, problem, solution, assessment, crossed, run.directory.path, summary

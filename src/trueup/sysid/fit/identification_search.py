@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, SimulationError
-from trueup.fitting.cma_es import CmaEs
-from trueup.fitting.cma_es_settings import CmaEsSettings
+from trueup.fitting.cma_es import CmaEs, CmaEsSettings
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.multi_start import MultiStart
 from trueup.fitting.polish import Polished

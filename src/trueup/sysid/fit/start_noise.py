@@ -1,9 +1,9 @@
 """What the noise of measured start states adds to the covariance of a fit.
 
 A simulation that starts from the measured state of a recording, or of a window, starts from one
-draw of the noise of a few samples, and that draw moves all that follows. With ``J`` and ``S`` the
-derivatives of the residuals over unknowns and start states, an error ``e`` of a start pulls the
-gradient of the cost by ``J' w S e``. The starts of all windows are moved in the same simulations.
+draw of the noise of a few samples. What that adds stands in
+:mod:`trueup.fitting.uncertainty.start_noise`; here the starts of all windows are moved in the same
+simulations.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from trueup.fitting.problem import Failures
+from trueup.fitting.uncertainty.start_noise import noise_from_changes, pulls_of_starts
 from trueup.parameters import ParameterDict
 from trueup.signals import TimeSeries
 from trueup.signals.checks.statistics import noise_level
@@ -102,7 +103,8 @@ class MeasuredStarts:
             if not own.size:  # a start that is known or fitted
                 continue
             change = 0.5 * (values[: len(moves)] - values[len(moves) :])
-            pull = (change * weights[rows]) @ np.asarray(jacobian[rows])
+            slopes = np.asarray(jacobian[rows])[:, None]
+            pull = pulls_of_starts(change[..., None], weights[rows, None], slopes)[0]
             pulls[int(own[0])] = pulls.get(int(own[0]), 0.0) + pull
         if failures:
             return None
@@ -135,12 +137,10 @@ class MeasuredStarts:
             first = last
             series = self.recorded[number]
             sizes = np.array([noise_level(column) for column in series.data.T])
-            inside = np.ones(len(errors), bool)
-            inside[[window.first for window in sequence.windows[1:]]] = False
-            if inside[1:].sum() > 2:
-                change = np.diff(errors, axis=0)[inside[1:]]
+            windows = [window.first for window in sequence.windows[1:]]
+            if len(errors) - 1 - len(windows) > 2:
                 columns = list(self.channel_columns[number])
-                sizes[columns] = np.sqrt(np.mean(change**2, axis=0) / 2.0)
+                sizes[columns] = noise_from_changes(errors, windows)
             out.append(sizes)
         return out
 

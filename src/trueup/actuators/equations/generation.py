@@ -1,0 +1,180 @@
+"""Source of functions that compute values of a graph, for numba and for torch."""
+
+import linecache
+import math
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from trueup.actuators.equations.tracing import Graph, Value
+
+_INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "less": "<", "greater": ">",
+    "less_equal": "<=", "greater_equal": ">=", "equal": "==", "not_equal": "!=", "bitwise_and": "&",
+    "bitwise_or": "|",
+}  # fmt: skip
+_TWICE = ("minimum", "maximum", "sign", "where")
+"""Operations whose source for numba has an operand twice."""
+
+
+def needed(outputs: Iterable[Value]) -> list[int]:
+    """Numbers of the nodes that values depend on, their own too, in the order of computation."""
+    outputs = list(outputs)
+    graph, waiting = outputs[0].graph, [value.number for value in outputs]
+    found: set[int] = set()
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            if graph.nodes[number].operation != "external":
+                waiting += graph.nodes[number].operands
+    return sorted(found)
+
+
+class Printer:
+    """Writes the nodes of a graph as expressions.
+
+    A node that is needed once stands within the expression that needs it; others get a name.
+
+    Args:
+      graph: the graph.
+      place_of: expression of an input's name.
+      torch: write for torch rather than numba.
+      curved: condition without which exponentials and logarithms are left out, being 0.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        place_of: Callable[[str], str] = str,
+        *,
+        torch: bool = False,
+        curved: str = "",
+    ):
+        self.graph, self.place_of, self.torch, self.curved = graph, place_of, torch, curved
+        self.names: dict[int, str] = {}
+
+    def assignments(self, numbers: Sequence[int], outputs: Iterable[Value]) -> list[str]:
+        """Statements that compute nodes, up to those that stand within the outputs' expressions."""
+        uses: dict[int, int] = {}
+        for number in numbers:
+            node = self.graph.nodes[number]
+            for operand in node.operands:
+                weight = 2 if node.operation in _TWICE and not self.torch else 1
+                uses[operand] = uses.get(operand, 0) + weight
+        for value in outputs:
+            uses[value.number] = uses.get(value.number, 0) + 1
+        lines = []
+        for number in numbers:
+            node = self.graph.nodes[number]
+            if node.operation == "constant" or number in self.names:
+                continue
+            if node.operation == "input" and self.place_of(str(node.content)).isidentifier():
+                continue
+            if uses.get(number, 0) > 1:
+                lines.append(f"{self._named(number)} = {self.written(number, anew=True)}")
+        return lines
+
+    def _named(self, number: int) -> str:
+        node = self.graph.nodes[number]
+        return str(node.content).replace(".", "_") if node.operation == "input" else f"x{number}"
+
+    def expression(self, value: Value) -> str:
+        """Expression of a value."""
+        return self.written(value.number)
+
+    def written(self, number: int, anew: bool = False) -> str:
+        """Expression of a node; ``anew`` gives the node a name, and writes what it stands for."""
+        if number in self.names:
+            return self.names[number]
+        node = self.graph.nodes[number]
+        external = node.operation == "external"
+        operands = [] if external else [self.written(operand) for operand in node.operands]
+        text = self._text(node.operation, node.content, operands)
+        if anew:
+            self.names[number] = self._named(number)
+            return text[1:-1] if text.startswith("(") and _encloses(text) else text
+        return text
+
+    def _text(self, operation: str, content: Any, operands: list[str]) -> str:
+        if operation in ("input", "external"):
+            return self.place_of(str(content))
+        if operation == "constant":
+            if math.isinf(content):
+                return "inf" if content > 0 else "(-inf)"
+            return repr(content) if content >= 0.0 else f"({content!r})"
+        if operation in _INFIX:
+            return f"({operands[0]} {_INFIX[operation]} {operands[1]})"
+        if operation == "negative":
+            return f"(-{operands[0]})"
+        if self.torch:
+            return f"{operation}({', '.join(operands)})"
+        if operation == "where":
+            return f"({operands[1]} if {operands[0]} else {operands[2]})"
+        if operation in ("minimum", "maximum"):
+            # what is not a number stays so where it is the first operand
+            first, second = operands
+            sign = "<" if operation == "minimum" else ">"
+            return f"({second} if {second} {sign} {first} else {first})"
+        if operation == "absolute":
+            return f"abs({operands[0]})"
+        if operation == "sign":
+            return f"(0.0 if {operands[0]} == 0.0 else copysign(1.0, {operands[0]}))"
+        if operation in ("exp", "log") and self.curved:
+            return f"({operation}({operands[0]}) if {self.curved} else 0.0)"
+        return f"{operation}({operands[0]})"
+
+
+def function_source(
+    name: str,
+    arguments: Sequence[str],
+    statements: Sequence[tuple[str, Sequence[Value]]],
+    place_of: Callable[[str], str] = str,
+    *,
+    torch: bool = False,
+    curved: str = "",
+) -> str:
+    """Source of a function.
+
+    Args:
+      name: its name.
+      arguments: its arguments.
+      statements: what it does with values: a text with ``{}`` for each, and the values.
+      place_of: expression of an input's name.
+      torch, curved: see :class:`Printer`.
+    """
+    outputs = [value for _, values in statements for value in values]
+    printer = Printer(outputs[0].graph, place_of, torch=torch, curved=curved)
+    lines = printer.assignments(needed(outputs), outputs)
+    for text, values in statements:
+        lines.append(text.format(*(_bare(printer.expression(value)) for value in values)))
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"def {name}({', '.join(arguments)}):\n{body}\n"
+
+
+def function_from(source: str, name: str, namespace: dict[str, Any]) -> Any:
+    """The function of a source, which error messages and TorchScript can read.
+
+    Args:
+      source: text that defines it.
+      name: its name.
+      namespace: what the source refers to.
+    """
+    file = f"<generated {name} {zlib.crc32(source.encode()):x}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), namespace)
+    return namespace[name]
+
+
+def _encloses(text: str) -> bool:
+    """Whether the first parenthesis closes at the end."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False
+
+
+def _bare(text: str) -> str:
+    return text[1:-1] if text.startswith("(") and _encloses(text) else text

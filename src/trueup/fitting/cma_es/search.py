@@ -1,0 +1,538 @@
+"""CMA-ES: a population search that learns the scales and correlations of the unknowns."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.cma_es.noise import Contender, Contenders, NoiseTreatment
+from trueup.fitting.cma_es.options import resolve_cma_options
+from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
+from trueup.fitting.cma_es.settings import CmaEsSettings
+from trueup.fitting.cma_es.strategy import CmaRun
+from trueup.fitting.cost_search import CostSearch
+from trueup.fitting.problem import LARGE_COST, Failures, Problem
+from trueup.fitting.saved_state import require_version
+from trueup.fitting.search_box import check_box, start_deviations
+from trueup.fitting.solution import Status
+from trueup.parameters import Space
+
+STATE_VERSION = 2
+"""Version of what :meth:`CmaEs.state` holds."""
+
+_BARREN_GENERATIONS = 50
+_SEPARABLE_ABOVE = 100
+_TRUSTED_COUNT = 5
+
+
+@dataclass
+class Batch:
+    """Candidates that were asked for, and what each row is for."""
+
+    X: np.ndarray
+    population: np.ndarray
+    """Rows of the population ``(repeats, population)``."""
+    places: np.ndarray
+    """The population in the coordinates of the run ``(population, n)``."""
+    again: np.ndarray
+    """Rows that evaluate its first candidates a second time ``(repeats, m)``."""
+    contenders: list[tuple[Contender, np.ndarray]]
+    """Contenders and their rows."""
+    noisy: bool
+    start: int | None = None
+    """Row of the start value."""
+
+
+class CmaEs(CostSearch):
+    """Covariance matrix adaptation evolution strategy, of the package ``cma``.
+
+    It needs costs only and no derivatives, copes with rough, noisy and invalid costs, and finds
+    scales and correlations of the unknowns by itself. The start value is evaluated first, and no
+    candidate leaves the bounds. Groups of elements (:attr:`Space.together`) mean nothing to it.
+
+    Hansen, "The CMA evolution strategy: a tutorial", arXiv:1604.00772.
+
+    Args:
+      space: the unknowns.
+      settings: population, restarts, noise, limits and options of ``cma``.
+      seed: seed of all random numbers; the same seed gives the same history.
+
+    Raises:
+      FitError: no free element, a start outside the bounds, bounds of no width, an element without
+        scale, or an option that ``cma`` does not have or refuses.
+    """
+
+    settings_class = CmaEsSettings
+    """Settings that the constructor takes."""
+
+    def __init__(self, space: Space, settings: CmaEsSettings | None = None, seed: int = 0):
+        super().__init__(space)
+        check_box(space)
+        self.settings = settings or CmaEsSettings()
+        self.seed = int(seed)
+        if self.seed < 0:
+            raise FitError(f"the seed of CMA-ES is {seed}; it has to be 0 or above")
+        self.finished: list[FinishedRun] = []
+        """The runs before the present one."""
+        self.noisy = self.settings.noisy
+        """Whether costs are noisy; None before the first evaluation says so."""
+        self._options = resolve_cma_options(self.settings.options)
+        self._rng = np.random.default_rng(self.seed)
+        # cma does not work on one element: a second one without effect goes along
+        self._size = max(space.size, 2)
+        self._center, self._scale = np.zeros(self._size), np.ones(self._size)
+        self._center[: space.size] = space.to_search(space.start)
+        self._scale[: space.size] = start_deviations(space, self.settings.deviation)
+        self._bounds = self._run_bounds()
+        self._target = self._options.pop("ftarget", self.settings.target_cost)
+        self._max_evaluations = self._options.pop("maxfevals", self.settings.max_evaluations)
+        self._plan = RunPlan(self._first_population())
+        self._run_start = np.zeros(self._size)
+        self._anchor = self._run_start
+        self._run = self._start_run()
+        self._run_cost, self._run_evaluations = np.inf, 0
+        self._worst, self._spread, self._barren = 0.0, 1.0, 0
+        self._noise = NoiseTreatment(self._size, self.settings.max_repeats)
+        self._contenders = Contenders()
+        self._closing: tuple[Status, str] | None = None
+        self._batch: Batch | None = None
+        self._before_ask: dict[str, Any] = {}
+
+    # --- ask and tell ----------------------------------------------------------------------------
+
+    def ask(self) -> np.ndarray:
+        """The next batch of candidates ``(n, p)``; the same one until it is told."""
+        if self._batch is None:
+            self._before_ask = self._moving_state(with_histories=False)
+            self._batch = self._last_batch() if self._closing else self._next_batch()
+        return self._batch.X.copy()
+
+    def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
+        """Costs ``(n, 1)`` of candidates.
+
+        Raises:
+          FitError: the problem has several objectives.
+        """
+        if len(problem.objectives) != 1:
+            raise FitError(
+                f"CMA-ES minimises one cost, the problem has {len(problem.objectives)}: "
+                f"{', '.join(problem.objectives)}. Search it with NSGA-II, or weight them into one"
+            )
+        if self.noisy is None:
+            self.noisy = bool(problem.noisy)
+        return problem.costs(X, failures)
+
+    def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
+        """Take the costs ``(n,)`` or ``(n, 1)`` of the batch that :meth:`ask` gave.
+
+        Its rows may come in any order: the result is the same.
+
+        Raises:
+          FitError: nothing was asked for, or other candidates were.
+        """
+        if self._batch is None:
+            raise FitError("CMA-ES was told costs without being asked for candidates")
+        costs = np.array(answer, float).reshape(len(X), -1)
+        if costs.shape[1] != 1:
+            raise FitError(f"CMA-ES minimises one cost, it was told {costs.shape[1]} of each")
+        order = match_rows(np.asarray(X, float), self._batch.X)
+        place = {int(row): i for i, row in enumerate(order)}
+        super().tell(
+            self._batch.X, costs[order], {place[row]: why for row, why in failures.items()}
+        )
+
+    def _next_batch(self) -> Batch:
+        noisy = bool(self.noisy)
+        places = self._run.ask()
+        candidates = self._values(places)
+        rows: list[np.ndarray] = []
+        start = None
+        if self.generation == 0:
+            start = 0
+            rows.append(self.space.start[None])
+        count = len(candidates)
+        repeats = self._noise.repeats if noisy else 1
+        population = append_repeated(rows, candidates, repeats)
+        treated = noisy and self.settings.noise_treatment
+        second = candidates[: self._noise.reevaluated(count) if treated else 0]
+        again = append_repeated(rows, second, repeats)
+        contenders = []
+        for contender in self._contenders.to_evaluate() if noisy else ():
+            times = self.settings.contender_evaluations
+            contenders.append((contender, append_repeated(rows, contender.x[None], times)[:, 0]))
+        return Batch(np.concatenate(rows), population, places, again, contenders, noisy, start)
+
+    def _last_batch(self) -> Batch:
+        """The last mean and the best candidate, evaluated until their costs can be trusted."""
+        assert self._contenders.incumbent is not None
+        best = Contender(self._contenders.incumbent.x, self.cost)
+        mean = Contender(self._values(self._run.mean[None])[0])
+        self._contenders.incumbent, self._contenders.challenger = best, mean
+        rows: list[np.ndarray] = []
+        contenders = []
+        for contender in (best, mean):
+            places = append_repeated(rows, contender.x[None], self.settings.final_evaluations)
+            contenders.append((contender, places[:, 0]))
+        nothing = np.zeros((1, 0), int)
+        X = np.concatenate(rows)
+        return Batch(X, nothing, np.zeros((0, self._size)), nothing, contenders, True)
+
+    def _take_best(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
+        batch = self._batch
+        assert batch is not None
+        if batch.noisy and np.isfinite(self.cost):
+            return  # the contenders decide, see _learn_noise
+        super()._take_best(X, costs, valid)
+
+    def _learn(self, X: np.ndarray, costs: np.ndarray, valid: np.ndarray) -> None:
+        batch = self._batch
+        assert batch is not None
+        self._batch = None
+        cost = costs[:, 0]
+        valid = valid & (cost < LARGE_COST)
+        if self._closing is not None:
+            self._judge_contenders(batch, cost, valid, final=True)
+            self._end(*self._closing)
+            return
+        if batch.start is not None:
+            self._run.strategy.f0 = float(cost[0]) if valid[0] else np.inf
+        told = np.where(valid, cost, 0.0)[batch.population].mean(axis=0)
+        sound = np.asarray(valid[batch.population].all(axis=0))
+        self._barren = 0 if sound.any() else self._barren + 1
+        self._run_evaluations += len(X)
+        if sound.any():
+            place = int(np.argmin(np.where(sound, told, np.inf)))
+            if told[place] < self._run_cost:
+                self._run_cost, self._anchor = float(told[place]), batch.places[place].copy()
+        reasons = self._run.tell(self._penalised(told, sound, batch.places))
+        if batch.noisy:
+            self._learn_noise(batch, cost, valid, told, sound)
+        self._decide(reasons)
+
+    def _penalised(self, told: np.ndarray, sound: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Costs with invalid ones above all others, the more so the farther from the best one.
+
+        So a generation without any valid candidate moves back to where the last valid ones were,
+        or to where the run started.
+        """
+        if sound.any():
+            self._worst = float(told[sound].max())
+            spread = self._worst - float(told[sound].min())
+            self._spread = spread if spread > 0 else self._spread
+        if sound.all():
+            return told
+        distance = np.sqrt(np.sum((places - self._anchor) ** 2, axis=1))
+        share = distance / max(float(distance.max()), np.finfo(float).tiny)
+        return np.where(sound, told, self._worst + self._spread * (1.0 + share))
+
+    # --- noise -----------------------------------------------------------------------------------
+
+    def _learn_noise(
+        self,
+        batch: Batch,
+        cost: np.ndarray,
+        valid: np.ndarray,
+        told: np.ndarray,
+        sound: np.ndarray,
+    ) -> None:
+        second = cost[batch.again].mean(axis=0)
+        both = sound[: len(second)] & valid[batch.again].all(axis=0)
+        if both.any():
+            # those evaluated twice come first, as the measure expects
+            others = sound.copy()
+            others[np.flatnonzero(both)] = False
+            first = np.concatenate([told[: len(second)][both], told[others]])
+            repeats = len(batch.again)
+            self._run.widen(self._noise.measure(first, second[both], repeats))
+        self._judge_contenders(batch, cost, valid)
+        if sound.any():
+            place = int(np.argmin(np.where(sound, told, np.inf)))
+            best = batch.X[batch.population[0, place]]
+            if self.generation % 2 and self._contenders.incumbent is not None:
+                best = self._values(self._run.mean[None])[0]
+            self._contenders.propose(best, float(told[place]))
+
+    def _judge_contenders(
+        self, batch: Batch, cost: np.ndarray, valid: np.ndarray, final: bool = False
+    ) -> None:
+        for contender, rows in batch.contenders:
+            if valid[rows].all():
+                contender.take(cost[rows])
+            else:
+                self._contenders.drop_invalid(contender)
+        if final:
+            self._contenders.settle_finally()
+        else:
+            self._contenders.settle(self._noise.variance)
+        incumbent = self._contenders.incumbent
+        if incumbent is not None and np.isfinite(incumbent.cost):
+            self.x, self.cost = incumbent.x.copy(), incumbent.cost
+
+    # --- runs ------------------------------------------------------------------------------------
+
+    def _decide(self, reasons: dict[str, Any]) -> None:
+        """End the search, go on with another run, or with this one."""
+        limit = self._limit()
+        if limit is not None:
+            self._close(*limit)
+            return
+        if self._barren >= _BARREN_GENERATIONS:
+            reasons = {"invalid": self._barren}
+        if not reasons:
+            return
+        status, sentence = describe_stop(reasons)
+        if not np.isfinite(self.cost):
+            status = Status.START_FAILED
+        self.finished.append(
+            FinishedRun(
+                population=self._run.population,
+                evaluations=self._run_evaluations,
+                cost=self._run_cost,
+                status=status.value,
+                reason=sentence,
+                regime=self._plan.regime,
+            )
+        )
+        plan = next_run(
+            self.settings.restarts,
+            self.finished,
+            self.settings.max_restarts,
+            self.settings.population_factor,
+            self._rng,
+        )
+        if plan is not None:
+            self._restart(plan)
+        else:
+            self._close(*self._outcome())
+
+    def _close(self, status: Status, why: str) -> None:
+        """End the search, where costs are noisy after a last look at the best candidates."""
+        if self.noisy and self._contenders.incumbent is not None:
+            self._closing = status, why
+        else:
+            self._end(status, why)
+
+    def _limit(self) -> tuple[Status, str] | None:
+        if self._target is not None and self.cost <= self._target and self._is_trusted:
+            return Status.TARGET_REACHED, f"the cost reached the target of {self._target:.6g}"
+        reserve = 2 * self.settings.final_evaluations if self.noisy else 0
+        limit = self._max_evaluations
+        if limit is not None and self.evaluations + reserve >= limit:
+            return Status.EVALUATION_LIMIT, f"the limit of {limit:g} evaluations"
+        generations = self.settings.max_generations
+        done = self.generation + 1 + bool(self.noisy)
+        if generations is not None and done >= generations:
+            return Status.ITERATION_LIMIT, f"the limit of {generations} generations"
+        return None
+
+    @property
+    def _is_trusted(self) -> bool:
+        """Whether the best cost is more than a lucky draw."""
+        incumbent = self._contenders.incumbent
+        return not self.noisy or (incumbent is not None and incumbent.count >= _TRUSTED_COUNT)
+
+    def _outcome(self) -> tuple[Status, str]:
+        best = min(self.finished, key=lambda run: run.cost)
+        if len(self.finished) == 1:
+            return Status(best.status), best.reason
+        return Status(best.status), f"the best of {len(self.finished)} runs ended: {best.reason}"
+
+    def _end(self, status: Status, why: str) -> None:
+        self.status = status
+        if np.isfinite(self.cost):
+            self.message = f"cost {self.cost:.6g}: {why}"
+        else:
+            self.message = f"no valid candidate was found: {why}"
+
+    def _restart(self, plan: RunPlan) -> None:
+        lower, upper = self._bounds
+        boxed = np.isfinite(lower) & np.isfinite(upper)
+        uniform, normal = self._rng.uniform(size=self._size), self._rng.standard_normal(self._size)
+        inside = np.where(boxed, lower, 0.0) + uniform * np.where(boxed, upper - lower, 0.0)
+        self._plan = plan
+        self._run_start = np.where(boxed, inside, np.clip(3.0 * normal, lower, upper))
+        self._anchor = self._run_start
+        self._run = self._start_run()
+        self._run_cost, self._run_evaluations = np.inf, 0
+        self._barren = 0
+
+    def _start_run(self) -> CmaRun:
+        options: dict[str, Any] = {
+            "CMA_active": self.settings.active,
+            "CMA_elitist": self.settings.elitist,
+            "CMA_diagonal": self._size > _SEPARABLE_ABOVE
+            if self.settings.separable is None
+            else self.settings.separable,
+        }
+        options.update(self._options)
+        if self._plan.max_generations is not None:
+            given = options.get("maxiter")
+            limit = self._plan.max_generations
+            options["maxiter"] = limit if given is None else min(limit, given)
+        return CmaRun(
+            self._run_start,
+            self._plan.step,
+            self._plan.population,
+            *self._bounds,
+            options,
+            self._rng,
+            (self.seed, len(self.finished)),
+        )
+
+    def _first_population(self) -> int:
+        given = self._options.pop("popsize", None) or self.settings.population
+        return int(given or 4 + 3 * np.log(self.space.size))
+
+    def _run_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper = np.full(self._size, -np.inf), np.full(self._size, np.inf)
+        size = self.space.size
+        low, high = self.space.search_bounds
+        lower[:size] = (low - self._center[:size]) / self._scale[:size]
+        upper[:size] = (high - self._center[:size]) / self._scale[:size]
+        return np.minimum(lower, 0.0), np.maximum(upper, 0.0)
+
+    def _values(self, places: np.ndarray) -> np.ndarray:
+        size = self.space.size
+        z = self._center[:size] + places[:, :size] * self._scale[:size]
+        return self.space.from_search(z)
+
+    def info(self) -> dict[str, Any]:
+        """Run, step size in start deviations, axis ratio, population and evaluations of each."""
+        return {
+            "run": len(self.finished),
+            "step": self._run.step,
+            "axis_ratio": self._run.axis_ratio,
+            "population": self._run.population,
+            "repeats": self._noise.repeats if self.noisy else 1,
+        }
+
+    # --- state -----------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on: plain numbers and arrays."""
+        import cma
+
+        if self._batch is None:
+            moving = self._moving_state()
+        else:
+            moving = dict(self._before_ask)
+            moving["run"] = {**moving["run"], **self._run.histories()}
+        return {
+            "search": "CmaEs",
+            "version": STATE_VERSION,
+            "cma": cma.__version__,
+            "settings": asdict(self.settings),
+            "seed": self.seed,
+            "names": list(self.space.names),
+            "center": self._center.copy(),
+            "scale": self._scale.copy(),
+            **self._common_state(),
+            **moving,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], space: Space) -> "CmaEs":
+        """Continue from :meth:`state`: the same history, bit for bit.
+
+        Raises:
+          FitError: the state is of another search, problem, version, or version of ``cma``.
+        """
+        check_state(state, space)
+        search = cls(space, CmaEsSettings(**state["settings"]), int(state["seed"]))
+        if not (
+            np.array_equal(state["center"], search._center)
+            and np.array_equal(state["scale"], search._scale)
+        ):
+            raise FitError(
+                "the saved state of CMA-ES belongs to a problem with other bounds or start values"
+            )
+        search._take_common_state(state)
+        search.noisy = state["noisy"]
+        search.finished = [FinishedRun(**run) for run in state["finished"]]
+        search._plan = RunPlan(**state["plan"])
+        search._run_start = np.array(state["run_start"], float)
+        search._anchor = np.array(state["anchor"], float)
+        if search.finished:  # the first run is there already
+            search._run = search._start_run()
+        search._run.restore(state["run"])
+        search._rng.bit_generator.state = state["generator"]
+        search._run_cost = float(state["run_cost"])
+        search._run_evaluations = int(state["run_evaluations"])
+        search._worst, search._spread = float(state["worst"]), float(state["spread"])
+        search._barren = int(state["barren"])
+        search._noise.take_state(state["noise"])
+        search._contenders.take_state(state["contenders"])
+        if state["closing"] is not None:
+            search._closing = Status(state["closing"][0]), str(state["closing"][1])
+        return search
+
+    def _moving_state(self, with_histories: bool = True) -> dict[str, Any]:
+        """What a generation changes, before its candidates are drawn."""
+        closing = self._closing
+        return {
+            "noisy": self.noisy,
+            "finished": [asdict(run) for run in self.finished],
+            "plan": asdict(self._plan),
+            "run_start": self._run_start.copy(),
+            "anchor": self._anchor.copy(),
+            "run": self._run.state(with_histories),
+            "run_cost": self._run_cost,
+            "run_evaluations": self._run_evaluations,
+            "worst": self._worst,
+            "spread": self._spread,
+            "barren": self._barren,
+            "generator": self._rng.bit_generator.state,
+            "noise": self._noise.state(),
+            "contenders": self._contenders.state(),
+            "closing": None if closing is None else [closing[0].value, closing[1]],
+        }
+
+
+def append_repeated(rows: list[np.ndarray], candidates: np.ndarray, repeats: int) -> np.ndarray:
+    """Append candidates ``repeats`` times; returns their rows ``(repeats, len(candidates))``."""
+    first = sum(map(len, rows))
+    rows.extend([candidates] * repeats)
+    return first + np.arange(repeats * len(candidates)).reshape(repeats, len(candidates))
+
+
+def match_rows(told: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Row of ``told`` for each row of ``asked``; equal rows keep their order."""
+    if told.shape == asked.shape:
+        if np.array_equal(told, asked):
+            return np.arange(len(asked))
+        left, right = np.lexsort(told.T[::-1]), np.lexsort(asked.T[::-1])
+        if np.array_equal(told[left], asked[right]):
+            order = np.empty(len(asked), int)
+            order[right] = left
+            return order
+    raise FitError(
+        f"CMA-ES was told {told.shape[0]} candidates that are not the {len(asked)} it asked for"
+    )
+
+
+def check_state(state: dict[str, Any], space: Space) -> None:
+    """Refuse a saved state that this search cannot go on from.
+
+    Raises:
+      FitError: it is of another search, version, version of ``cma``, or problem.
+    """
+    import cma
+
+    if state.get("search") != "CmaEs":
+        raise FitError(
+            f"the saved state is one of {state.get('search', 'another search')}, not of CMA-ES"
+        )
+    require_version(state, STATE_VERSION, "CMA-ES search")
+    if state["cma"] != cma.__version__:
+        raise FitError(
+            f"the saved state was written with cma {state['cma']}, installed is {cma.__version__}: "
+            f"run  pip install cma=={state['cma']}  to resume it, or start a new study from its "
+            "best parameters"
+        )
+    if tuple(state["names"]) != space.names:
+        raise FitError(
+            f"the saved state of CMA-ES belongs to another problem: it has {len(state['names'])} "
+            f"parameters ({', '.join(state['names'][:5])}), this one {space.size} "
+            f"({', '.join(space.names[:5])})"
+        )

@@ -1,0 +1,54 @@
+"""Saved states of searches: their version, and their history as arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+
+
+def require_version(state: dict[str, Any], version: int, search: str) -> None:
+    """Refuse the state of another version.
+
+    Raises:
+      FitError: with the version found and the one that can be read.
+    """
+    if state.get("version") != version:
+        raise FitError(
+            f"the saved {search} has state version {state.get('version')}, this version of trueup "
+            f"reads {version}: continue it with the version of trueup that saved it, or start the "
+            "study again"
+        )
+
+
+class HistoryColumns:
+    """Packs a growing list of records into one array a key, new records only.
+
+    A record holds numbers, or None where there is none.
+    """
+
+    def __init__(self) -> None:
+        self._packed = 0
+        self._columns: dict[str, np.ndarray] = {}
+
+    def pack(self, history: list[dict[str, Any]]) -> dict[str, Any]:
+        """The whole history; whole numbers come back as whole numbers."""
+        for key in history[0] if history else ():
+            new = [record[key] for record in history[self._packed :]]
+            kind = np.int64 if all(type(value) is int for value in new) else np.float64
+            column = np.array([np.nan if value is None else value for value in new], kind)
+            if key in self._columns:
+                column = np.concatenate([self._columns[key], column])
+            self._columns[key] = column
+        self._packed = len(history)
+        return dict(self._columns)
+
+    @staticmethod
+    def unpack(columns: dict[str, Any]) -> list[dict[str, Any]]:
+        """The records of a packed history."""
+        lists = {key: np.asarray(column).tolist() for key, column in columns.items()}
+        length = len(next(iter(lists.values()), []))
+        return [
+            {key: None if values[i] != values[i] else values[i] for key, values in lists.items()}
+            for i in range(length)
+        ]

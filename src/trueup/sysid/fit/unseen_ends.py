@@ -1,0 +1,93 @@
+"""The end of each recording, predicted by a fit that has not seen it, where nothing is held out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
+from trueup.signals import split_by_time
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.assess.assessment import SequenceSignals, sequence_signals
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.sequence_start import first_part, later_part
+
+SHARE = 0.25
+"""Share of each recording that the second fit does not see."""
+
+_FEWEST_SAMPLES = 40  # of a recording: its end then holds ten
+
+
+@dataclass(frozen=True)
+class UnseenEnds:
+    """Ends of the recordings as a fit to their beginnings predicts them."""
+
+    signals: tuple[SequenceSignals, ...]
+    """Measured and predicted signals of each end; empty where there is no such fit."""
+    reason: str
+    """What the error on held-out data means, or why there is none."""
+
+
+def unseen_ends(
+    prepared: Prepared, x: np.ndarray, noise_scale: float = 1.0, loss: Loss | None = None
+) -> UnseenEnds:
+    """Repeat a fit without the last quarter of each recording, and predict these quarters.
+
+    The values of the fit stay those of all data: they are the best that the data give, and the
+    error of a fit to less data is an estimate from above of theirs. The second fit begins at the
+    optimum and takes a few iterations.
+
+    Args:
+        prepared: the experiment, with nothing held out.
+        x: optimum of the fit ``(p,)``.
+        noise_scale: noise in the unit of the residual, by which priors are weighed.
+        loss: robust loss of the fit.
+    """
+    obstacle = _obstacle(prepared)
+    if obstacle:
+        return UnseenEnds((), obstacle)
+    loss = loss or Loss()
+    method = prepared.experiment.control
+    beginnings, ends = [], []
+    for group in prepared.training:
+        spans = [split_by_time(t.sensordata.times, held_out=SHARE) for t in group.measured_rollout]
+        pairs = list(zip(group.measured_rollout, spans, strict=True))
+        beginnings.append(_group(group, [first_part(t, s.training[0], method) for t, s in pairs]))
+        ends.append(_group(group, [later_part(t, s.held_out[0], method, t.name) for t, s in pairs]))
+    problem, unseen = (prepared.problem(sequences=groups) for groups in (beginnings, ends))
+    problem.noise_scale = unseen.noise_scale = noise_scale
+    settings = LeastSquaresSettings(max_iters=30, loss=loss.name, loss_scale=loss.scale)
+    search = LeastSquares(problem.space, settings)
+    search.x = x.copy()
+    fit = inner_fit(problem, search)
+    if not fit.success:
+        reason = f"a fit without the ends of the recordings did not converge: {fit.message}"
+        return UnseenEnds((), reason)
+    signals = sequence_signals(unseen, unseen.space.start, fit.x, held_out=True)
+    return UnseenEnds(
+        tuple(signals),
+        "No recording is held out: a second fit without the last quarter of each recording "
+        "predicts these quarters, and the values are those of all data.",
+    )
+
+
+def _obstacle(prepared: Prepared) -> str:
+    """Why the ends of the recordings cannot be predicted on their own, or an empty string."""
+    if prepared.experiment.window > 0 and prepared.experiment.window_states == "estimated":
+        return "the states of windows are unknowns of the fit, so that no end can be predicted"
+    for group in prepared.training:
+        for sequence in group.measured_rollout:
+            if len(sequence.sensordata.times) < _FEWEST_SAMPLES:
+                return f"{sequence.name} is too short to hold out its end"
+            columns = state_columns(sequence.model, sequence.sensordata)
+            if len(columns.positions) < sequence.model.nq:
+                return f"the state in the middle of {sequence.name} was not measured"
+    return ""
+
+
+def _group(group: ModelSequences, parts: list[SystemTrajectory]) -> ModelSequences:
+    names = [part.name for part in parts]
+    return ModelSequences.from_trajectories(group.name, group.spec, names, parts, True)
