@@ -34,7 +34,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from trueup.cli.gait_start import configuration_of_run
 
 from gait_searches import DURATION, SPEED, first_that_fits, with_finer_step
 from trueup.cli import main as trueup
@@ -48,6 +47,7 @@ from trueup.gait import (
     make_problem,
     survival,
 )
+from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import candidates_left_over
 from trueup.gait.search.problem import Scenario, evaluate
 from trueup.studies import RunDirectory, Store

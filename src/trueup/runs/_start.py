@@ -67,8 +67,8 @@ def start(
     if made is None and not (overwrite or resume):
         _refuse_to_replace(target)
     job.execution = execution
-    inputs = _prepare(job)
     _check_inputs_stay(job, target)
+    inputs = _prepare(job)
     # what is wrong with the options is said before a folder is made
     job.check_execution()
     made = made or RunDirectory.create(target, overwrite=overwrite or resume)

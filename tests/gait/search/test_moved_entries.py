@@ -204,7 +204,7 @@ def test_both_arms_of_a_comparison_take_the_same_configuration(capsys, tmp_path,
 
 def test_a_start_in_the_cycle_of_a_walk_is_what_stays(capsys, tmp_path, monkeypatch):
     """The pose that is found there is held with the gains."""
-    monkeypatch.setattr("trueup.cli.gait_start.cycle_start", found_in_cycle)
+    monkeypatch.setattr("trueup.gait.search.starts.cycle_start", found_in_cycle)
     vector = np.ones(77)
     np.savetxt(tmp_path / "vector.txt", vector)
     run = tmp_path / "run"

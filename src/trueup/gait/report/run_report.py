@@ -38,7 +38,8 @@ def page_of_run(
       problem: its problem.
       start: free entries of the start vector ``(p,)``, where they are known.
       survivals: perturbed repeats of the best walk in each scenario, where they were walked;
-        otherwise they are walked, if candidates are judged by perturbed repeats.
+        otherwise they are walked, if candidates are judged by perturbed repeats or the end of
+        the run walked them.
       verdict: verdict on the best walk as plain data; that of ``solution.json`` where absent.
 
     Raises:
@@ -53,10 +54,12 @@ def page_of_run(
     if start is not None and not np.array_equal(start, free[0]):
         free.append(start)
     look = look_at(problem, *problem.parameters.complete(np.array(free)))
+    solution = _solution(directory)
     if survivals is None:
-        survivals = survivals_of(problem, look.vector) if problem.perturbations else ()
+        repeated = problem.perturbations or "survival" in solution
+        survivals = survivals_of(problem, look.vector) if repeated else ()
     if verdict is None:
-        verdict = _solution(directory).get("verdict")
+        verdict = solution.get("verdict")
     largest = configuration.max_torque
     doses = [part * largest for part in DOSES] if configuration.exo and largest > 0.0 else []
     page = walk_report(
