@@ -230,6 +230,7 @@ def _write_start(
     values = atomic.to_plain(dict(configuration.values))
     text = yaml.safe_dump(values, sort_keys=False)
     atomic.write_text(directory.inside(run_files.CONFIGURATION), text)
+    run_files.write_hydra(directory.path, values, configuration.overrides)
     data = _data_folder(configuration)
     content = {
         "kind": run_files.KIND,
