@@ -48,7 +48,8 @@ class Connection:
             port, timeout = self.port, self.timeout
             if port == SIMULATED:
                 port = stack.enter_context(recording.SimulatedServo(table, self.servo_id)).port
-                timeout = max(timeout, 0.2)  # it shares the processor with everything else
+                # it shares the processor with everything else
+                timeout = max(timeout, 0.2) if timeout > 0 else timeout
             driver = recording.BusDriver(
                 table,
                 port,

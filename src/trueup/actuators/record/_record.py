@@ -1,6 +1,7 @@
 """Record one trajectory: start safely, write each sample as it comes, stop safely."""
 
 import datetime
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -64,6 +65,7 @@ def record(
     if path.exists():
         raise RecordingError(f"{path}: exists already; name another file or remove it")
     check_trajectory(trajectory, safety.limits)
+    _check_gain(kp, trajectory)
     with StopSignals() as stop:
         first = driver.read()
         safety.check_start(first)
@@ -78,6 +80,17 @@ def record(
             raise
         _make_safe(driver, settings.finish, None, log.partial)
         return log.complete(counts)
+
+
+def _check_gain(kp: float, trajectory: Trajectory) -> None:
+    """Refuse a gain that no firmware has, before the servo moves."""
+    if not (math.isfinite(kp) and kp >= 0):
+        raise RecordingError(f"the gain kp has to be a number above 0, got {kp}")
+    if kp == 0 and trajectory.at(0.0)[1]:
+        raise RecordingError(
+            f"the gain kp is 0, with which the servo would not follow {trajectory.name!r}: give a "
+            "gain in the unit of its firmware"
+        )
 
 
 def _header(
@@ -240,6 +253,7 @@ def _make_safe(
     driver: ServoDriver, finish: Finish, cause: BaseException | None, partial: Path
 ) -> None:
     """Release the servo or hold its angle, and raise with a warning where that fails."""
+    where = f". The recorded samples are in {partial}" if partial.exists() else ""
     try:
         _retried(lambda: _let_go_or_hold(driver, finish))
     except HardwareError as error:
@@ -249,14 +263,12 @@ def _make_safe(
         )
         if cause is None:
             raise HardwareError(message) from error
-        raise HardwareError(f"{cause}. {message}. The recorded samples are in {partial}") from cause
+        raise HardwareError(f"{cause}. {message}{where}") from cause
     if isinstance(cause, HardwareError):
-        raise HardwareError(f"{cause}. The recorded samples are in {partial}") from cause
+        raise HardwareError(f"{cause}{where}") from cause
     if isinstance(cause, KeyboardInterrupt):
         state = "limp" if finish == "limp" else "holding its angle"
-        raise KeyboardInterrupt(
-            f"{cause}: the servo is {state}, the recorded samples are in {partial}"
-        ) from cause
+        raise KeyboardInterrupt(f"{cause}: the servo is {state}{where}") from cause
 
 
 def _let_go_or_hold(driver: ServoDriver, finish: Finish) -> None:

@@ -33,6 +33,10 @@ class BusDriver:
         baud_rate: baud rate [bit/s].
         timeout: waiting time for an answer [s].
         attempts: number of attempts to send a packet.
+
+    Raises:
+        HardwareError: a value that no servo can have.
+        MissingExtraError: the package dynamixel-sdk is not installed.
     """
 
     def __init__(
@@ -47,6 +51,12 @@ class BusDriver:
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
     ):
+        if not 0 <= servo_id <= 252:
+            raise HardwareError(f"the number of a servo on the bus is 0 to 252, got {servo_id}")
+        if not abs(zero) <= 100:
+            raise HardwareError(f"zero is the angle where the pendulum hangs [rad], got {zero:g}")
+        if not 0 < timeout <= 60:
+            raise HardwareError(f"timeout has to be above 0 and at most 60 s, got {timeout:g}")
         self.motor = table.motor
         self._table = table
         self._zero = zero
@@ -137,6 +147,10 @@ class BusDriver:
         """
         if not float(kp).is_integer():
             raise HardwareError(f"the gain of a {self.motor} is an integer, got {kp}")
+        if not 0 <= kp < 256**self._table.gain.size:
+            raise HardwareError(
+                f"the gain of a {self.motor} is 0 to {256**self._table.gain.size - 1}, got {kp:g}"
+            )
         for register, value in self._table.set_up:
             if self._value(register) != value:  # writes wear out flash memory
                 self._write(register, value)

@@ -59,8 +59,10 @@ class PartialLog:
         return self.path
 
     def close(self) -> None:
-        """Stop writing; the partial log stays."""
+        """Stop writing; the partial log stays where it holds a sample."""
         self._file.close()
+        if not self._entries:
+            self.partial.unlink(missing_ok=True)
 
     def _write(self, value: dict[str, Any]) -> None:
         try:

@@ -24,12 +24,16 @@ class Bench:
     """Nominal supply voltage [V]; None: measured at the start."""
 
     def __post_init__(self) -> None:
-        for name in ("mass", "length", "arm_mass"):
+        for name, unit, most in (("mass", "kg", 1e3), ("length", "m", 100), ("arm_mass", "kg", 1e3)):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise HardwareError(f"{name} of the bench must be 0 or more, got {value}")
-        if self.vin is not None and not (math.isfinite(self.vin) and self.vin > 0):
-            raise HardwareError(f"vin of the bench must be a positive voltage, got {self.vin}")
+            if value > most:
+                raise HardwareError(f"{name} of the bench is {value:g} {unit}: at most {most:g}")
+        if self.vin is not None and not 0 < self.vin <= 1000:
+            raise HardwareError(
+                f"vin of the bench must be a positive voltage up to 1000 V, got {self.vin:g}"
+            )
 
 
 @dataclass(frozen=True)
@@ -65,5 +69,7 @@ class RecordSettings:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise HardwareError(f"{name} must be positive, got {value}")
+        if self.rate > 1e5:
+            raise HardwareError(f"rate is {self.rate:g} Hz: a bus gives at most 100000")
         if self.finish not in ("limp", "hold"):
             raise HardwareError(f"finish is 'limp' or 'hold', got {self.finish!r}")
