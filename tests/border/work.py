@@ -1,11 +1,18 @@
 """Small valid work for every command group: its input files, and the command that runs it."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import driven_pendulum as pendulum
-from servo_bench_logs import write_logs
+from servo_bench_logs import TRUTH, write_logs
+
+from trueup.actuators import save_model
+from trueup.cli import main
+
+LONGEST = 20.0
+"""Time that a refusal may take [s]."""
 
 PROBLEM = """\
 import numpy as np
@@ -56,6 +63,7 @@ def servo(folder: Path) -> Work:
     """A fit of a servo to three logs."""
     (folder / "logs").mkdir()
     write_logs(folder / "logs")
+    save_model(TRUTH, folder / "p.json")
     words = ("actuator", "fit", "--actuator", "xl330", "--model", "m1", "--logdir", "./logs")
     words += ("--trials", "200", "--method", "least-squares", "--output", "./m1.json")
     inputs = tuple(f"logs/kp{kp}.json" for kp in (100, 200, 400))
@@ -105,3 +113,25 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int] | str]:
         else:
             found[name] = "folder" if path.is_dir() else "special"
     return found
+
+
+def refused(words: list[str], folder: Path, capfd, named: tuple[str, ...] = ()) -> str:
+    """Run a command that has to refuse its input; return what it says."""
+    before = tree(folder)
+    started = time.monotonic()
+    code = main(words)
+    seconds = time.monotonic() - started
+    out, err = capfd.readouterr()
+    assert code == 2, f"exit code {code}: {out[-500:]}{err[-500:]}"
+    said = err
+    assert said.strip().removeprefix("trueup:").strip(), "the message is empty"
+    # an error in a file of the user's own is shown with the lines that it came from
+    assert "Traceback" not in out + err or "own.py line" in said
+    assert said.count("trueup: ") == 1 or "Parsing error" in said or "─" in said, said
+    for text in named:
+        assert text in said, f"{text!r} is not named: {said}"
+    after = tree(folder)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert not changed, f"changed on disk: {sorted(changed)}"
+    assert seconds < LONGEST
+    return said

@@ -1,6 +1,7 @@
 """``trueup actuator compare``: friction models of one servo, and which of them to take."""
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings
 from trueup.cli.actuator_show import given_models
 from trueup.cli.actuator_show_commands import CompareServoModels
 from trueup.cli.output import Output
-from trueup.errors import FitError, ParameterError, listing
+from trueup.errors import FitError, ParameterError, ReportError, listing
 from trueup.fitting.solution import Status
 from trueup.studies import atomic
 
@@ -167,20 +168,30 @@ def _fit_missing(
     """
     if not wanted:
         return {}, []
+    _check_place(arguments.output)  # before time is spent
     fitted, notes = {}, []
-    arguments.output.mkdir(parents=True, exist_ok=True)
     for name, (model, terms) in wanted.items():
         result = fit(servo, model, training, settings=_settings(arguments, terms))
         if result.solution.status is Status.INTERRUPTED:
             done = f"; {listing(fitted)} in {arguments.output} are done" if fitted else ""
             raise KeyboardInterrupt(f"interrupted while {name} was fitted{done}")
         fitted[name] = result.model
+        arguments.output.mkdir(parents=True, exist_ok=True)
         save_model(result.model, arguments.output / f"{name}.json")
         if not reached_its_end(result):
             status = result.solution.status.value
             notes.append(f"the fit of {name} has not converged ({status}): raise --trials")
         output.text(f"fitted {name} to {len(training)} logs: {_milli(result.training.mae)} mrad")
     return fitted, notes
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse an output folder that cannot be made, or not be written."""
+    found = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not found.is_dir():
+        raise ReportError(f"{found} is a file: choose another --output")
+    if not os.access(found, os.W_OK):
+        raise ReportError(f"{found} cannot be written: choose another --output")
 
 
 def _order(label: str, model: ServoModel) -> tuple[str, int, str]:

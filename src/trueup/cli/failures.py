@@ -89,7 +89,9 @@ def _place_in_own_file(error: Exception) -> str | None:
         if frame.filename.startswith("<"):
             continue
         path = Path(frame.filename).resolve()
-        if not any(path.is_relative_to(folder) for folder in (_OWN, *_INSTALLED)):
+        if path.is_file() and not any(
+            path.is_relative_to(folder) for folder in (_OWN, *_INSTALLED)
+        ):
             return f"{path.name} line {frame.lineno}"
     return None
 

@@ -178,7 +178,9 @@ def _module(path: Path) -> ModuleType:
         made = importlib.import_module(name)
         added = False
     except SyntaxError as error:
-        raise ExperimentError(f"{error.filename} line {error.lineno}: {error.msg}") from error
+        where = f"{error.filename or path}"
+        line = "" if error.lineno is None else f" line {error.lineno}"
+        raise ExperimentError(f"{where}{line}: {error.msg}") from error
     except ImportError as error:
         raise ExperimentError(f"{path} cannot be imported: {error}") from error
     finally:

@@ -65,6 +65,10 @@ class Objective:
                 "the weights of an objective are finite and not negative, and one is positive: got "
                 f"{dict(zip(CHANNELS, self.weights, strict=True))}"
             )
+        if max(self.weights) > 1e9:
+            raise FitError(
+                f"the weights of an objective are at most 1e9, got {max(self.weights):g}"
+            )
         if not min(self.widths) > 0:
             raise FitError(f"the widths of a Huber loss are positive: got {self.widths}")
 

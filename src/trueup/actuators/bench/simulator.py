@@ -1,6 +1,5 @@
 """The bench simulator: candidates x logs in one compiled call, with exact derivatives on demand."""
 
-import math
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -91,9 +90,10 @@ class BenchSimulator:
                 f"max_step and reset_period are positive times [s], got {max_step} and "
                 f"{reset_period}"
             )
-        if vin is not None and not 0 < vin < math.inf:
+        if vin is not None and not 0 < vin <= 1000:
             raise FitError(
-                f"vin is the positive bus voltage [V] that replaces the logs' own, got {vin:g}: "
+                f"vin is the bus voltage that replaces the logs' own, above 0 and at most "
+                f"1000 V, got {vin:g}: "
                 "leave it out to use theirs"
             )
         if not logs:

@@ -57,6 +57,9 @@ def export_servo(
             f"there is no export form {form!r}; there are {listing(EXPORT_FORMS)}."
             f"{did_you_mean(form, EXPORT_FORMS)}"
         )
+    for name, value, most in (("kp", kp, 1e6), ("vin", vin, 1e3), ("timestep", timestep, 1.0)):
+        if value is not None and not 0 < value <= most:
+            raise FitError(f"{name} has to be above 0 and at most {most:g}, got {value:g}")
     path = None if path is None else Path(path)
     return EXPORT_FORMS[form].export(ExportRequest(model, path, logs, kp, vin, timestep))
 

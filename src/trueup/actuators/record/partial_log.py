@@ -1,5 +1,6 @@
 """Log of a recording in progress: one line per sample, so that a crash loses nothing."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -32,6 +33,7 @@ class PartialLog:
         self._entries: list[dict[str, Any]] = []
         self._header = header
         try:
+            self._has_made_folder = not path.parent.exists()
             path.parent.mkdir(parents=True, exist_ok=True)
             _keep_former(self.partial)
             self._file: TextIO = self.partial.open("w", encoding="utf-8", buffering=1)
@@ -63,6 +65,9 @@ class PartialLog:
         self._file.close()
         if not self._entries:
             self.partial.unlink(missing_ok=True)
+            if self._has_made_folder:
+                with contextlib.suppress(OSError):  # not empty
+                    self.path.parent.rmdir()
 
     def _write(self, value: dict[str, Any]) -> None:
         try:

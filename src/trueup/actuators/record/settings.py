@@ -24,7 +24,11 @@ class Bench:
     """Nominal supply voltage [V]; None: measured at the start."""
 
     def __post_init__(self) -> None:
-        for name, unit, most in (("mass", "kg", 1e3), ("length", "m", 100), ("arm_mass", "kg", 1e3)):
+        for name, unit, most in (
+            ("mass", "kg", 1e3),
+            ("length", "m", 100),
+            ("arm_mass", "kg", 1e3),
+        ):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise HardwareError(f"{name} of the bench must be 0 or more, got {value}")

@@ -166,6 +166,12 @@ class Prepared:
     ):
         if workers is not None and workers < 1:
             raise FitError(f"workers are threads, at least 1, got {workers}")
+        most = max(64, 8 * (os.cpu_count() or 1))
+        if workers is not None and workers > most:
+            raise FitError(
+                f"{workers} workers are asked for, and this machine has {os.cpu_count()} cores: "
+                f"give at most {most}"
+            )
         self.settings = settings
         self.threads = default_threads() if workers is None else workers
         self.start_model = start_model(servo, model, settings)

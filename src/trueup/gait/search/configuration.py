@@ -1,7 +1,7 @@
 """Configuration of a gait optimisation as plain data."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -58,7 +58,7 @@ class GaitConfiguration(BaseModel):
     model_file: str | None = None
     """MJCF file of the walker, or one of ours by its name (planar22, myolegs26, myolegs); that of
     the number of muscles where there is none."""
-    sim_time: float = Field(default=20.0, gt=0.0)
+    sim_time: float = Field(default=20.0, gt=0.0, le=3600.0)
     """Simulated time [s]."""
     pose_key: str = "walk_left"
     """Keyframe to start from."""
@@ -75,20 +75,24 @@ class GaitConfiguration(BaseModel):
     """One condition, several speeds, or several slopes in one cost."""
     reflex_mode: Literal["uni", "ind"] = "uni"
     """The same gains for both legs, or gains of each leg's own."""
-    tgt_vel: tuple[float, ...] = Field(default=(1.25,), min_length=1)
+    tgt_vel: tuple[Annotated[float, Field(ge=-10.0, le=10.0)], ...] = Field(
+        default=(1.25,), min_length=1
+    )
     """Target speed, or several of them [m/s]."""
-    tgt_vel_tol: float = Field(default=0.0, ge=0.0)
+    tgt_vel_tol: float = Field(default=0.0, ge=0.0, le=10.0)
     """Distance from the target speed up to which the velocity is charged by its square [m/s]; 0: in
     proportion all along."""
-    tgt_slope: tuple[float, ...] = Field(default=(0.0,), min_length=1)
+    tgt_slope: tuple[Annotated[float, Field(ge=-45.0, le=45.0)], ...] = Field(
+        default=(0.0,), min_length=1
+    )
     """Slope of the ground, or several of them [deg]."""
     stairs: tuple[float, float] | None = None
     """Stairs on the ground: rise, negative for those that go down, and run of their steps [m]."""
     trunk_err_type: Literal["ref_diff", "zero_diff", "vel_square"] = "ref_diff"
     """Target of the trunk: the reference, upright, or no rate of pitch."""
-    tgt_sym_th: float = Field(default=0.1, ge=0.0)
+    tgt_sym_th: float = Field(default=0.1, ge=0.0, le=1e3)
     """Difference between the legs that costs nothing [m]."""
-    tgt_grf_th: float = Field(default=1.5, ge=0.0)
+    tgt_grf_th: float = Field(default=1.5, ge=0.0, le=1e3)
     """Ground reaction that costs nothing [body weights]."""
     cost: str = "kine"
     """Kind of cost."""
@@ -105,10 +109,10 @@ class GaitConfiguration(BaseModel):
     """Walk with the exoskeleton."""
     use_4param_spline: bool = True
     """Four parameters for its torque; else points."""
-    n_points: int = Field(default=POINTS, ge=1)
+    n_points: int = Field(default=POINTS, ge=1, le=100)
     """Points of its torque; where they are given, and nothing is said of the four parameters, its
     torque has points."""
-    max_torque: float = Field(default=10.0, ge=0.0)
+    max_torque: float = Field(default=10.0, ge=0.0, le=1e4)
     """Its largest torque [N m]."""
     fixed_exo: bool = False
     """The search leaves it as it is: as in param_path, or at its defaults."""
@@ -122,13 +126,13 @@ class GaitConfiguration(BaseModel):
     search: Literal["cma", "scatter"] = "cma"
     """Search method: CMA-ES, or a scatter of all candidates around the start, for a walk that
     another search starts from."""
-    popsize: int | None = Field(default=None, ge=4)
+    popsize: int | None = Field(default=None, ge=4, le=100_000)
     """Candidates of a generation."""
     maxiter: int | None = Field(default=None, ge=1)
     """Generations at most."""
-    sigma_gain: float = Field(default=10.0, gt=0.0)
+    sigma_gain: float = Field(default=10.0, gt=0.0, le=1e4)
     """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
-    exo_sigma_gain: float | None = Field(default=None, gt=0.0)
+    exo_sigma_gain: float | None = Field(default=None, gt=0.0, le=1e4)
     """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
     absent."""
     cma_options: str = ""

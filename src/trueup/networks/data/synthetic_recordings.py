@@ -1,14 +1,17 @@
 """Synthetic recordings of an actuator, in the layout of one folder an inertia."""
 
+import contextlib
 import json
 import math
 import os
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import RecordingError, SimulationError
+from trueup.errors import ExperimentError, RecordingError, SimulationError
 from trueup.networks.data.data_settings import GROUPS_FILE
 from trueup.networks.data.synthetic_settings import SyntheticSettings, SyntheticSignal
 
@@ -65,9 +68,12 @@ def synthesize(
         seed: of phases, levels and noise; the same seed gives the same files.
 
     Raises:
+        ExperimentError: a negative seed.
         RecordingError: the folder holds data already.
         SimulationError: the motion diverges, such as for gains that the time step cannot hold.
     """
+    if seed < 0:
+        raise ExperimentError(f"seed is {seed}; it has to be 0 or more")
     folder = Path(folder)
     groups = [(f"{inertia:g}kgm2", inertia) for inertia in settings.inertias]
     present = [name for name in (GROUPS_FILE, *(g for g, _ in groups)) if (folder / name).exists()]
@@ -75,17 +81,33 @@ def synthesize(
         raise RecordingError(f"{folder} holds {present[0]} already: choose another folder")
     random = np.random.default_rng(seed)
     files = []
-    for index, (name, inertia) in enumerate(groups):
-        (folder / name).mkdir(parents=True)
-        for signal in settings.signals:
-            for repeat in range(settings.repeats):
-                path = folder / name / f"{signal}_{repeat + 1:02d}.csv"
-                floor = _write(path, settings, index, inertia, signal, random)
-                files.append(SyntheticFile(path, name, inertia, floor))
-    listed = [{"id": name, "folder": name, "inertia": inertia} for name, inertia in groups]
-    (folder / GROUPS_FILE).write_text(json.dumps(listed, indent=2) + "\n")
+    with _new_folders(folder, [name for name, _ in groups]):
+        for index, (name, inertia) in enumerate(groups):
+            for signal in settings.signals:
+                for repeat in range(settings.repeats):
+                    path = folder / name / f"{signal}_{repeat + 1:02d}.csv"
+                    floor = _write(path, settings, index, inertia, signal, random)
+                    files.append(SyntheticFile(path, name, inertia, floor))
+        listed = [{"id": name, "folder": name, "inertia": inertia} for name, inertia in groups]
+        (folder / GROUPS_FILE).write_text(json.dumps(listed, indent=2) + "\n")
     floors = {name: settings.noise_floor(inertia) for name, inertia in groups}
     return SyntheticData(folder, tuple(files), floors)
+
+
+@contextlib.contextmanager
+def _new_folders(folder: Path, names: Sequence[str]) -> Iterator[None]:
+    """Make folders, and remove them where what is written into them fails."""
+    existed = folder.exists()
+    try:
+        for name in names:
+            (folder / name).mkdir(parents=True)
+        yield
+    except BaseException:
+        for name in names:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        if not existed:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _write(

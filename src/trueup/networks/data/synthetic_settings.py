@@ -9,6 +9,9 @@ from trueup.errors import ExperimentError, did_you_mean, listing
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
 """Kinds of target angle; the edges of steps last 0.1 s."""
 
+_LARGEST = 1e6
+_MOST_STEPS = 2e8
+
 
 @dataclass(frozen=True)
 class SyntheticSettings:
@@ -105,6 +108,29 @@ class SyntheticSettings:
             )
         if self.duration * self.rate < 10:
             raise ExperimentError("duration x rate must be 10 samples or more")
+        for name in ("kp", "kd"):
+            if not math.isfinite(getattr(self, name)):
+                raise ExperimentError(f"{name} is {getattr(self, name)}; it must be a number")
+        self._check_plausible()
+
+    def _check_plausible(self) -> None:
+        """Refuse sizes that no memory holds, and values that are none of a joint."""
+        for name, value in vars(self).items():
+            if isinstance(value, int | float) and abs(value) > _LARGEST:
+                raise ExperimentError(f"{name} is {value:g}; at most {_LARGEST:g} is plausible")
+        for inertia in self.inertias:
+            if inertia > _LARGEST:
+                raise ExperimentError(f"inertia is {inertia:g}; at most {_LARGEST:g} is plausible")
+        steps = self.duration * self.rate * self.substeps
+        if steps > _MOST_STEPS:
+            raise ExperimentError(
+                f"duration x rate x substeps is {steps:.3g} steps a recording, and at most "
+                f"{_MOST_STEPS:.0e} are simulated: give a shorter duration or a lower rate"
+            )
+        if self.delay > self.duration:
+            raise ExperimentError(
+                f"delay is {self.delay:g} s, longer than a recording of {self.duration:g} s"
+            )
 
     def noise_floor(self, inertia: float) -> float:
         """Smallest RMSE of the torque that any network can reach from noiseless inputs [N m].

@@ -3,6 +3,7 @@
 One YAML file describes an identification completely. Keys that do not exist are errors.
 """
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -191,6 +192,12 @@ class ParameterPart(_Part):
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if any(low > high for low, high in pairs):
                 raise ValueError(f"the lower bound {lower} is above the upper bound {upper}")
+            pairs = zip(_listed(lower), _listed(upper), strict=False)
+            if not self.frozen and all(math.isclose(low, high) for low, high in pairs):
+                raise ValueError(
+                    f"the bounds {lower} and {upper} are the same, so there is nothing to find: "
+                    "give a range, or write frozen: true"
+                )
         return self
 
 

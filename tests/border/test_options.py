@@ -1,0 +1,125 @@
+"""Every option of every command with numbers that it cannot have, and words that are none."""
+
+import dataclasses
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from work import refused
+
+from trueup.cli.commands import COMMANDS
+
+NUMBERS = ("nan", "inf", "-inf", "-1", "1e300", "abc", "")
+
+SERVO = ("--logdir", "./logs", "--params", "./p.json", "--output", "./page.html")
+BENCH = ("--port", "simulated", "--motor", "xl330", "--mass", "0.5", "--length", "0.1")
+BASES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "identify": ("sysid", ("./experiment.yaml",)),
+    "demo": ("study", ("-o", "./demo")),
+    "study run": ("study", ("sphere", "-o", "./run", "--max-generations", "2")),
+    "actuator process": ("servo", ("--raw", "./logs", "--logdir", "./out")),
+    "actuator fit": (
+        "servo",
+        (
+            *("--actuator", "xl330", "--model", "m1", "--logdir", "./logs"),
+            *("--trials", "200", "--output", "./m1.json", "--dry-run"),
+        ),
+    ),
+    "actuator evaluate": ("servo", SERVO[:4]),
+    "actuator compare": ("servo", SERVO),
+    "actuator plot": ("servo", (*SERVO, "--sim")),
+    "actuator drive-backdrive": ("servo", SERVO[2:]),
+    "actuator export": ("servo", ("--params", "./p.json", "--form", "mujoco", "-o", "./e.xml")),
+    "actuator record": (
+        "study",
+        (*BENCH, "--kp", "200", "--trajectory", "sin_sin", "--output", "./log.json"),
+    ),
+    "actuator sweep": ("study", (*BENCH, "--logdir", "./logs")),
+    "actuator read": ("study", BENCH[:4]),
+    "network synthesize": ("study", ("./data",)),
+    "network train": ("study", ("data.data_base_dir=./data", "--output", "./run")),
+    "gait optimize": (
+        "study",
+        (
+            *("walk", "--sim-time", "0.2", "--popsize", "4", "--maxiter", "1"),
+            *("--save-path", "./run", "--quiet"),
+        ),
+    ),
+}
+"""Kind of the inputs, and the words of a command that works."""
+
+FITTING: dict[str, tuple[str, ...]] = {
+    "study run --target-cost": ("-inf", "-1", "1e300"),
+    "study run --max-seconds": ("inf", "1e300"),
+    "gait optimize --max-seconds": ("inf", "1e300"),
+    "gait optimize --tgt-vel": ("-1",),
+    "gait optimize --tgt-slope": ("-1",),
+    "actuator fit --reset-period": ("inf", "1e300"),
+    "actuator evaluate --reset-period": ("inf", "1e300"),
+    "actuator compare --reset-period": ("inf", "1e300"),
+    "actuator plot --reset-period": ("inf", "1e300"),
+    "actuator drive-backdrive --max-torque": ("1e300",),
+    "actuator drive-backdrive --speeds": ("1e300", ""),
+    "actuator fit --validation-kp": ("",),
+    "actuator fit --validation-mass": ("",),
+    "network synthesize --kd": ("-1",),
+    "actuator record --zero": ("-1",),
+    "actuator sweep --zero": ("-1",),
+    "actuator read --zero": ("-1",),
+}
+"""Values that an option may well have."""
+
+
+def commands() -> Iterator[tuple[str, type]]:
+    """All commands with their words."""
+    for group in COMMANDS:
+        if hasattr(group, "COMMANDS"):
+            for name, command in group.COMMANDS.items():
+                yield f"{group.__name__.lower()} {name}", command
+        else:
+            yield group.__name__.lower(), group
+
+
+def numbers_of(kind: Any) -> set[Any]:
+    """Types within a type, such as ``float`` in ``tuple[float, ...] | None``."""
+    return {kind}.union(*(numbers_of(inner) for inner in typing.get_args(kind)))
+
+
+def options_of(command: type) -> list[str]:
+    """Options of a command that take a number."""
+    hints = typing.get_type_hints(command)
+    found = []
+    for field in dataclasses.fields(command):
+        hint = hints[field.name]
+        if dataclasses.is_dataclass(hint):
+            found += options_of(hint)
+        elif hint is not bool and {int, float} & numbers_of(hint):
+            found.append(f"--{field.name.replace('_', '-')}")
+    return found
+
+
+CASES = [
+    (base, option, number)
+    for base, command in commands()
+    if base in BASES
+    for option in options_of(command)
+    for number in NUMBERS
+    if number not in FITTING.get(f"{base} {option}", ())
+]
+
+
+def test_the_commands_are_those_of_the_program():
+    assert set(BASES) <= {base for base, _ in commands()}
+
+
+@pytest.mark.parametrize(("base", "option", "number"), CASES, ids=[" ".join(c) for c in CASES])
+def test_an_option_with_a_number_out_of_bounds_is_refused(base, option, number, place, capfd):
+    kind, words = BASES[base]
+    folder, _ = place(kind)
+    given = [word.replace("./", f"{folder}/") for word in words]
+    if option in given:
+        del given[given.index(option) : given.index(option) + 2]
+    said = refused([*base.split(), *given, f"{option}={number}"], folder, capfd)
+    last = option.rsplit("-", 1)[-1]  # kp of --validation-kp
+    assert last in said or number.replace("1e300", "1e+300") in said
