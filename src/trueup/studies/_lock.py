@@ -80,9 +80,11 @@ class FolderLock:
                 os.close(descriptor)
                 if error.errno in (errno.EACCES, errno.EAGAIN):
                     raise RunDirectoryError(self._in_use(holder)) from None
+                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                advice = "If its file system has no locks, choose a folder on another one"
                 raise RunDirectoryError(
-                    f"cannot lock {self._path.parent}: {error.strerror}. If its file system has "
-                    "no locks, choose a folder on another one"
+                    f"cannot lock {self._path.parent}: {error.strerror}. "
+                    f"{'Free some, or choose another folder' if full else advice}"
                 ) from error
             os.close(descriptor)
 

@@ -328,6 +328,13 @@ class Store:
             )
         return not tables
 
+    def _has_checkpoint(self) -> bool:
+        try:
+            found = self._connection.execute("SELECT 1 FROM state LIMIT 1").fetchone()
+        except sqlite3.Error:  # it has no tables yet
+            return False
+        return found is not None
+
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -345,10 +352,13 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
+            has_checkpoint = doing != "write" or self._has_checkpoint()
             kept = " The last checkpoint is kept." if doing == "write" else ""
             raise RunDirectoryError(
-                f"cannot {doing} {self._path}: {error}.{kept} Check the free space and the "
-                "permissions of the folder, then continue with --resume"
+                f"cannot {doing} {self._path}: {error}."
+                f"{kept if has_checkpoint else ' Nothing of the search was saved.'} Check the free "
+                "space and the permissions of the folder, then "
+                f"{'continue with --resume' if has_checkpoint else 'start again'}"
             ) from error
         except (sqlite3.DatabaseError, ValueError) as error:
             raise RunDirectoryError(

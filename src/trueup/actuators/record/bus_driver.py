@@ -149,7 +149,8 @@ class BusDriver:
             raise HardwareError(f"the gain of a {self.motor} is an integer, got {kp}")
         if not 0 <= kp < 256**self._table.gain.size:
             raise HardwareError(
-                f"the gain of a {self.motor} is 0 to {256**self._table.gain.size - 1}, got {kp:g}"
+                f"the gain {kp:g} does not fit into a {self.motor}, which takes 0 to "
+                f"{256**self._table.gain.size - 1}"
             )
         for register, value in self._table.set_up:
             if self._value(register) != value:  # writes wear out flash memory
