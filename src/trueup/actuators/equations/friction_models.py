@@ -226,6 +226,8 @@ def register_friction_model(
                 f"the name of the friction parameter {parameter.name!r} must start with friction_ "
                 "or load_friction_"
             )
+        if parameter.name == "friction_velocity":
+            raise FitError("friction_velocity is a setting of learned actuators: take another name")
         if not is_new and parameter is not FRICTION_PARAMETERS[parameter.name]:
             raise FitError(f"there is a friction parameter {parameter.name!r}: take another name")
         chosen[parameter.name] = parameter
@@ -233,20 +235,6 @@ def register_friction_model(
     _check_equation(model)
     FRICTION_MODELS[name] = model
     return model
-
-
-def check_published(model: FrictionModel, form: str) -> None:
-    """Raise FitError for a model that a form without registered equations would get wrong.
-
-    Args:
-      model: friction model.
-      form: name of the form, for the message.
-    """
-    if model.loss is not friction_loss:
-        raise FitError(
-            f"{form} has no form of the registered friction model {model.name!r}; it has those of "
-            f"{listing(PUBLISHED_MODELS)}"
-        )
 
 
 def _check_equation(model: FrictionModel) -> None:
