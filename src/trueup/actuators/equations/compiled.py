@@ -12,7 +12,12 @@ from typing import Any
 import numba
 
 from trueup.actuators.equations import servo_equations as equations
-from trueup.actuators.equations._parameter_layout import LAWS, QUANTITIES, columns_named
+from trueup.actuators.equations._parameter_layout import (
+    LAWS,
+    QUANTITIES,
+    absent_columns,
+    columns_named,
+)
 from trueup.actuators.equations.generation import function_from, function_source
 from trueup.actuators.equations.tracing import Graph, Value
 
@@ -59,10 +64,6 @@ class Parameters:
         if name not in self._columns:
             raise AttributeError(f"equations have no parameter {name!r}")
         return self._graph.input(f"c.{name}")
-
-
-_ABSENT = {"load_friction_base": 0.0, "load_friction_stribeck": 0.0}
-"""Load friction of M3 and M4, which enters a row as that of M5."""
 
 
 def row_function(
@@ -172,7 +173,8 @@ def loss_functions(models: tuple[Equation, ...], columns: tuple[str, ...] = QUAN
     for number, model in enumerate(models):
         graph = Graph(for_speed=True)
         gate, _, torque, external, speed = (graph.input(name) for name in _LOSS)
-        p = Parameters(graph, columns, gate=gate, **_ABSENT)
+        absent = dict.fromkeys(absent_columns(columns), 0.0)
+        p = Parameters(graph, columns, gate=gate, **absent)
         output = graph.value(model(torque, external, speed, p))
         functions.append(row_function(f"friction_loss_{number}", columns, _LOSS, [output]))
     return chosen_function("loss", ("c", *_LOSS), functions)

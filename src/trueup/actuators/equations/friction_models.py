@@ -260,8 +260,11 @@ def layout_of(model: FrictionModel) -> Layout:
 
 def frictions_layout(models: Iterable[FrictionModel]) -> Layout:
     """Columns of the parameters of servos with any of some friction models."""
-    names = (name for model in models for name in model.parameter_names)
-    quantities = dict.fromkeys(q for n in names for q in ENTERS_AS.get(n, (n,)))
+    quantities: dict[str, None] = {}
+    for model in models:
+        own = model.loss is not friction_loss
+        for name in model.parameter_names:
+            quantities |= dict.fromkeys((name,) if own else ENTERS_AS.get(name, (name,)))
     return Layout(tuple(q for q in quantities if q not in QUANTITIES))
 
 

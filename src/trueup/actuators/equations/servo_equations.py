@@ -241,7 +241,7 @@ class BacklashStep(NamedTuple):
     speed: Any
     """Speed of the load [rad/s]."""
     motor_speed: Any
-    """Speed of the motor [rad/s]."""
+    """Speed of the motor [rad/s], where they are apart; in contact that of the load counts."""
     gap: Any
     """Angle of the motor from the load [rad], within half the backlash."""
     is_open: Any

@@ -8,8 +8,8 @@ import torch
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.array_form import torch_function
 from trueup.actuators.equations.servo_laws import law_parameters
-from trueup.actuators.equations.torch_form import torch_function
 
 
 class ServoFunctions(NamedTuple):

@@ -6,6 +6,7 @@ for each sample by itself: what needs a memory or a signal of its own (``command
 network.
 """
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -15,6 +16,7 @@ import numpy as np
 
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.array_form import numpy_function
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, FRICTION_PARAMETERS
 from trueup.errors import FitError, listing
 from trueup.networks.base.base_equations import servo_load_torque, servo_motor_torque
@@ -205,8 +207,12 @@ class ServoBase:
         Returns:
             Torque, shape (...) [N m].
         """
-        angle, error, velocity = features[..., 0], features[..., 1], features[..., 2]
-        p = self.parameters(self.numbers)
+        function = _torque_function(self, self.loss)
+        return function(features[..., 0], features[..., 1], features[..., 2])
+
+    def equation(self, angle: Any, error: Any, velocity: Any, numbers: Mapping[str, Any]) -> Any:
+        """Torque by the equations, with :attr:`numbers` of its own or moved ones."""
+        p = self._parameters(numbers)
         motor = servo_motor_torque(self.law, error, velocity, p)
         return servo_load_torque(self.loss, motor, angle, velocity, p) if self.friction else motor
 
@@ -221,18 +227,17 @@ class ServoBase:
         """Numbers that training moves where the base is learned, by name."""
         return {**{name: getattr(self, name) for name in LEARNED}, **self.friction_values}
 
-    def parameters(self, numbers: Mapping[str, Any]) -> ParameterValues:
-        """Parameters of the base's equations: ``numbers``, and what training does not move."""
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        # the smaller of identified and stated limits stands for both
-        return ParameterValues({**settings, **numbers}, max_amps=self.limit, gate=float(self.gated))
-
     def with_numbers(self, numbers: Mapping[str, float]) -> "ServoBase":
         """The base with other :attr:`numbers`."""
         own = {name: numbers[name] for name in LEARNED}
         return replace(
             self, **own, friction_values={name: numbers[name] for name in self.friction_values}
         )
+
+    def _parameters(self, numbers: Mapping[str, Any]) -> ParameterValues:
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        # the smaller of identified and stated limits stands for both
+        return ParameterValues({**settings, **numbers}, max_amps=self.limit, gate=float(self.gated))
 
     def to_dict(self) -> dict[str, Any]:
         """The base as JSON values."""
@@ -256,3 +261,13 @@ class ServoBase:
                 f"{listing(cls.__dataclass_fields__, 40)}"
             )
         return cls(**values)
+
+
+@functools.lru_cache(maxsize=32)
+def _torque_function(base: ServoBase, loss: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """Torque of a base; ``loss`` tells apart equations that were registered under one name."""
+
+    def servo_torque(angle, error, velocity):
+        return base.equation(angle, error, velocity, base.numbers)
+
+    return numpy_function(servo_torque, ("angle", "error", "velocity"))

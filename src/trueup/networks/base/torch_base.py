@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from trueup.actuators.equations._parameter_layout import ParameterValues
-from trueup.actuators.equations.torch_form import torch_function
+from trueup.actuators.equations.array_form import torch_function
 from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.base_equations import pd_torque, torque_speed_limit
 from trueup.networks.data.normalization import Normalization

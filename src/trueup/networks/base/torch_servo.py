@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from trueup.actuators.equations.torch_form import torch_function
-from trueup.networks.base.base_equations import servo_load_torque, servo_motor_torque
+from trueup.actuators.equations.array_form import torch_function
 from trueup.networks.base.servo_base import ServoBase
 
 
@@ -30,15 +29,8 @@ class ServoTorque(nn.Module):
         else:
             self.register_buffer("steps", torch.zeros(len(numbers)), persistent=False)
 
-        def servo_torque(angle, error, velocity, given):
-            p = base.parameters(given)
-            motor = servo_motor_torque(base.law, error, velocity, p)
-            if not base.friction:
-                return motor
-            return servo_load_torque(base.loss, motor, angle, velocity, p)
-
         self.torque = torch_function(
-            servo_torque, ("angle", "error", "velocity"), tuple(base.numbers)
+            base.equation, ("angle", "error", "velocity"), tuple(base.numbers)
         )
 
     def forward(self, features: Tensor) -> Tensor:

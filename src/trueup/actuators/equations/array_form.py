@@ -1,27 +1,19 @@
-"""The equations as functions of torch tensors.
+"""The equations as functions of torch tensors, or of numpy arrays.
 
 Each function is traced from equations in the language of
 :mod:`trueup.actuators.equations.servo_equations` and written as source, in the subset of Python
 that TorchScript and ``torch.export`` take. Numbers that are known when it is traced stand in the
-source, so terms that a model does not have are left out.
+source, so terms that a model does not have, and results that nobody asks for, are left out.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+import numpy as np
 
 from trueup.actuators.equations.generation import function_from, function_source
 from trueup.actuators.equations.tracing import OPERATIONS, Graph
-
-_NAMES: dict[str, Any] = {
-    "math": math,
-    "clamp": torch.clamp,
-    "full_like": torch.full_like,
-    "power": torch.pow,
-    **{name: getattr(torch, name) for name in OPERATIONS if name != "power"},
-}
 
 
 def torch_function(
@@ -40,6 +32,31 @@ def torch_function(
       Function of tensors, which returns a tensor or a tuple of tensors. Results are new tensors,
       except where the equation returns an argument as it is.
     """
+    import torch
+
+    names = {name: getattr(torch, name) for name in OPERATIONS if name != "power"}
+    names |= {"power": torch.pow, "clamp": torch.clamp, "full_like": torch.full_like}
+    return _function(equation, arguments, columns, names)
+
+
+def numpy_function(equation: Callable[..., Any], arguments: Sequence[str]) -> Callable[..., Any]:
+    """Function of arrays that computes an equation; see :func:`torch_function`."""
+    names = {name: operation.compute for name, operation in OPERATIONS.items()}
+    return _function(equation, arguments, (), {**names, "clamp": _clamp, "full_like": np.full_like})
+
+
+def _clamp(values: np.ndarray, min: float | None = None, max: float | None = None) -> np.ndarray:
+    """Values within one bound, as torch's function of this name; np.clip takes several times as
+    long for few numbers."""
+    return np.minimum(values, max) if min is None else np.maximum(values, min)
+
+
+def _function(
+    equation: Callable[..., Any],
+    arguments: Sequence[str],
+    columns: Sequence[str],
+    names: dict[str, Any],
+) -> Callable[..., Any]:
     graph = Graph()
     given: list[Any] = [graph.input(name) for name in arguments]
     if columns:
@@ -54,7 +71,7 @@ def torch_function(
         (*arguments, "c") if columns else arguments,
         [(text, outputs)],
         lambda each: places.get(each, each),
-        torch=arguments[0],
+        like=arguments[0],
     )
     # TorchScript names a function after its module
-    return function_from(source, name, {"__name__": __name__, **_NAMES})
+    return function_from(source, name, {"__name__": __name__, "math": math, **names})
