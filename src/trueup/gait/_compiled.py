@@ -8,6 +8,8 @@ from typing import Any
 
 import numba
 
+from trueup import _symbols  # noqa: F401  before anything is compiled
+
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 """No counted references to arrays: counting them at each call costs more than the work itself. So
 compiled functions cannot make arrays, and a caller from Python has to hold those that it passes."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import numba
 
+from trueup import _symbols  # noqa: F401  before anything is compiled
+
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function, once for all processes where numba's cache can be written."""

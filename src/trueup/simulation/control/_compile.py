@@ -11,6 +11,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
+from trueup import _symbols  # noqa: F401  before anything is compiled
 from trueup.errors import LawError
 from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._callback import Callback, compile_callback
