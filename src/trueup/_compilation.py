@@ -11,6 +11,7 @@ import contextlib
 import enum
 import hashlib
 import itertools
+import os
 import secrets
 import types
 from collections.abc import Callable, Iterator
@@ -25,11 +26,20 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 from numba.extending import _Intrinsic
 
-# Numba numbers functions from 1 in each process, and the number is all that tells apart the names of
-# functions that come from one line of source, such as those of a factory. Where functions of one
-# name meet, one is called for the other: the process dies, or computes something else. So each
-# process numbers from a place of its own.
-FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+def _number_apart() -> None:
+    """Number functions from a place of this process's own.
+
+    Numba begins with 1 in each process, and the number is all that tells apart the names of
+    functions that come from one line of source, such as those of a factory. Where functions of one
+    name meet in machine code, one is called for the other: the process dies, or computes something
+    else.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_number_apart()
+os.register_at_fork(after_in_child=_number_apart)
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
 """Packages of which numba's own version, which the cache keeps, stands for the content."""
