@@ -16,10 +16,6 @@ from trueup.runs.run_state import age_of, is_running, study_state
 from trueup.studies import Budget, RunDirectory, atomic
 
 OWN = {
-    "servo": (
-        "trueup.cli.actuator_fit:resume_servo_fit",
-        "trueup.cli.actuator_report:report_of_servo_fit",
-    ),
     "network": (
         "trueup.cli.network_training:resume_training",
         "trueup.cli.network_training:report_of_training",
