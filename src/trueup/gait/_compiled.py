@@ -1,12 +1,11 @@
 """Compilation of the functions of a walk."""
 
-import hashlib
 from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
+
+from trueup._compilation import njit_on_disk
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 """No counted references to arrays: counting them at each call costs more than the work itself. So
@@ -23,16 +22,8 @@ def compiled(function: Any) -> Any:
 
 
 def compiled_once(function: Any) -> Callable[..., Any]:
-    """Compile a function when it is first called, and keep it on disk for all processes.
-
-    Numba's cache looks at the file and the closure of a function: have a digest of all sources
-    (:func:`digest`) in the closure, so that a change in any of them compiles anew.
-    """
-    try:
-        return numba.njit(cache=True, nogil=True, **OPTIONS)(function)
-    except RuntimeError:
-        # numba found no folder for its cache that can be written
-        return numba.njit(nogil=True, **OPTIONS)(function)
+    """Compile a function when it is first called, and keep it on disk for all processes."""
+    return njit_on_disk(function, nogil=True, **OPTIONS)
 
 
 def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
@@ -45,9 +36,3 @@ def entry_point(function: Any, *arguments: Any) -> Callable[..., Any]:
     types = tuple(numba.typeof(argument) for argument in arguments)
     function.compile(types)
     return function.overloads[types].entry_point
-
-
-def digest(file: str, *modules: ModuleType) -> str:
-    """Digest of the sources of a file and of the modules that it is compiled with."""
-    files = [Path(__file__), Path(file), *(Path(str(module.__file__)) for module in modules)]
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

@@ -3,17 +3,14 @@
 import dataclasses
 import subprocess
 import sys
-import textwrap
 
 import mujoco
-import numba
 import numpy as np
 import pytest
 from control_law_models import pendulum_spec, pid
 
 from trueup.errors import LawError
 from trueup.simulation.control import _offsets, control_law, installed, prepare_spec
-from trueup.simulation.control._compile import is_cacheable
 from trueup.simulation.control._groups import named_group
 
 
@@ -113,60 +110,6 @@ def test_law_is_still_a_python_function():
     assert pid(np.array([0.5]), np.zeros(1), np.array([1.0]), gains, state, out) == 0
     assert out[0] == pytest.approx(1.0 + 0.5e-3)
     assert "pid" in repr(pid)
-
-
-def test_cache_is_used_only_where_it_would_notice_a_change(tmp_path, monkeypatch):
-    (tmp_path / "law_helpers.py").write_text("GRAVITY = 9.81\n")
-    (tmp_path / "law_in_a_file.py").write_text(
-        textwrap.dedent(
-            """
-            import math
-            import numba
-            import numpy as np
-            from law_helpers import GRAVITY
-            OWN = 2.0
-
-            @numba.njit
-            def helper(value):
-                return math.sin(value)
-
-            @numba.njit
-            def bad_helper(value):
-                return GRAVITY * value
-
-            def plain(value):
-                return OWN * helper(value) + np.abs(value)
-
-            def with_constant(value):
-                return GRAVITY * value
-
-            def with_helper(value):
-                return bad_helper(value)
-
-            def closure():
-                k = 2.0
-                return lambda value: k * value
-            """
-        )
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    import law_in_a_file  # pyright: ignore[reportMissingImports]
-
-    assert is_cacheable(law_in_a_file.plain)
-    assert not is_cacheable(law_in_a_file.with_constant)
-    assert not is_cacheable(law_in_a_file.with_helper)
-    assert not is_cacheable(law_in_a_file.closure())
-
-
-def test_compiles_where_nothing_can_be_cached():
-    from trueup.simulation.control._step import _compiled
-
-    namespace = {}
-    # code without a file has no folder for a cache, as an install where no folder can be written
-    exec(compile("def double(value):\n    return 2.0 * value\n", "<nowhere>", "exec"), namespace)
-    with pytest.raises(RuntimeError, match="cannot cache"):
-        numba.njit(cache=True)(namespace["double"])
-    assert _compiled("float64(float64)")(namespace["double"])(1.5) == 3.0
 
 
 def test_package_is_light():

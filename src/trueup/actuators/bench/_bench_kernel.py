@@ -1,39 +1,11 @@
 """The compiled rollouts of the bench, each kind compiled once for all processes."""
 
 import functools
-import hashlib
-import types
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import numba
-
-from trueup.actuators.bench import (
-    _command,
-    _lane_functions,
-    _lane_rollouts,
-    _lane_source,
-    _load_kernel,
-    _rollout_parts,
-    _step_program,
-)
+from trueup._compilation import njit_on_disk
+from trueup.actuators.bench import _lane_rollouts, _step_program
 from trueup.actuators.bench._step_program import StepKind
-from trueup.actuators.equations import _parameter_layout, generation, servo_equations, tracing
-
-_SOURCES = (
-    _command,
-    _lane_functions,
-    _lane_rollouts,
-    _lane_source,
-    _load_kernel,
-    _rollout_parts,
-    _step_program,
-    _parameter_layout,
-    generation,
-    servo_equations,
-    tracing,
-)
 
 
 @functools.cache
@@ -69,28 +41,13 @@ def rollouts(kind: StepKind, slopes: bool, duty: bool) -> Callable[..., None]:
         start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums,
         failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
     ):  # fmt: skip
-        if sources != "":
-            kernel(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
-                start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective,
-                sums, failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
-            )  # fmt: skip
+        kernel(
+            start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums,
+            failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
+        )  # fmt: skip
 
-    # Numba's cache on disk looks at the file and the closure of a function: so the digest of all
-    # sources and the kind stand in the closure, and the kernel, which is another object in each
-    # process, among the globals.
-    own = kind.friction is servo_equations.friction_loss
-    sources = f"{_digest()} {kind._replace(friction=abs)} {slopes} {duty}"
-    names = {**globals(), "kernel": _lane_rollouts.rollouts_of(kind, slopes, duty)}
-    function = types.FunctionType(
-        entry.__code__, names, entry.__name__, None, entry.__closure__
-    )  # fmt: skip
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-    if own:  # the source of another equation of friction is not part of the digest
-        try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:
-            pass  # numba found no folder for its cache that can be written
-    return numba.njit(**options)(function)
+    kernel = _lane_rollouts.rollouts_of(kind, slopes, duty)
+    return njit_on_disk(entry, error_model="numpy", nogil=True, _nrt=False)
 
 
 @functools.cache
@@ -99,9 +56,3 @@ def work_sizes(kind: StepKind, slopes: bool, duty: bool) -> tuple[int, int]:
     program = _step_program.step_program(kind)
     lanes = _lane_rollouts.step_functions(kind, slopes, duty).space
     return lanes, _lane_rollouts.slope_space(program).size if slopes else 1
-
-
-@functools.cache
-def _digest() -> str:
-    files = [Path(__file__), *(Path(str(module.__file__)) for module in _SOURCES)]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

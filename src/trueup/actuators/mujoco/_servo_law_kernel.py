@@ -12,25 +12,15 @@ along each joint in turn and by Newton's method among the joints that move.
 """
 
 import functools
-import hashlib
 import math
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
-from trueup.actuators.equations import (
-    _parameter_layout,
-    generation,
-    servo_equations,
-    tracing,
-)
-from trueup.actuators.equations import (
-    compiled as compiled_equations,
-)
+from trueup._compilation import njit_on_disk
 from trueup.actuators.equations._parameter_layout import UNLIMITED, C
 from trueup.actuators.equations.compiled import (
     Equation,
@@ -40,7 +30,6 @@ from trueup.actuators.equations.compiled import (
     motor,
     shaft_torque,
 )
-from trueup.simulation.control import _delay_line
 from trueup.simulation.control._delay_line import delayed
 
 # columns of the constants of a joint
@@ -429,42 +418,21 @@ def servo_step(frictions: tuple[Equation, ...], columns: tuple[str, ...]) -> Cal
       frictions: equations of the friction budgets that joints may have, by number.
       columns: names of the columns of a row of parameters.
     """
-    # numba's cache on disk looks at the file and the closure of a function, so the digest of all
-    # sources stands in the closure: a change in one of them compiles anew
-    sources = _digest()
     names = {**globals(), "budget": loss_functions(frictions, columns)}
     step = types.FunctionType(_servo_step.__code__, names, "_servo_step")
-    names["_step"] = separate(step)
+    step = separate(step)
 
-    def entry(
+    def servo_step(
         h, position, velocity, command, voltage_start, warmth_start, parameters, constants, started,
         target, expected, goal_line, enable_line, torque_motor, torque_friction, torque_load, duty,
         gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias, qfrc_passive, M, qLD, qLDiagInv,
         rownnz, rowadr, colind, ctrl_out, applied_out,
     ):  # fmt: skip
-        if sources == "":
-            return 0
-        return _step(  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+        return step(
             h, position, velocity, command, voltage_start, warmth_start, parameters, constants,
             started, target, expected, goal_line, enable_line, torque_motor, torque_friction,
             torque_load, duty, gap, speed_motor, is_open, joints, jnt_dofadr, qfrc_bias,
             qfrc_passive, M, qLD, qLDiagInv, rownnz, rowadr, colind, ctrl_out, applied_out,
         )  # fmt: skip
 
-    function = types.FunctionType(entry.__code__, names, "servo_step", None, entry.__closure__)
-    options: dict[str, Any] = {"error_model": "numpy", "fastmath": False}
-    if frictions == (servo_equations.friction_loss,):
-        try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:
-            pass  # numba found no folder for its cache that can be written
-    return numba.njit(**options)(function)
-
-
-@functools.cache
-def _digest() -> str:
-    modules = (
-        _parameter_layout, compiled_equations, generation, servo_equations, tracing, _delay_line,
-    )  # fmt: skip
-    files = [Path(__file__), *(Path(str(module.__file__)) for module in modules)]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return njit_on_disk(servo_step, error_model="numpy", fastmath=False)

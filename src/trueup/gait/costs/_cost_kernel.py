@@ -1,16 +1,12 @@
 """Measures of walks for their costs, compiled: strides, and means over the last of them."""
 
 import math
-from collections.abc import Callable
 from enum import IntEnum, auto
-from typing import Any
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._compiled import compiled, compiled_once
 from trueup.gait._index import Index
-from trueup.gait.walk import frames as frames_module
-from trueup.gait.walk import gait_cycle
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.gait_cycle import find_touch_downs
 
@@ -223,23 +219,17 @@ def _one_walk(frames, length, setup, reference, trunk, emg, emg_columns, right, 
         measures[Measure.emg] = total / (2.0 * len(emg))
 
 
-def _entry(sources: str) -> Callable[..., Any]:
-    def measure(frames, lengths, setup, reference, trunk, emg, columns, right, left, measures):
-        if sources != "":
-            for i in range(len(lengths)):
-                _one_walk(
-                    frames[i], lengths[i], setup[0], reference, trunk, emg, columns, right, left,
-                    measures[i],
-                )  # fmt: skip
+@compiled_once
+def measure_walks(frames, lengths, setup, reference, trunk, emg, columns, right, left, measures):
+    """Measures ``(n, measures)`` of frames ``(n, frames, columns)`` with ``lengths (n,)``.
 
-    return compiled_once(measure)
-
-
-measure_walks = _entry(digest(__file__, frames_module, gait_cycle))
-"""Measures ``(n, measures)`` of frames ``(n, frames, columns)`` with ``lengths (n,)``.
-
-``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and ``emg
-(groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are the columns of
-the activations of the right and the left leg, ``right`` and ``left`` scratch ``(frames + 1,)`` for
-whole numbers.
-"""
+    ``reference (3, points)`` are hip, knee and ankle as frames have them, ``trunk (points,)`` and
+    ``emg (groups, points)`` likewise; empty ones are not compared. ``columns (2, groups)`` are the
+    columns of the activations of the right and the left leg, ``right`` and ``left`` scratch
+    ``(frames + 1,)`` for whole numbers.
+    """
+    for i in range(len(lengths)):
+        _one_walk(
+            frames[i], lengths[i], setup[0], reference, trunk, emg, columns, right, left,
+            measures[i],
+        )  # fmt: skip

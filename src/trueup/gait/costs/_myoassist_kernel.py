@@ -10,17 +10,14 @@ controller's rate; the ground reaction counts whole where it exceeds its thresho
 """
 
 import math
-from collections.abc import Callable
 from enum import IntEnum, auto
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._compiled import compiled, compiled_once
 from trueup.gait._index import Index
-from trueup.gait.costs import _cost_kernel
 from trueup.gait.costs._cost_kernel import interpolated
-from trueup.gait.walk import frames as frames_module
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_PLACES, Frame
 
 
@@ -227,16 +224,8 @@ def _one_walk(frames, length, setup, effort_muscles, angles, emg, scratch, terms
             terms[Term.emg] += sums[c] / strides
 
 
-def _entry(sources: str) -> Callable[..., Any]:
-    def terms_of(frames, lengths, setup, effort_muscles, angles, emg, scratch, terms):
-        if sources != "":
-            for i in range(len(lengths)):
-                _one_walk(
-                    frames[i], lengths[i], setup[0], effort_muscles, angles, emg, scratch, terms[i]
-                )
-
-    return compiled_once(terms_of)
-
-
-myoassist_terms = _entry(digest(__file__, _cost_kernel, frames_module))
-"""Arguments as in :func:`_one_walk`, with the walks in front."""
+@compiled_once
+def myoassist_terms(frames, lengths, setup, effort_muscles, angles, emg, scratch, terms):
+    """Terms of walks; arguments as in :func:`_one_walk`, each with the walks in front."""
+    for i in range(len(lengths)):
+        _one_walk(frames[i], lengths[i], setup[0], effort_muscles, angles, emg, scratch, terms[i])

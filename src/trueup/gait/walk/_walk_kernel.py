@@ -1,14 +1,12 @@
 """One run of the controllers for a population of walks, compiled: sense, keep a frame, act."""
 
 import math
-from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once, digest
-from trueup.gait.controller import _exoskeleton_kernel, _reflex_kernel, _registers, _sensing_kernel
+from trueup.gait._compiled import compiled, compiled_once
 from trueup.gait.controller._exoskeleton_kernel import (
     Curve,
     pchip_slopes,
@@ -19,11 +17,9 @@ from trueup.gait.controller._exoskeleton_kernel import (
 from trueup.gait.controller._reflex_kernel import start_reflexes, step_reflexes
 from trueup.gait.controller._registers import Measured
 from trueup.gait.controller._sensing_kernel import pitch_of, sense
-from trueup.gait.models import body_map, metabolic, terrain
 from trueup.gait.models.body_map import Touch
 from trueup.gait.models.metabolic import metabolic_power
 from trueup.gait.models.terrain import ramp_height, step_height
-from trueup.gait.walk import _disturbance_kernel, frames, walk_records
 from trueup.gait.walk._disturbance_kernel import disturb_senses, push
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.walk_records import End
@@ -200,8 +196,8 @@ def _end_of(rule, warning, height, pitch):
     return End.running
 
 
-@compiled
-def _start(program, body, rules, fields, walks, swing_leg, activation, target):
+@compiled_once
+def start_walks(program, body, rules, fields, walks, swing_leg, activation, target):
     """Begin all walks at the present state of the batch."""
     threshold = rules[0].threshold
     for i in range(len(walks.status)):
@@ -224,8 +220,8 @@ def _start(program, body, rules, fields, walks, swing_leg, activation, target):
         )
 
 
-@compiled
-def _control(program, body, fibers, rules, fields, walks, ids, tick, acts):
+@compiled_once
+def control_walks(program, body, fibers, rules, fields, walks, ids, tick, acts):
     """Sense, keep a frame, and act, for the walks ``ids``.
 
     Args:
@@ -290,8 +286,8 @@ def _control(program, body, fibers, rules, fields, walks, ids, tick, acts):
     return running
 
 
-@compiled
-def _replay(program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo):
+@compiled_once
+def replay(program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo):
     """Run a controller that has been started over recorded signals ``(steps, 2, signals)``."""
     rule = rules[0]
     for tick in range(len(measured)):
@@ -301,52 +297,10 @@ def _replay(program, rules, measured, registers, rings, crossed, clocks, curve, 
             exo[tick, leg] = _torque(rule, load, clocks[leg], curve)
 
 
-def _entries(sources: str) -> tuple[Callable[..., Any], ...]:
-    """The functions, each compiled once for all processes, when first called.
-
-    Numba's cache on disk looks at the file and the closure of a function, so the digest of the
-    sources stands in the closure: a change in any file compiles anew.
-    """
-
-    def start(program, body, rules, fields, walks, swing_leg, activation, target):
-        if sources != "":
-            _start(program, body, rules, fields, walks, swing_leg, activation, target)
-
-    def control(program, body, fibers, rules, fields, walks, ids, tick, acts):
-        if sources == "":
-            return 0
-        return _control(program, body, fibers, rules, fields, walks, ids, tick, acts)
-
-    def begin(program, measured, registers, rings, swing_leg, activation, target, clocks, curve):
-        if sources != "":
-            start_reflexes(program, measured, registers, rings, swing_leg, activation, target)
-            _fit_curve(curve)
-            for leg in range(2):
-                start_clock(clocks[leg])
-
-    def replay(
-        program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo
-    ):
-        if sources != "":
-            _replay(
-                program, rules, measured, registers, rings, crossed, clocks, curve, stimulation, exo
-            )
-
-    return tuple(compiled_once(entry) for entry in (start, control, begin, replay))
-
-
-_SOURCES = (
-    _disturbance_kernel,
-    _exoskeleton_kernel,
-    _reflex_kernel,
-    _registers,
-    _sensing_kernel,
-    body_map,
-    frames,
-    metabolic,
-    terrain,
-    walk_records,
-)
-
-start_walks, control_walks, begin_replay, replay = _entries(digest(__file__, *_SOURCES))
-"""Arguments as in :func:`_start`, :func:`_control`, ``start_reflexes`` and :func:`_replay`."""
+@compiled_once
+def begin_replay(program, measured, registers, rings, swing_leg, activation, target, clocks, curve):
+    """Start a controller for :func:`replay`; the first arguments as in ``start_reflexes``."""
+    start_reflexes(program, measured, registers, rings, swing_leg, activation, target)
+    _fit_curve(curve)
+    for leg in range(2):
+        start_clock(clocks[leg])

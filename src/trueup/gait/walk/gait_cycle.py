@@ -6,13 +6,12 @@ others have to differ: the stance clock of the exoskeleton, which cannot look ah
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once, digest
+from trueup.gait._compiled import compiled, compiled_once
 
 SHORTEST_SWING = 0.1
 """Least time off the ground that is a swing [s]; a shorter one is a foot that bounces."""
@@ -62,7 +61,7 @@ def shortest_frames(period: float) -> tuple[float, float]:
     return SHORTEST_SWING / period - 1e-9, SHORTEST_STANCE / period - 1e-9
 
 
-@compiled
+@compiled_once
 def find_stances(load, threshold, swing, stance, places):
     """Find the stances of a foot; returns their number.
 
@@ -119,21 +118,11 @@ def find_touch_downs(load, threshold, swing, stance, places):
     return count
 
 
-def _entry(sources: str) -> Callable[..., Any]:
-    def stances_of(load, threshold, swing, stance, places):
-        return 0 if sources == "" else find_stances(load, threshold, swing, stance, places)
-
-    return compiled_once(stances_of)
-
-
-_find_stances = _entry(digest(__file__))
-
-
 def _stances(load: np.ndarray, period: float, threshold: float) -> np.ndarray:
     """First frames of the stances of a foot and of the swings after them ``(stances, 2)``."""
     load = np.ascontiguousarray(load, dtype=float)
     places = np.zeros(len(load) + 1, dtype=np.int64)
-    count = _find_stances(load, threshold, *shortest_frames(period), places)
+    count = find_stances(load, threshold, *shortest_frames(period), places)
     return places[: 2 * count].reshape(-1, 2)
 
 

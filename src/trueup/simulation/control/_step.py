@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import mujoco
-import numba
 import numpy as np
 
+from trueup._compilation import njit_on_disk
 from trueup.simulation.control import _userdata as u
 from trueup.simulation.control._memory import (
     load_float,
@@ -110,10 +110,7 @@ def _compiled(signature: str) -> Any:
     """
 
     def decorate(function: Any) -> Any:
-        try:
-            return numba.njit(signature, cache=True, forceinline=True)(function)
-        except RuntimeError:
-            return numba.njit(signature, forceinline=True)(function)
+        return njit_on_disk(function, signature, forceinline=True)
 
     return decorate
 

@@ -1,7 +1,6 @@
 """Servos in mjlab: motion against the bench, randomisation, delay, battery, errors."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from trueup.errors import ParameterError, SimulationError, TrueupError
 
 torch = pytest.importorskip("torch")
 
-sys.path.insert(0, __file__.rpartition("/")[0])
 import mjlab_stand_in as stand_in  # noqa: E402
 
 DT = 0.005

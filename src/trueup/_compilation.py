@@ -1,0 +1,170 @@
+"""Compilation by numba with a cache on disk that several processes can fill at once.
+
+Numba's own cache is not enough here. It numbers the files of a function's variants, so that two
+processes which save at the same time may give one number to two variants, and later load one for
+the other. And it notices changes in the file of the function alone, not in the compiled functions
+and constants of other files that are part of the machine code.
+"""
+
+import contextlib
+import enum
+import hashlib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
+from numba.core.types import Type
+from numba.extending import _Intrinsic
+
+_COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
+"""Packages of which numba's own version, which the cache keeps, stands for the content."""
+
+
+def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
+    """Compile a function when it is first called, once for all processes.
+
+    Where no folder for the cache can be written, or where not all that enters the machine code can
+    be read (:func:`source_digest`), each process compiles for itself.
+
+    Args:
+      function: Python function.
+      signature: the only types of its arguments, compiled for at once.
+      options: options of ``numba.njit``.
+    """
+    dispatcher = numba.njit(**options)(function)
+    # RuntimeError: no folder can be written, or the function has no file
+    with contextlib.suppress(RuntimeError):
+        dispatcher._cache = _Cache(dispatcher)
+    if signature is not None:
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+    return dispatcher
+
+
+def source_digest(dispatcher: Any) -> str | None:
+    """Digest of everything that enters the machine code of a function.
+
+    Args:
+      dispatcher: a function under numba.
+
+    Returns:
+      Digest of its code, of the constants and compiled functions that it uses, of theirs, and so
+      on; None where it uses something whose content cannot be read.
+    """
+    try:
+        content = "\n".join(_content(dispatcher, set()))
+    except _UnreadableError:
+        return None
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+class _UnreadableError(Exception):
+    pass
+
+
+class _CacheFile(IndexDataCacheFile):
+    def save(self, key: Any, data: Any) -> None:
+        overloads = self._load_index()
+        # named by its key, so that no other variant can ever take the name
+        number = int(hashlib.sha256(repr(key).encode()).hexdigest()[:12], 16)
+        overloads[key] = self._data_name(number)
+        self._save_data(overloads[key], data)
+        self._save_index(overloads)
+
+
+class _Cache(FunctionCache):
+    def __init__(self, dispatcher: Any):
+        super().__init__(dispatcher.py_func)
+        self._dispatcher, self._digest = dispatcher, None
+        self._cache_file = _CacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # only now: functions that stand further down in the file are defined
+        if self._digest is None:
+            self._digest = source_digest(self._dispatcher)
+            if self._digest is None:
+                self.disable()
+        return super().load_overload(sig, target_context)
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple(), self._digest
+
+
+def _content(value: Any, seen: set[Any]) -> Iterator[str]:
+    """Lines that change whenever the machine code made from a value does."""
+    if isinstance(value, Dispatcher):
+        yield repr(sorted(value.targetoptions.items()))
+        yield from _content_of_function(value.py_func, seen)
+    elif isinstance(value, _Intrinsic):
+        yield from _content_of_function(value._defn, seen)
+    elif _is_covered(value):
+        yield f"{getattr(value, '__module__', '')} {value.__name__}"
+    elif isinstance(value, enum.EnumMeta):
+        yield repr([(member.name, member.value) for member in value])
+    elif isinstance(value, type):
+        yield f"{value!r} {getattr(value, '_fields', '')!r}"
+    elif isinstance(value, tuple | list):
+        for element in value:
+            yield from _content(element, seen)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif value is None or isinstance(value, int | float | complex | str | bytes | np.generic):
+        yield repr(value)
+    elif isinstance(value, Type | np.dtype | ir.Type):
+        yield str(value)
+    else:
+        raise _UnreadableError
+
+
+def _is_covered(value: Any) -> bool:
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in _COVERED
+    callable_ = isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | np.ufunc)
+    return callable_ and str(getattr(value, "__module__", "numpy")).partition(".")[0] in _COVERED
+
+
+def _content_of_function(function: types.FunctionType, seen: set[Any]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    code = function.__code__
+    yield from _content_of_code(code)
+    for cell in function.__closure__ or ():
+        yield from _content(cell.cell_contents, seen)
+    yield from _content_of_names(function.__globals__, _names_of(code), seen)
+
+
+def _content_of_names(place: dict[str, Any], names: set[str], seen: set[Any]) -> Iterator[str]:
+    if (id(place), *sorted(names)) in seen:
+        return
+    seen.add((id(place), *sorted(names)))
+    for name in sorted(names & place.keys()):
+        value = place[name]
+        yield name
+        if isinstance(value, types.ModuleType) and not _is_covered(value):
+            yield from _content_of_names(vars(value), names, seen)
+        else:
+            yield from _content(value, seen)
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return set(code.co_names).union(*(_names_of(each) for each in inner))
+
+
+def _content_of_code(code: types.CodeType) -> Iterator[str]:
+    yield f"{code.co_name} {code.co_code.hex()} {code.co_names} {code.co_varnames}"
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _content_of_code(constant)
+        else:
+            yield repr(constant)
