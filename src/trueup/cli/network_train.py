@@ -61,6 +61,23 @@ class TrainNetwork:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.network_training import run_train
+        from trueup.cli.network_training import run_resume, run_train
 
-        return run_train(self, output)
+        verbose = not (self.quiet or output.json)
+        if self.resume:
+            if self.overrides or self.config or self.seed is not None or self.overwrite:
+                raise ExperimentError(
+                    "--resume goes on with a run as it was started: leave overrides, --config, "
+                    "--seed and --overwrite out, or start a new run with another --output"
+                )
+            return run_resume(self.output, verbose, output)
+        seed = () if self.seed is None else (f"seed={self.seed}",)
+        return run_train(
+            (*self.overrides, *seed),
+            self.config,
+            self.output,
+            output,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            verbose=verbose,
+        )

@@ -25,6 +25,7 @@ from trueup.networks.training.split_training import Interrupted, SplitResult, tr
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunInterrupted, RunState
 from trueup.runs.run_state import age_of, is_running
+from trueup.signals import Finding
 from trueup.studies import RunDirectory, atomic
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.event_log import EventLog
@@ -199,9 +200,7 @@ class TrainingJob(Job):
     def finish(self, run: Run, solution: list[SplitResult]) -> Outcome:
         """Scores and verdict of the networks."""
         metrics = _metrics(self.configuration, solution)
-        result = TrainingResult(
-            run.directory.path, tuple(solution), metrics, self.recordings.check
-        )
+        result = TrainingResult(run.directory.path, tuple(solution), metrics, self.recordings.check)
         return Outcome(result, self._summary(run.directory, metrics))
 
     def _summary(self, directory: RunDirectory, metrics: dict[str, Any]) -> dict[str, Any]:
@@ -214,10 +213,7 @@ class TrainingJob(Job):
             "status": "finished",
             "cost": metrics["rmse"],
             "unit": "N m",
-            "findings": [
-                {"check": f.check, "severity": f.severity, "sentence": f.sentence}
-                for f in self.recordings.check.doubtful
-            ],
+            "findings": [finding_record(each) for each in self.recordings.check.doubtful],
             "stats": {"evaluations": epochs_of(directory)},
             **atomic.to_plain(metrics),
         }
@@ -285,13 +281,16 @@ class TrainingJob(Job):
     def plan(self) -> dict[str, Any]:
         """What would be trained, and how long that takes at most."""
         plan = plan_training(self.configuration, self.recordings)
-        return {"configuration": self._values, "plan": plan.to_dict()}
+        findings = [finding_record(each) for each in self.recordings.check.doubtful]
+        return {"configuration": self._values, "plan": plan.to_dict(), "findings": findings}
 
     def _check_same_names(self, run: Run) -> None:
         """Raise where recordings changed places, as groups are folders."""
         if not run.directory.provenance.is_file():
             return
-        former = {e["name"]: e["sha256"] for e in atomic.read_json(run.directory.provenance)["inputs"]}
+        former = {
+            e["name"]: e["sha256"] for e in atomic.read_json(run.directory.provenance)["inputs"]
+        }
         now = {e["name"]: e["sha256"] for e in run.inputs}
         changed = sorted(name for name in {*former, *now} if former.get(name) != now.get(name))
         if changed:
@@ -315,6 +314,11 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
             "a network"
         )
     return TrainingJob.from_plain(content, directory, None).configuration
+
+
+def finding_record(finding: Finding) -> dict[str, str]:
+    """A finding of the checks as plain data."""
+    return {name: getattr(finding, name) for name in ("check", "severity", "sentence")}
 
 
 def fold_folder(index: int) -> str:
