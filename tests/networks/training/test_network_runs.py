@@ -67,7 +67,7 @@ def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
     np.testing.assert_allclose(table["torque_nm"], test.torque, rtol=1e-6)
     assert table["time_s"][0] == pytest.approx(test.start)
     assert (run / "report.html").stat().st_size > 0
-    assert (run / "network_jit.pt").stat().st_size > 0
+    assert (run / "lstm_best_jit.pt").stat().st_size > 0
     assert json.loads((run / "model_summary.json").read_text())["parameters"] > 0
     configuration = yaml.safe_load((run / "config.yaml").read_text())
     assert configuration["model"]["gru_hidden_dim"] == 6

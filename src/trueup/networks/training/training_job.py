@@ -160,6 +160,7 @@ class TrainingJob(Job):
         directory, configuration = run.directory, self.configuration
         text = yaml.safe_dump(self._values, sort_keys=False)
         atomic.write_text(directory.inside(run_files.CONFIGURATION), text)
+        run_files.write_hydra(directory.path, self._values, configuration.overrides)
         check = self.recordings.check
         atomic.write_json(directory.inside(run_files.DATA_CHECK), check.to_dict())
         for finding in check.doubtful if run.verbose else ():
