@@ -7,13 +7,14 @@ A case runs in this process, which tells the same as one of its own, except wher
 
 import copy
 import dataclasses
+import functools
 import math
 import os
 import re
 import shutil
 import time
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,14 @@ def refused(words: list[str], folder: Path, capfd, named: tuple[str, ...] = ()) 
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory) -> dict[str, tuple[Path, Work]]:
-    """The inputs of each kind of work, in a folder to copy from."""
-    made = {}
-    for kind in ("study", "sysid", "servo", "network"):
+def prepared(tmp_path_factory) -> Callable[[str], tuple[Path, Work]]:
+    """The inputs of a kind of work, in a folder to copy from."""
+
+    @functools.cache
+    def made(kind: str) -> tuple[Path, Work]:
         folder = tmp_path_factory.mktemp(kind)
-        made[kind] = (folder, KINDS[kind](folder))
+        return folder, KINDS[kind](folder)
+
     return made
 
 
@@ -66,7 +69,7 @@ def place(tmp_path, prepared):
     """Copy the inputs of a kind of work into a folder of the test's own."""
 
     def copied(kind: str) -> tuple[Path, Work]:
-        source, work = prepared[kind]
+        source, work = prepared(kind)
         folder = tmp_path / "place"
         shutil.copytree(source, folder)
         return folder, work

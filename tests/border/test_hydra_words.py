@@ -1,6 +1,7 @@
 """Words of Hydra on the command line of networks: they work, or say what to write instead."""
 
 import pytest
+import yaml
 
 from trueup.cli import main
 from trueup.networks import SyntheticSettings, synthesize
@@ -19,8 +20,11 @@ def test_a_pattern_needs_no_quotes(tmp_path, capsys):
     [
         ("-m", "a loop in the shell"),
         ("--multirun", "a loop in the shell"),
-        ("hydra.run.dir=runs/arm", "--output runs/arm"),
+        ("hydra.run.dir=runs/other", "two run directories"),
+        ("hydra.run.dir=", "hydra.run.dir=DIRECTORY"),
         ("hydra.job.name=x", "hydra.job.name"),
+        ("data.target_sampling_frequency_hz=200", "is data.rate"),
+        ("target_sampling_frequency_hz=200", "is data.rate"),
         ("~train.max_epochs", "write key=value"),
     ],
 )
@@ -29,3 +33,29 @@ def test_a_word_of_hydra_is_refused_with_what_to_write(word, says, tmp_path, cap
     assert main(words) == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+SMALL = (
+    *("model.gru_hidden_dim=4", "model.gru_num_layers=1", "train.max_epochs=1"),
+    *("train.accelerator=cpu", "train.burn_in=20", "data.sequence_duration_s=0.5"),
+)
+
+
+def test_a_run_has_the_layout_of_hydra(tmp_path, capsys):
+    """Folder, ``.hydra`` and TorchScript of one network and of one a held-out group."""
+    synthesize(SyntheticSettings(inertias=(0.05, 0.083), duration=3.0), tmp_path / "data")
+    words = [f"data.data_base_dir={tmp_path}/data", *SMALL, "train.export_jit_model=true"]
+    run = tmp_path / "one"
+    assert main(["network", "train", *words, f"hydra.run.dir={run}"]) == 0
+    assert (run / "gru_best_jit.pt").stat().st_size
+    kept = {p.name: yaml.safe_load(p.read_text()) for p in (run / ".hydra").iterdir()}
+    assert set(kept) == {"config.yaml", "overrides.yaml", "hydra.yaml"}
+    assert kept["overrides.yaml"] == words
+    assert kept["config.yaml"] == yaml.safe_load((run / "config.yaml").read_text())
+    assert kept["config.yaml"]["model"]["gru_hidden_dim"] == 4
+    assert kept["hydra.yaml"]["hydra"]["run"]["dir"] == str(run)
+    folds = tmp_path / "folds"
+    words = ["network", "train", *words, "evaluation_mode=lomo_cv", "--output", str(folds)]
+    assert main(words) == 0
+    found = sorted(str(p.relative_to(folds)) for p in folds.rglob("*.pt"))
+    assert found == [f"checkpoints/fold_{k}/jit_models/gru_fold_{k}_best_jit.pt" for k in (1, 2)]

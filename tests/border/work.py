@@ -1,6 +1,5 @@
 """Small valid work for every command group: its input files, and the command that runs it."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,6 @@ class Work:
 
 def study(folder: Path) -> Work:
     """A search over a problem of the user's own."""
-    sys.modules.pop("own", None)  # of another folder, in the same process
     (folder / "own.py").write_text(PROBLEM)
     words = ("study", "run", "./own.py:problem", "--method", "sobol", "--max-generations", "3")
     return Work(("own.py",), (*words, "-o", "./run"), "run")

@@ -21,7 +21,7 @@ from trueup.actuators import (
     save_model,
     split_logs,
 )
-from trueup.actuators.search._fit import fit, reached_its_end
+from trueup.actuators.search._fit import fit
 from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings
 from trueup.cli.actuator_show import given_models
 from trueup.cli.actuator_show_commands import CompareServoModels
@@ -176,7 +176,7 @@ def _fit_missing(
             raise KeyboardInterrupt(f"interrupted while {name} was fitted{done}")
         fitted[name] = result.model
         save_model(result.model, arguments.output / f"{name}.json")
-        if not reached_its_end(result):
+        if not result.reached_its_end:
             status = result.solution.status.value
             notes.append(f"the fit of {name} has not converged ({status}): raise --trials")
         output.text(f"fitted {name} to {len(training)} logs: {_milli(result.training.mae)} mrad")

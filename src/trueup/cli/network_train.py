@@ -10,6 +10,8 @@ from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 from trueup.errors import ExperimentError
 
+_RUN_FOLDER = "hydra.run.dir"
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainNetwork:
@@ -22,6 +24,7 @@ class TrainNetwork:
       trueup network train data.data_base_dir=bench data.target_name=torque --dry-run
       trueup network train --resume --output runs/arm
 
+    hydra.run.dir=DIRECTORY does what --output does.
     --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves, and says how to
     resume; the best network so far is kept. A second Ctrl-C stops at once.
     Exit codes: 0 done, 2 wrong input, 130 interrupted.
@@ -54,13 +57,47 @@ class TrainNetwork:
                     f"{word}: one command trains one run; write a loop in the shell, such as "
                     "for s in 1 2 3; do trueup network train seed=$s --output runs/$s; done"
                 )
-            if word.startswith("hydra."):
-                key, _, value = word.partition("=")
-                instead = f"--output {value}" if key == "hydra.run.dir" else "nothing in its place"
-                raise ExperimentError(f"{key} is not read here: write {instead}")
+            key = word.lstrip("+").partition("=")[0]
+            if key.startswith("hydra.") and key != _RUN_FOLDER:
+                raise ExperimentError(
+                    f"{key} is not read here: only {_RUN_FOLDER} is, which does what --output does"
+                )
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.network_training import run_train
+        from trueup.cli.network_training import run_resume, run_train
 
-        return run_train(self, output)
+        overrides, target = self._overrides_and_run_folder()
+        verbose = not (self.quiet or output.json)
+        if self.resume:
+            if overrides or self.config or self.seed is not None or self.overwrite:
+                raise ExperimentError(
+                    "--resume goes on with a run as it was started: leave overrides, --config, "
+                    "--seed and --overwrite out, or start a new run with another --output"
+                )
+            return run_resume(target, verbose, output)
+        seed = () if self.seed is None else (f"seed={self.seed}",)
+        return run_train(
+            (*overrides, *seed),
+            self.config,
+            target,
+            output,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            verbose=verbose,
+        )
+
+    def _overrides_and_run_folder(self) -> tuple[tuple[str, ...], Path | None]:
+        """Overrides without Hydra's key of the run directory, and the run directory."""
+        given = [word for word in self.overrides if word.startswith(f"{_RUN_FOLDER}=")]
+        if not given:
+            return self.overrides, self.output
+        folder = given[-1].partition("=")[2].strip("'\"")
+        if not folder:
+            raise ExperimentError(f"{_RUN_FOLDER} names no folder: write {_RUN_FOLDER}=DIRECTORY")
+        if self.output is not None and self.output != Path(folder):
+            raise ExperimentError(
+                f"{given[-1]} and --output {self.output} name two run directories: give one of them"
+            )
+        others = tuple(word for word in self.overrides if word not in given)
+        return others, Path(folder)

@@ -158,6 +158,8 @@ def _module(path: Path) -> ModuleType:
         raise ExperimentError(
             f"{path.name} cannot be imported: its name has to be letters, digits and '_' only"
         )
+    source = path.read_bytes()
+    _forget_other(name, path, source)
     loaded = sys.modules.get(name)
     if loaded is not None and _is_at(getattr(loaded, "__file__", None), path):
         return loaded
@@ -167,15 +169,41 @@ def _module(path: Path) -> ModuleType:
             f"{path.name} has the name of the module {name!r}, which exists already: rename the "
             "file"
         )
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))  # inherited by worker processes
+    folder = str(path.parent)
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)  # inherited by worker processes
     importlib.invalidate_caches()
     try:
-        return importlib.import_module(name)
+        made = importlib.import_module(name)
+        added = False
     except SyntaxError as error:
         raise ExperimentError(f"{error.filename} line {error.lineno}: {error.msg}") from error
     except ImportError as error:
         raise ExperimentError(f"{path} cannot be imported: {error}") from error
+    finally:
+        if added:  # a file of this name in another folder has to be found next time
+            sys.path.remove(folder)
+    _imported[name] = (path, source)
+    return made
+
+
+_imported: dict[str, tuple[Path, bytes]] = {}
+"""Files that this process has imported for a problem, by module name, and what they held."""
+
+
+def _forget_other(name: str, path: Path, source: bytes) -> None:
+    """Drop a module imported for a former problem: of another folder, or of a file changed since.
+
+    Only the folder of the new file stays on the path, so that workers find the right one.
+    """
+    former, content = _imported.get(name, (path, source))
+    if (former, content) == (path, source):
+        return
+    del _imported[name]
+    sys.modules.pop(name, None)
+    if former.parent != path.parent and str(former.parent) in sys.path:
+        sys.path.remove(str(former.parent))
 
 
 def _is_at(origin: str | None, path: Path) -> bool:

@@ -7,7 +7,7 @@ chosen with ``data=synthetic``. A key that does not exist is an error, never an 
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ MODES = ("global", "lomo_cv")
 
 REFUSED = {
     "data.sequence_length": "the length of a stretch is data.sequence_duration_s, in seconds",
+    "data.target_sampling_frequency_hz": "the rate that all recordings are put on is data.rate",
     "data.radius_load": "no torque depends on it; the accelerometer's radius is data.radius_accel",
     "train.batch_size": "it is data.batch_size",
     "train.num_workers": "it is data.num_workers",
@@ -92,6 +93,8 @@ class TrainingConfiguration:
     outputs_dir: str = "outputs"
     values: Mapping[str, Any] = field(default_factory=dict)
     """The same as nested plain values, which ``config.yaml`` of a run holds."""
+    overrides: tuple[str, ...] = ()
+    """The overrides that it was composed with."""
 
     @property
     def folder(self) -> Path:
@@ -122,7 +125,7 @@ def load_configuration(
         overridden = _compose([*chosen, *values])
         for text in values:
             _copy(overridden, composed, _key(text))
-    return check_configuration(composed)
+    return replace(check_configuration(composed), overrides=tuple(overrides))
 
 
 def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
@@ -250,6 +253,8 @@ def _checked(text: str, keys: set[str]) -> str:
 
 
 def _check_key(key: str, keys: set[str]) -> None:
+    if key.rsplit(".", 1)[-1] == "target_sampling_frequency_hz":
+        key = "data.target_sampling_frequency_hz"  # wherever it stands
     for refused, instead in REFUSED.items():
         if key == refused or key.startswith(f"{refused}."):
             raise ExperimentError(f"{key!r} has no effect in this trainer: {instead}")

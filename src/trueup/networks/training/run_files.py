@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.servo_base import ServoBase
@@ -21,7 +22,6 @@ KIND = "network"
 
 CONFIGURATION = "config.yaml"
 NETWORK = "network.safetensors"
-TORCHSCRIPT = "network_jit.pt"
 LINEAR = "linear.safetensors"
 NORMALIZATION = "normalization_stats.json"
 SUMMARY = "training_config_summary.json"
@@ -30,6 +30,40 @@ HISTORY = "history.jsonl"
 FINISHED = "training.json"
 DATA_CHECK = "data_check.json"
 PREDICTIONS = "predictions"
+HYDRA = ".hydra"
+"""Folder of the composed configuration, as programs made with Hydra leave it."""
+
+
+def torchscript_file(run: Path, folder: Path, family: str) -> Path:
+    """TorchScript file of the best network of a split.
+
+    Args:
+        run: run directory.
+        folder: folder of the split's files: the run directory itself, or that of a fold.
+        family: of the network.
+    """
+    if folder == run:
+        return run / f"{family}_best_jit.pt"
+    fold = folder.name
+    return run / "checkpoints" / fold / "jit_models" / f"{family}_{fold}_best_jit.pt"
+
+
+def write_hydra(run: Path, values: Mapping[str, Any], overrides: Sequence[str]) -> None:
+    """Write ``.hydra`` of a new run: the configuration, the overrides, and where the run stands."""
+    folder = run / HYDRA
+    if folder.is_dir():
+        return  # of a run that is continued
+    folder.mkdir()
+    hydra = {
+        "mode": "RUN",
+        "run": {"dir": str(run)},
+        "overrides": {"hydra": [f"hydra.run.dir={run}"], "task": list(overrides)},
+        "job": {"name": "train", "config_name": "config"},
+    }
+    contents = {"config": dict(values), "overrides": list(overrides), "hydra": {"hydra": hydra}}
+    for name, content in contents.items():
+        text = yaml.safe_dump(content, sort_keys=False)
+        atomic.write_text(folder / f"{name}.yaml", text)
 
 
 def recorded_data_folder(run: Path, content: Mapping[str, Any]) -> Path:

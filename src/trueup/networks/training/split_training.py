@@ -87,9 +87,12 @@ def train_split(
         networks.append(network)
         seconds += spent
     result = _scored(split, configuration, folder, networks, seconds)
-    trackers.end(atomic.read_json(folder / run_files.METRICS), count)
+    files = []
     if configuration.train.export_jit_model:
-        _export(result.network, folder)
+        run = folder if configuration.evaluation_mode == "global" else folder.parent
+        files = [run_files.torchscript_file(run, folder, result.network.family)]
+        _export(result.network, files[0])
+    trackers.end(atomic.read_json(folder / run_files.METRICS), count, files)
     return result
 
 
@@ -246,10 +249,11 @@ def _closed_loop(
     return [roll_out(network, each, joint) for each, joint in joints if joint is not None]
 
 
-def _export(network: Network, folder: Path) -> None:
+def _export(network: Network, file: Path) -> None:
     from trueup.networks.export import export_network
 
-    export_network(network, "torchscript", folder / run_files.TORCHSCRIPT)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    export_network(network, "torchscript", file)
 
 
 def _spread(torque: list[EnsembleTorque]) -> dict[str, float]:

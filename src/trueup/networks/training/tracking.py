@@ -1,6 +1,6 @@
 """Trackers of a training: one record for each network or fold, an epoch a step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,10 +73,12 @@ class SplitTrackers:
 
         return replace(hooks, started=started, epoch=epoch)
 
-    def end(self, metrics: Mapping[str, Any], members: int) -> None:
-        """Record the scores of all members' training and close."""
+    def end(self, metrics: Mapping[str, Any], members: int, files: Sequence[Path] = ()) -> None:
+        """Record the scores of all members' training and the files that were exported; close."""
         self._begin(members * self._epochs)  # where a resumed run had nothing left to train
         scores = {key: value for key, value in metrics.items() if not isinstance(value, list)}
+        for file in files:
+            self._trackers.tell("add_file", file)
         self._trackers.tell("finish", scores)
 
     def _begin(self, step: int) -> None:
