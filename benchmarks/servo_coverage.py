@@ -34,8 +34,8 @@ from trueup.actuators import (
     ServoModel,
     ServoProblem,
 )
-from trueup.actuators.search._fit import Prepared
 from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
+from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.fitting import Solution, analyse, minimise
 

@@ -72,13 +72,14 @@ if TYPE_CHECKING:
     from trueup.actuators.search._choose_model import ModelChoice, TriedModel, choose_model
     from trueup.actuators.search._compare import ComparedModel, ModelComparison, compare
     from trueup.actuators.search._evaluate import Evaluation, evaluate
-    from trueup.actuators.search._fit import ServoFitInterrupted, fit
+    from trueup.actuators.search._fit import fit
     from trueup.actuators.search._information_criteria import (
         InformationCriteria,
         effective_samples,
         information_criteria,
     )
     from trueup.actuators.search.fit_assessment import ServoAssessment
+    from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
     from trueup.actuators.search.fit_settings import FitSettings
     from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem
@@ -120,7 +121,8 @@ _EXPORTS = {
     "Servo": "trueup.actuators.catalogue.servo",
     "ServoAssessment": "trueup.actuators.search.fit_assessment",
     "ServoFit": "trueup.actuators.search.servo_fit",
-    "ServoFitInterrupted": "trueup.actuators.search._fit",
+    "ServoFitInterrupted": "trueup.actuators.search.fit_job",
+    "ServoFitJob": "trueup.actuators.search.fit_job",
     "ServoLaw": "trueup.actuators.mujoco.law",
     "ServoLog": "trueup.actuators.logs.servo_log",
     "ServoModel": "trueup.actuators.catalogue.servo_model",
@@ -218,6 +220,7 @@ __all__ = [
     "ServoExport",
     "ServoFit",
     "ServoFitInterrupted",
+    "ServoFitJob",
     "ServoLaw",
     "ServoLog",
     "ServoModel",

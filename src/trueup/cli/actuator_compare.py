@@ -22,7 +22,7 @@ from trueup.actuators import (
     save_model,
     split_logs,
 )
-from trueup.actuators.search._fit import fit, reached_its_end
+from trueup.actuators.search._fit import fit
 from trueup.actuators.search.fit_settings import DEFAULT_TRIALS, FitSettings
 from trueup.cli.actuator_show import given_models
 from trueup.cli.actuator_show_commands import CompareServoModels
@@ -178,7 +178,7 @@ def _fit_missing(
         fitted[name] = result.model
         arguments.output.mkdir(parents=True, exist_ok=True)
         save_model(result.model, arguments.output / f"{name}.json")
-        if not reached_its_end(result):
+        if not result.reached_its_end:
             status = result.solution.status.value
             notes.append(f"the fit of {name} has not converged ({status}): raise --trials")
         output.text(f"fitted {name} to {len(training)} logs: {_milli(result.training.mae)} mrad")

@@ -8,27 +8,7 @@ from trueup.actuators import load_catalogue, load_model, read_logs
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.equations.friction_models import friction_model
 from trueup.actuators.search._evaluate import Evaluation, evaluate
-from trueup.cli.actuator_fit_commands import EvaluateServo
 from trueup.cli.output import Output
-
-
-def run_evaluate(command: EvaluateServo, output: Output) -> int:
-    """Run the command; returns the exit code."""
-    if command.catalogue is not None:
-        load_catalogue(command.catalogue, replace=True)
-    return show_evaluation(
-        params=command.params,
-        logdir=command.logdir,
-        actuator=command.actuator,
-        model=command.model,
-        skip_bad_logs=command.skip_bad_logs,
-        simulation={
-            "scheme": command.scheme,
-            "reset_period": command.reset_period,
-            "vin": command.vin,
-        },
-        output=output,
-    )
 
 
 def show_evaluation(
@@ -39,8 +19,11 @@ def show_evaluation(
     skip_bad_logs: bool,
     simulation: dict[str, Any],
     output: Output,
+    catalogue: Path | None = None,
 ) -> int:
     """Print the errors of a parameter file on logs; returns the exit code."""
+    if catalogue is not None:
+        load_catalogue(catalogue, replace=True)
     if actuator is not None:
         find_servo(actuator)
     if model is not None:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import UseAppendAction, arg
 
-from trueup.actuators.bench.objective import OBJECTIVES
-from trueup.actuators.search.fit_settings import METHODS
+from trueup.actuators.bench.objective import OBJECTIVES, Objective
+from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of_options
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
 from trueup.studies.trackers.registry import TRACKERS
@@ -110,11 +110,52 @@ class FitServo(TrackerOptions, ServoFitOptions):
             trackers=tuple(name for name in TRACKERS if getattr(self, name)),
         )
 
+    @property
+    def settings(self) -> FitSettings:
+        """The options as settings of a fit."""
+        return FitSettings(
+            method=self.method,
+            seed=self.seed,
+            objective=Objective(self.objective, 1.0, self.speed_weight, self.duty_weight),
+            scheme=self.scheme,
+            reset_period=self.reset_period,
+            vin=self.vin,
+            terms=tuple(t.strip() for t in self.terms.split(",") if t.strip()),
+            quadratic=self.quadratic,
+            fixed=values_of_options(self.set),
+            validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
+            validation_mass=self.validation_mass,
+            validation_trajectory=self.validation_trajectory,
+        )
+
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.actuator_fit import run_fit
+        from trueup.actuators import ServoFitJob
+        from trueup.cli.actuator_fit import run_fit, run_fit_evaluation
+        from trueup.studies import Budget
 
-        return run_fit(self, output)
+        job = ServoFitJob(
+            self.actuator,
+            self.model,
+            self.logdir,
+            self.settings,
+            output=self.output,
+            limits=Budget(max_evaluations=self.trials),
+            start=None if self.storage else self.load_study,
+            catalogue=self.catalogue,
+            skip_bad_logs=self.skip_bad_logs,
+        )
+        if self.eval:
+            return run_fit_evaluation(job, output)
+        return run_fit(
+            job,
+            self.execution,
+            output,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            verbose=not (self.quiet or output.json),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +191,18 @@ class EvaluateServo:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.actuator_evaluate import run_evaluate
+        from trueup.cli.actuator_evaluate import show_evaluation
 
-        return run_evaluate(self, output)
+        return show_evaluation(
+            self.params,
+            self.logdir,
+            self.actuator,
+            self.model,
+            self.skip_bad_logs,
+            {"scheme": self.scheme, "reset_period": self.reset_period, "vin": self.vin},
+            output,
+            catalogue=self.catalogue,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,4 +227,4 @@ class ListServos:
         """Run the command; returns the exit code."""
         from trueup.cli.actuator_list import run_list
 
-        return run_list(self, output)
+        return run_list(self.actuator, self.catalogue, output)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from trueup.actuators import EXTENDED_TERMS, FRICTION_MODELS, load_catalogue, published_models
@@ -10,19 +11,18 @@ from trueup.actuators.catalogue.entries import find_servo, servos
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.extended_terms import terms_for
 from trueup.actuators.equations.model_parameter import ModelParameter
-from trueup.cli.actuator_fit_commands import ListServos
 from trueup.cli.output import Output
 
 _COLUMNS = ["parameter", "start", "bounds", "unit", "models", "meaning"]
 
 
-def run_list(command: ListServos, output: Output) -> int:
+def run_list(actuator: str | None, catalogue: Path | None, output: Output) -> int:
     """Run the command; returns the exit code."""
-    if command.catalogue is not None:
-        load_catalogue(command.catalogue, replace=True)
+    if catalogue is not None:
+        load_catalogue(catalogue, replace=True)
     known = servos()
-    if command.actuator is not None:
-        known = {command.actuator: find_servo(command.actuator)}
+    if actuator is not None:
+        known = {actuator: find_servo(actuator)}
     files = published_models()
     output.result(
         {
@@ -35,8 +35,8 @@ def run_list(command: ListServos, output: Output) -> int:
             "published": {motor: list(names) for motor, names in files.items()},
         }
     )
-    if command.actuator is not None:
-        _show_servo(known[command.actuator], output)
+    if actuator is not None:
+        _show_servo(known[actuator], output)
         return 0
     output.table(
         ["servo", "type", "law", "supply V", "own parameters"],

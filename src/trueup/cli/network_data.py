@@ -79,7 +79,7 @@ def run_check(
 
 def tell_warnings(checked: DataCheck, output: Output) -> list[dict[str, str]]:
     """Say what is doubtful about recordings that are read; returns it as JSON values."""
-    doubtful = [finding for finding in checked.all_findings if finding.severity != "info"]
+    doubtful = checked.doubtful
     if doubtful:
         output.text("The checks of the recordings found:")
     for finding in doubtful:

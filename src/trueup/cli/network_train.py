@@ -1,6 +1,6 @@
 """``trueup network train``: its arguments; what it does is imported when it runs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -65,15 +65,33 @@ class TrainNetwork:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.network_training import run_train
+        from trueup.cli.network_training import run_resume, run_train
 
-        return run_train(self._with_run_folder(), output)
+        overrides, target = self._overrides_and_run_folder()
+        verbose = not (self.quiet or output.json)
+        if self.resume:
+            if overrides or self.config or self.seed is not None or self.overwrite:
+                raise ExperimentError(
+                    "--resume goes on with a run as it was started: leave overrides, --config, "
+                    "--seed and --overwrite out, or start a new run with another --output"
+                )
+            return run_resume(target, verbose, output)
+        seed = () if self.seed is None else (f"seed={self.seed}",)
+        return run_train(
+            (*overrides, *seed),
+            self.config,
+            target,
+            output,
+            overwrite=self.overwrite,
+            dry_run=self.dry_run,
+            verbose=verbose,
+        )
 
-    def _with_run_folder(self) -> "TrainNetwork":
-        """The command with Hydra's key of the run directory as its output."""
+    def _overrides_and_run_folder(self) -> tuple[tuple[str, ...], Path | None]:
+        """Overrides without Hydra's key of the run directory, and the run directory."""
         given = [word for word in self.overrides if word.startswith(f"{_RUN_FOLDER}=")]
         if not given:
-            return self
+            return self.overrides, self.output
         folder = given[-1].partition("=")[2].strip("'\"")
         if not folder:
             raise ExperimentError(f"{_RUN_FOLDER} names no folder: write {_RUN_FOLDER}=DIRECTORY")
@@ -82,4 +100,4 @@ class TrainNetwork:
                 f"{given[-1]} and --output {self.output} name two run directories: give one of them"
             )
         others = tuple(word for word in self.overrides if word not in given)
-        return replace(self, overrides=others, output=Path(folder))
+        return others, Path(folder)

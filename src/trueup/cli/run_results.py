@@ -11,6 +11,8 @@ DONE, NOT_CONVERGED = 0, 3
 PRINTERS = {
     "study": "trueup.cli.study_show:show_summary",
     "identification": "trueup.cli.identify:show_summary",
+    "servo": "trueup.cli.actuator_fit:show_summary",
+    "network": "trueup.cli.network_training:show_summary",
     "gait": "trueup.cli.gait_optimize:show_summary",
 }
 """Kind -> function ``(outcome, output)`` that prints its outcome for people."""

@@ -5,7 +5,6 @@ from typing import Any
 
 from trueup import runs
 from trueup.cli.output import Output, interval_text
-from trueup.cli.run_kinds import report_of
 from trueup.runs.solution_file import interval_of
 from trueup.studies import RunDirectory
 from trueup.sysid.report import save_path_of
@@ -14,7 +13,7 @@ from trueup.sysid.report import save_path_of
 def run_report(directory: Path, target: Path | None, output: Output) -> int:
     """Write the report of a run, of whatever kind it is; returns the exit code."""
     run = RunDirectory.open(directory)
-    path = report_of(run).save(save_path_of(target) if target else run.report)
+    path = runs.report(run).save(save_path_of(target) if target else run.report)
     output.result({"report": str(path)})
     output.text(f"Report: {path}")
     return 0

@@ -84,16 +84,17 @@ class StudyResume(ExecutionOptions, BudgetOptions):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.run_kinds import resume_run
+        from trueup import runs
+        from trueup.cli.run_results import print_outcome
 
-        return resume_run(
+        outcome = runs.resume(
             self.directory,
-            self.limits,
-            self.folder,
-            self.execution,
-            not (self.quiet or output.json),
-            output,
+            limits=self.limits,
+            folder=self.folder,
+            execution=self.execution,
+            verbose=not (self.quiet or output.json),
         )
+        return print_outcome(outcome, output)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
-from trueup.cli.run_kinds import run_state
 from trueup.errors import RunDirectoryError, TrueupError
-from trueup.runs import RunState
+from trueup.runs import RunState, state
 from trueup.studies.progress import duration
 
 _SKIPPED = {".git", ".venv", "node_modules", "__pycache__"}
@@ -23,7 +22,7 @@ def run_study_list(folder: Path, output: Output) -> int:
     damaged: list[dict[str, str]] = []
     for path in runs_below(folder):
         try:
-            runs.append(run_state(path))
+            runs.append(state(path))
         except (TrueupError, OSError, ValueError) as error:
             damaged.append({"directory": str(path), "message": " ".join(str(error).split())})
     runs.sort(key=lambda run: run.age)

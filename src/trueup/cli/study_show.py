@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from trueup import runs
 from trueup.cli.output import Output
-from trueup.cli.run_kinds import run_state
 from trueup.errors import RunDirectoryError
 from trueup.runs import Outcome, RunState
 from trueup.studies.progress import duration
@@ -16,7 +16,7 @@ def run_study_show(path: Path, output: Output) -> int:
     """Print a run; returns the exit code."""
     from trueup.reports import read_study
 
-    state = run_state(path)
+    state = runs.state(path)
     if state.kind == "network":
         raise RunDirectoryError(
             f"{state.directory.path} is the training of a network, and no search ({state.state}, "

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError
-from trueup.runs.experiment_file import read_experiment
-from trueup.runs.solution_file import interval_of, read_solution
+from trueup.runs.kinds import class_of
+from trueup.runs.solution_file import interval_of
 from trueup.studies import RunDirectory
 
 
@@ -29,7 +28,8 @@ def compare(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
         raise RunDirectoryError(
             f"compare needs two or more run directories, got {len(directories)}"
         )
-    summaries = [_summary(Path(directory)) for directory in directories]
+    opened = [RunDirectory.open(directory) for directory in directories]
+    summaries = [class_of(directory).compared(directory) for directory in opened]
     names = list(dict.fromkeys(r["name"] for s in summaries for r in s["parameters"]))
     records = [{r["name"]: r for r in s["parameters"]} for s in summaries]
     parameters = []
@@ -45,17 +45,6 @@ def compare(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
         "cost": [s["cost"] for s in summaries],
         "verdict": [s.get("verdict") for s in summaries],
     }
-
-
-def _summary(path: Path) -> dict[str, Any]:
-    directory = RunDirectory.open(path)
-    kind, _ = read_experiment(directory)
-    if kind == "network":
-        raise RunDirectoryError(
-            f"{directory.path} is the training of a network, which has no parameters to compare: "
-            "its scores stand in metrics.json and report.html"
-        )
-    return read_solution(directory)
 
 
 def _agreement(records: list[dict[str, Any]]) -> str:

@@ -25,7 +25,8 @@ def report(directory: str | os.PathLike[str] | RunDirectory) -> "Page":
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     found = class_of(opened)
-    if opened.solution.is_file() and "the assessment" in read_solution(opened).get("failed", {}):
+    searched = opened.solution.is_file() and opened.study.is_file()
+    if searched and "the assessment" in read_solution(opened).get("failed", {}):
         from trueup.reports import read_study, study_report
 
         return study_report(read_study(opened))  # only the search is known

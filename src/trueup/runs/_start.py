@@ -194,7 +194,7 @@ def _work(
         try:
             return finish(run, solution)
         except KeyboardInterrupt:
-            raise RunInterrupted(
+            raise job.interruption(
                 "stopped after the search, which is saved, and before its results were written. "
                 f"Write them with  trueup study resume {directory.path}",
                 directory.path,
@@ -203,17 +203,20 @@ def _work(
 
 
 def _interrupted(run: Run, solution: Any = None) -> RunInterrupted:
-    path = run.directory.path
+    path, kind = run.directory.path, run.job.interruption
     if not run.job.can_resume:
-        return RunInterrupted(
+        return kind(
             f"interrupted, and nothing of the fit is saved: its method cannot go on where it "
             f"stopped. {path} holds the experiment only; start anew with the same command and "
             "--overwrite",
             path,
         )
     # one way to continue, the one that needs no experiment
-    message = "stopped" if solution is None else solution.message.partition("; the run in ")[0]
-    return RunInterrupted(f"{message}. Continue with  trueup study resume {path}", path, solution)
+    if hasattr(solution, "message"):
+        message = solution.message.partition("; the run in ")[0]
+    else:
+        message = run.job.stopped(run.directory)
+    return kind(f"{message}. Continue with  trueup study resume {path}", path, solution)
 
 
 @contextlib.contextmanager
@@ -252,8 +255,8 @@ def _refuse_to_replace(target: Path) -> None:
 def _check_inputs_stay(job: Job, target: Path) -> None:
     """Raise where a file that the run needs later would be replaced with its folder."""
     folder = target.resolve()
-    for entry in job.inputs():
-        if isinstance(entry, Path) and folder in entry.resolve().parents:
+    for entry in job.input_files():
+        if folder in (resolved := entry.resolve()).parents or folder == resolved:
             raise RunDirectoryError(
                 f"{entry}, which is an input, lies in the run directory {target}, which is written "
                 "anew: move it, or choose another run directory"

@@ -51,8 +51,9 @@ from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Verdict
 from trueup.runs.execution import Execution
 from trueup.runs.experiment_file import write_experiment
+from trueup.runs.interruption import RunInterrupted
 from trueup.runs.run_state import RunState, study_state
-from trueup.runs.solution_file import solution_content
+from trueup.runs.solution_file import read_solution, solution_content
 from trueup.studies import Budget, Generation, RunDirectory, Tracker, run
 from trueup.studies.atomic import write_json
 
@@ -103,6 +104,8 @@ class Job(ABC):
     """Limits that the search knows, among the fields of :class:`trueup.studies.Budget`."""
     distributed: ClassVar[bool] = False
     """Whether candidates may be evaluated in other processes."""
+    interruption: ClassVar[type[RunInterrupted]] = RunInterrupted
+    """What Ctrl-C raises once the run is saved."""
 
     name: str
     """Name of the run."""
@@ -125,6 +128,10 @@ class Job(ABC):
 
         One that is hashed already is given as ``{"name", "sha256", "size"}``.
         """
+
+    def input_files(self) -> Sequence[Path]:
+        """Files and folders that the run directory must not hold when it is written anew."""
+        return [entry for entry in self.inputs() if isinstance(entry, Path)]
 
     @abstractmethod
     def plain(self, directory: Path) -> dict[str, Any]:
@@ -214,6 +221,17 @@ class Job(ABC):
         """State of a run; overridden by kinds without ``study.sqlite``."""
         return study_state(directory, cls.kind)
 
+    @classmethod
+    def compared(cls, directory: RunDirectory) -> dict[str, Any]:
+        """What :func:`trueup.runs.compare` shows of a finished run, as plain data.
+
+        ``parameters``, ``status`` and ``cost``; ``scores`` and ``verdict`` where there are some.
+
+        Raises:
+          RunDirectoryError: the run has no result to compare.
+        """
+        return read_solution(directory)
+
     # --- start and resume ----------------------------------------------------------------------
 
     def identity(self) -> dict[str, Any]:
@@ -265,6 +283,10 @@ class Job(ABC):
         return True
 
     # --- words ---------------------------------------------------------------------------------
+
+    def stopped(self, directory: RunDirectory) -> str:
+        """What a run that was stopped at once has saved, for the message."""
+        return "stopped"
 
     def plan(self) -> dict[str, Any]:
         """What would be done and how long it takes, after :meth:`prepare`; nothing is written."""

@@ -12,6 +12,8 @@ from trueup.studies.run_directory import check_format_version
 KINDS = {
     "study": "trueup.runs.study_job:StudyJob",
     "identification": "trueup.sysid.fit.identification_job:IdentificationJob",
+    "servo": "trueup.actuators.search.fit_job:ServoFitJob",
+    "network": "trueup.networks.training.training_job:TrainingJob",
     "gait": "trueup.gait.job:GaitJob",
 }
 """Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""

@@ -99,6 +99,31 @@ def hashed(
     ]
 
 
+def known_input(
+    path: str | os.PathLike[str],
+    sha256: str,
+    relative_to: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Entry of :func:`hashed` for a file whose hash is known: it is not read again.
+
+    Args:
+        path: file.
+        sha256: its SHA-256, in hexadecimal digits.
+        relative_to: folder that a file below it is named relative to.
+
+    Raises:
+        RunDirectoryError: the file does not exist.
+    """
+    folder = None if relative_to is None else Path(relative_to).resolve()
+    try:
+        size = Path(path).stat().st_size
+    except OSError as error:
+        raise RunDirectoryError(
+            f"cannot read the input {path}: {error.strerror or error}"
+        ) from error
+    return {"name": _portable(Path(path), folder), "sha256": sha256, "size": size}
+
+
 def sha256_of(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file; of a folder, that of its sorted file names and file hashes.
 

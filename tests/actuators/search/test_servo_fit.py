@@ -17,19 +17,19 @@ from trueup.actuators import (
     load_model,
     servo_fit_report,
 )
-from trueup.actuators.search._fit import Prepared, reached_its_end
 from trueup.actuators.search.experiment_advice import Coverage, experiments
 from trueup.actuators.search.fit_settings import parse_values
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.model_faces import FaceProblem, model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
+from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import (
     ServoSearch,
     ServoSearchSettings,
     best_of_families,
     scan_points,
 )
-from trueup.errors import FitError, ParameterError, RecordingError
+from trueup.errors import FitError, ParameterError, RecordingError, UnfinishedRunError
 from trueup.fitting import Grade, minimise
 from trueup.fitting.problem import LARGE_COST
 from trueup.studies import Generation, RunDirectory
@@ -201,7 +201,7 @@ def test_a_search_of_which_every_candidate_fails_says_so(logs):
 def test_every_search_uses_up_its_trials_and_is_judged(logs, method):
     found = fit("xl330", "m1", logs[:2], settings=FitSettings(method, trials=150, seed=1))
     assert 150 <= found.solution.stats["evaluations"] < 260
-    assert reached_its_end(found)
+    assert found.reached_its_end
     assert found.training.mae < found.training_start.mae
     assert np.isfinite(found.assessment.intervals).any()
     assert found.solution.cost == pytest.approx(found.training.mae)
@@ -251,14 +251,24 @@ def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path
     def refuse(*_):
         raise FitError("there is nothing to judge")
 
-    monkeypatch.setattr("trueup.actuators.search._fit.assess", refuse)
+    monkeypatch.setattr("trueup.actuators.search.prepared_fit.assess", refuse)
     output = tmp_path / "m1.json"
     directory = RunDirectory.create(tmp_path / "m1.run")
     settings = FitSettings("random", trials=40)
-    with pytest.raises(FitError, match="nothing to judge") as caught:
+    with pytest.raises(UnfinishedRunError, match="nothing to judge") as caught:
         fit("xl330", "m1", logs[:1], settings=settings, output=output, directory=directory)
     assert not output.exists()
-    assert "m1.run" in caught.value.__notes__[0]
+    assert "m1.run" in str(caught.value)
+    # the search is kept
+    monkeypatch.undo()
+    found = fit(
+        *("xl330", "m1", logs[:1]),
+        settings=settings,
+        output=output,
+        directory=directory.path,
+        resume=True,
+    )
+    assert load_model(output).values["kt"] == found.model.values["kt"]
 
 
 def test_start_values_and_failed_candidates_are_not_written_as_the_best(logs, tmp_path):

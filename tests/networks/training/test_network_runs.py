@@ -22,9 +22,13 @@ from trueup.fitting import Grade, Verdict
 from trueup.networks import SyntheticSettings, load_network, synthesize, train
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.runtime.ensemble import NetworkEnsemble
-from trueup.networks.training import TrainingInterrupted, run_training
-from trueup.networks.training import training_run as runs
-from trueup.networks.training.training_run import read_splits, resumed_configuration
+from trueup.networks.training import (
+    TrainingInterrupted,
+    read_recordings,
+    resumed_configuration,
+    run_training,
+    training_job,
+)
 from trueup.studies import RunDirectory
 
 
@@ -44,7 +48,7 @@ def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
     assert "In the loop" in (run / "report.html").read_text()
     stats = json.loads((run / "normalization_stats.json").read_text())
     assert stats["feature_names"] == list(network.features)
-    _, (split,) = read_splits(configured(data))
+    (split,) = read_recordings(configured(data)).splits
     stacked = np.concatenate([s.features(network.features) for s in split.training])
     np.testing.assert_allclose(stats["input_mean"], stacked.mean(axis=0))  # of training alone
     summary = json.loads((run / "training_config_summary.json").read_text())
@@ -84,7 +88,7 @@ def test_a_run_writes_what_deployment_and_readers_need(data, tmp_path):
 
 def test_leave_one_group_out_never_sees_the_group_before_its_score(data, tmp_path):
     configuration = configured(data, "evaluation_mode=lomo_cv")
-    _, splits = read_splits(configuration)
+    splits = read_recordings(configuration).splits
     for split in splits:
         for part in (split.training, split.validation):
             assert {each.group for each in part}.isdisjoint({split.name})
@@ -102,7 +106,7 @@ def test_an_ensemble_tells_how_far_its_members_disagree(data, tmp_path):
     result = run_training(configuration, tmp_path / "run", verbose=False)
     ensemble = NetworkEnsemble.load(result.directory)
     assert len(ensemble.networks) == 3
-    _, (split,) = read_splits(configuration)
+    (split,) = read_recordings(configuration).splits
     inputs = split.test[0].features(ensemble.inputs)
     torque = ensemble.predict(inputs)
     each = np.stack([predict_series(n, split.test[0]) for n in ensemble.networks])
@@ -142,8 +146,8 @@ def test_an_interrupted_run_keeps_the_best_and_goes_on(data, tmp_path, monkeypat
             return "SIGINT" if history.is_file() and history.read_text() else None
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "Interrupts", Impatient)
-        with pytest.raises(TrainingInterrupted, match="--resume"):
+        patch.setattr(training_job, "Interrupts", Impatient)
+        with pytest.raises(TrainingInterrupted, match="study resume"):
             run_training(configuration, target, verbose=False)
     assert load_network(target / "network.safetensors").features
     assert not (target / "metrics.json").exists()
@@ -256,7 +260,7 @@ def test_a_stop_between_the_members_of_an_ensemble_trains_no_further_one(
             return "SIGINT" if (target / "members/01/history.jsonl").is_file() else None
 
     configuration = configured(data, "model.ensemble_members=2", "train.max_epochs=2")
-    monkeypatch.setattr(runs, "Interrupts", Late)
+    monkeypatch.setattr(training_job, "Interrupts", Late)
     with pytest.raises(TrainingInterrupted):
         run_training(configuration, target, verbose=False)
     assert (target / "members/01/training.json").is_file()
@@ -269,7 +273,12 @@ def test_a_cut_experiment_file_says_what_it_lacks(data, tmp_path, capsys):
     whole = file.read_text()
     inner = whole.index("configuration:")
     # ends within the version, and before and after the values of the data
-    for cut in (50, inner, inner + len("configuration:\n"), whole.index("  data:")):
+    for cut in (
+        whole.index("trueup:") + 10,
+        inner,
+        inner + len("configuration:\n"),
+        whole.index("  data:"),
+    ):
         file.write_text(whole[:cut])
         for words in (["network", "train", "--resume", "--output"], ["study", "resume"]):
             assert main([*words, str(run)]) == 2
@@ -353,11 +362,16 @@ def test_a_finished_training_is_listed_as_such(data, tmp_path, capsys, mode):
     assert (run["kind"], run["state"], run["cost"]) == ("network", "finished", metrics["rmse"])
     assert run["evaluations"] == (2 if mode == "global" else 4)  # epochs
     assert run["seconds"] > 0
-    for words in (["study", "show", str(target)], ["compare", str(target), str(target)]):
-        assert main(words) == 2
-        said = capsys.readouterr().err
-        assert "is the training of a network" in said
-        assert "not finish" not in said
+    assert main(["study", "show", str(target)]) == 2
+    said = capsys.readouterr().err
+    assert "is the training of a network" in said
+    assert "not finish" not in said
+    assert main(["compare", str(target), str(target), "--json"]) == 0
+    compared = json.loads(capsys.readouterr().out)
+    assert compared["cost"] == [metrics["rmse"]] * 2
+    folds = metrics.get("folds", {"": metrics}).values()
+    assert [score["rmse"] for score in compared["scores"][0]] == [fold["rmse"] for fold in folds]
+    assert compared["verdict"][0] == metrics["verdict"]
     with RunDirectory.open(target).lock():
         assert listed()[0][0]["state"] == "running"
     (target / "metrics.json").write_text("[]")

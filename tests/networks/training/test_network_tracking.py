@@ -7,8 +7,7 @@ import pytest
 from small_trainings import configured
 
 from trueup.errors import TrueupWarning
-from trueup.networks.training import run_training
-from trueup.networks.training.training_run import resumed_configuration
+from trueup.networks.training import resumed_configuration, run_training
 from trueup.studies import RunDirectory
 from trueup.studies.trackers import TRACKERS, ScalarTracker, TrackerKind
 

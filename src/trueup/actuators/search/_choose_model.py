@@ -11,9 +11,9 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS, check_terms, terms_for
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._fit import Prepared
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import ServoSearch
 from trueup.errors import FitError, RecordingError, listing
 from trueup.fitting._minimise import minimise

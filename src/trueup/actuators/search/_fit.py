@@ -1,387 +1,123 @@
-"""Fits a servo model to logs: search, live parameter file, held-out error, confidence."""
+"""Fits a servo model to logs, in memory or in a run directory."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from trueup.actuators.bench.loads import Bench, bench_of
-from trueup.actuators.bench.objective import OBJECTIVES, Objective
-from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
+from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
-from trueup.actuators.logs.log_splits import split_logs
-from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._evaluate import check_servo, evaluation
-from trueup.actuators.search.fit_assessment import assess
-from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
-from trueup.actuators.search.live_parameters import LiveParameters
-from trueup.actuators.search.model_faces import model_faces
-from trueup.actuators.search.nested_search import NestedServoSearch
+from trueup.actuators.search.fit_job import ServoFitJob, start_fit
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.run_logs import Logs
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.actuators.search.servo_search import ServoSearchSettings
-from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
-from trueup.actuators.search.unseen_logs import unseen_logs
-from trueup.errors import (
-    FitError,
-    ParameterError,
-    RunDirectoryError,
-    SimulationError,
-    TrueupError,
-)
-from trueup.fitting._make_search import make_search
-from trueup.fitting._minimise import minimise
-from trueup.fitting.problem import LARGE_COST, Problem
-from trueup.fitting.solution import Solution, Status
-from trueup.parameters import Space
-from trueup.studies import Budget, RunDirectory, Tracker, provenance, run
-
-_COARSE_STEP = 5e-3  # greatest step [s] of the simulator that only shows the way
-
-
-class ServoFitInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a servo fit after its search was saved; it can be resumed."""
-
-    def __init__(self, directory: Path, message: str = ""):
-        self.directory = directory
-        super().__init__(
-            f"interrupted and saved in {directory}{': ' if message else ''}{message}. Continue "
-            f"with  trueup study resume {directory}"
-        )
+from trueup.errors import RunDirectoryError
+from trueup.runs import Execution
+from trueup.studies import Budget, RunDirectory, Tracker
 
 
 def fit(
     servo: str | Servo,
     model: str,
-    logs: Sequence[ServoLog],
+    logs: Logs,
     *,
     settings: FitSettings | None = None,
     output: str | os.PathLike[str] | None = None,
-    directory: RunDirectory | None = None,
-    resume: bool = False,
+    directory: str | os.PathLike[str] | RunDirectory | None = None,
+    limits: Budget | None = None,
+    execution: Execution | None = None,
+    start: np.ndarray | str | os.PathLike[str] | None = None,
+    catalogue: str | os.PathLike[str] | None = None,
+    skip_bad_logs: bool = False,
     benches: Sequence[Bench] | None = None,
-    start: np.ndarray | None = None,
     workers: int | None = None,
     trackers: Sequence[Tracker] = (),
     inputs: Iterable[str | os.PathLike[str]] = (),
     skipped: Sequence[str] = (),
+    resume: bool = False,
+    overwrite: bool = False,
     verbose: bool = False,
 ) -> ServoFit:
     """Fit a friction model and the motor's parameters to logs.
 
+    With ``output`` or ``directory`` it does all that ``trueup actuator fit`` does, and both
+    continue what the other began::
+
+        result = actuators.fit("xl330", "m6", "logs", output="m6.json")
+        print(*result.verdict.lines(), sep="\\n")
+
+    The run directory holds the settings, every evaluation, ``solution.json`` with the verdict and
+    ``report.html``; ``trueup study resume`` and ``trueup report`` take it. Without either, the fit
+    is one in memory.
+
     Args:
       servo: servo, or its name in the catalogue.
       model: friction model, ``m1`` to ``m6``.
-      logs: evenly sampled logs, from :func:`trueup.actuators.read_logs`.
+      logs: evenly sampled logs, from :func:`trueup.actuators.read_logs`; or a folder or files of
+        them. A run of logs that no file holds, of other benches or of a servo beside the catalogue
+        is continued from Python only.
       settings: settings.
-      output: parameter file, rewritten whenever a better candidate is found; needs ``directory``.
-      directory: run directory, from :meth:`trueup.studies.RunDirectory.create`; a fit in memory
-        where absent.
-      resume: continue the fit in ``directory``.
+      output: parameter file, rewritten whenever a better candidate is found.
+      directory: run directory; beside ``output`` where absent, ``m6.run`` for ``m6.json``.
+      limits: another number of evaluations than ``settings.trials``.
+      execution: threads, trackers by name, and a storage that mirrors the study.
+      start: start values of the free parameters ``(p,)``, or an earlier result: a run directory, a
+        parameter file, or an SQLite file of Optuna. Those of the catalogue by default.
+      catalogue: YAML file with further servos.
+      skip_bad_logs: leave logs of a folder out that cannot be used.
       benches: load of each log; by default the pendulum that the log describes.
-      start: start values of the free parameters ``(p,)``; the catalogue's by default.
       workers: threads; all cores by default. Nothing of the result depends on it.
-      trackers: told of every batch of the search.
+      trackers: trackers, called after every batch of the search.
       inputs: files that provenance names; those of the logs by default.
       skipped: why logs were left out before, for the summary.
+      resume: continue the fit in the run directory.
+      overwrite: replace an earlier fit.
       verbose: show progress on the error stream.
 
     Returns:
-      The fit. What it is worth stands in ``held_out`` and ``assessment``.
+      The fit. What it is worth stands in ``verdict``, ``held_out`` and ``assessment``.
 
     Raises:
       TrueupError: whatever is wrong, before time is spent.
       ServoFitInterrupted: Ctrl-C; the search is saved and can be resumed.
+      UnfinishedRunError: the search is done and saved, and something after it failed.
     """
-    settings = settings or FitSettings()
-    prepared = Prepared(servo, model, logs, settings, benches, workers, start)
-    inputs = list(inputs) or [log.source for log in logs if Path(log.source).is_file()]
-    origin = provenance.collect(settings.seed, inputs, settings.to_dict())
-    live = None
-    if output is not None:
-        live = LiveParameters(Path(output), prepared.problem, origin, begun=resume)
-    solution = _search(prepared, directory, resume, trackers, live, verbose)
-    solution.provenance = origin
-    if solution.status is not Status.INTERRUPTED and not solution.cost < LARGE_COST:
-        if live is not None:
-            live.withdraw()
-        raise SimulationError(
-            f"{solution.message}: correct the logs, the bench or the bounds of the servo"
-        )
-    if solution.status is Status.INTERRUPTED and directory is not None:
-        if live is not None:
-            live.flush()
-        raise ServoFitInterrupted(directory.path, solution.message)
-    try:
-        result = prepared.result(solution)
-    except TrueupError as error:
-        # a file with values that nothing vouches for would pass for a result
-        if live is not None:
-            live.withdraw()
-        if directory is not None:
-            error.add_note(
-                f"no parameter file is written; the last candidate is in {directory.path}"
-            )
-        raise
-    result.skipped = list(skipped)
-    result.output = None if output is None else Path(output)
-    result.directory = None if directory is None else directory.path
-    result.model = replace(result.model, provenance=result.provenance())
-    if output is not None:
-        from trueup.actuators.catalogue.parameter_file import save_model
-
-        save_model(result.model, output)
-    return result
-
-
-class Prepared:
-    """A fit before its search: model, logs, simulators, problem.
-
-    Args:
-      servo: servo, or its name in the catalogue.
-      model: friction model.
-      logs: evenly sampled logs.
-      settings: settings.
-      benches: load of each log.
-      workers: threads.
-      start: start values of the free parameters ``(p,)``.
-
-    Raises:
-      TrueupError: whatever is wrong.
-    """
-
-    def __init__(
-        self,
-        servo: str | Servo,
-        model: str,
-        logs: Sequence[ServoLog],
-        settings: FitSettings,
-        benches: Sequence[Bench] | None = None,
-        workers: int | None = None,
-        start: np.ndarray | None = None,
-    ):
-        if workers is not None and workers < 1:
-            raise FitError(f"workers are threads, at least 1, got {workers}")
-        most = max(64, 8 * (os.cpu_count() or 1))
-        if workers is not None and workers > most:
-            raise FitError(
-                f"{workers} workers are asked for, and this machine has {os.cpu_count()} cores: "
-                f"give at most {most}"
-            )
-        self.settings = settings
-        self.threads = default_threads() if workers is None else workers
-        self.start_model = start_model(servo, model, settings)
-        check_servo(logs, self.start_model.servo)
-        loads = [bench_of(log) for log in logs] if benches is None else list(benches)
-        self.training_logs, self.held_out_logs = split_logs(
-            logs,
-            kp=settings.validation_kp,
-            mass=settings.validation_mass,
-            trajectory=settings.validation_trajectory,
-        )
-        by_log = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
-        self._benches = by_log
-        self.findings = _findings(logs, settings)
-        self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
-        if not self.free:
-            raise FitError("all parameters are fixed: there is nothing to fit")
-        fine = self.simulator(self.training_logs)
-        coarse = None
-        if settings.scheme == "semi-implicit":
-            coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
-        self.problem = StagedProblem(fine, coarse, settings.objective)
-        if start is not None:
-            space = self.problem.space
-            start = np.clip(start, space.lower, space.upper)
-            self.problem.space = replace(space, start=start)
-
-    @property
-    def space(self) -> Space:
-        """The free parameters."""
-        return self.problem.space
-
-    @property
-    def searched(self) -> Problem:
-        """The problem as the search sees it."""
-        two = self.settings.method == "nsgaii"
-        return PositionAndSpeed(self.problem) if two else self.problem
-
-    def simulator(self, logs: Sequence[ServoLog], max_step: float = MAX_STEP) -> BenchSimulator:
-        """Simulator of the free parameters on some of the logs."""
-        settings = self.settings
-        return BenchSimulator(
-            self.start_model,
-            logs,
-            free=self.free,
-            benches=[self._benches[id(log)] for log in logs],
-            scheme=settings.scheme,
-            max_step=max_step,
-            reset_period=settings.reset_period,
-            vin=settings.vin,
-            threads=self.threads,
-        )
-
-    def search(self) -> Any:
-        """The search at its start."""
-        settings, space = self.settings, self.space
-        if settings.method in ("auto", "least-squares"):
-            most = ServoSearchSettings().scanned
-            scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
-            own = ServoSearchSettings(
-                scanned=scanned,
-                loss=OBJECTIVES[settings.objective.kind].descent_loss,
-                loss_scale=_loss_scale(settings.objective),
-                evolve=settings.method == "auto",
-            )
-            return NestedServoSearch(space, own, settings.seed, limit=settings.trials // 2)
-        if settings.method == "cmaes":
-            own_settings = {"restarts": "bipop", "deviation": 0.25}
-            return make_search("cmaes", space, seed=settings.seed, settings=own_settings)
-        objectives = len(self.searched.objectives)
-        return make_search(settings.method, space, seed=settings.seed, objectives=objectives)
-
-    def result(self, solution: Solution) -> ServoFit:
-        """The fit of a solution, judged."""
-        solution = _closest(solution)
-        x, begin = solution.x, self.space.start
-        held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
-        fine = self.problem.simulator
-        assessment = assess(self.problem, x, self.training_logs, self.settings.level)
-        training = evaluation(fine, x)
-        beyond = None if held_out is None else evaluation(held_out, x)
-        findings = [*self.findings, *training.worse_than_trivial("the training logs")]
-        if beyond is not None:
-            findings += beyond.worse_than_trivial("the held-out logs")
-        unseen = None
-        if held_out is None and solution.success:
-            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x)
-        slope = self.space.slope(x)
-        solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
-        solution.intervals = assessment.intervals
-        return ServoFit(
-            model=self.problem.model_at(x),
-            settings=self.settings,
-            problem=self.problem,
-            solution=solution,
-            training_logs=self.training_logs,
-            held_out_logs=self.held_out_logs,
-            training=training,
-            held_out=beyond,
-            training_start=evaluation(fine, begin),
-            held_out_start=None if held_out is None else evaluation(held_out, begin),
-            assessment=assessment,
-            findings=tuple(findings),
-            unseen=unseen,
-        )
-
-
-def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
-    """What looks wrong in the logs and settings before a fit, in words."""
-    found = findings_in_words((log.name, log_findings(log)) for log in logs)
-    slip = None if settings.vin is None else header_finding("vin", settings.vin)
-    return found if slip is None else [*found, f"the settings: {slip.sentence}"]
-
-
-def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:
-    """The model at its start values, with those that are fixed.
-
-    Raises:
-      FitError: no such servo, friction model or term.
-      ParameterError: a fixed value of a parameter that does not exist, or beyond its bounds.
-    """
-    found = ServoModel.create(servo, model, settings.terms, quadratic=settings.quadratic)
-    found.check_names(settings.fixed)
-    for parameter in found.parameters:
-        value = settings.fixed.get(parameter.name)
-        if value is not None and parameter.outside(value):
-            raise ParameterError(
-                f"{parameter.name} = {value:g} lies beyond its bounds {parameter.lower:g} to "
-                f"{parameter.upper:g} {parameter.unit}".rstrip()
-            )
-    return found.with_values(**settings.fixed)
-
-
-def _loss_scale(objective: Objective) -> float | None:
-    """Bend of the descents' loss; None: they choose it."""
-    if not OBJECTIVES[objective.kind].has_width:
-        return None
-    pairs = zip(objective.weights, objective.widths, strict=True)
-    return max(weight * width for weight, width in pairs)
-
-
-def _closest(solution: Solution) -> Solution:
-    """Of several objectives, the candidate of the front with the smallest first one."""
-    front = solution.front
-    if front is None:
-        return solution
-    best = int(np.argmin(front.costs[:, 0]))
-    x = front.x[best].copy()
-    return replace(
-        solution,
-        x=x,
-        cost=float(front.costs[best, 0]),
-        parameters=dict(zip(solution.parameters, map(float, x), strict=True)),
+    job = ServoFitJob(
+        servo,
+        model,
+        logs,
+        settings,
+        output=output,
+        name=None if directory is None or output is not None else _name_of(directory),
+        limits=limits,
+        start=start,
+        catalogue=catalogue,
+        skip_bad_logs=skip_bad_logs,
+        benches=benches,
+        inputs=inputs,
+        skipped=skipped,
     )
-
-
-def _search(
-    prepared: Prepared,
-    directory: RunDirectory | None,
-    resume: bool,
-    trackers: Sequence[Tracker],
-    live: LiveParameters | None,
-    verbose: bool,
-) -> Solution:
-    search, settings = prepared.search(), prepared.settings
-    if directory is None:
-        if live is not None or resume or trackers:
+    execution = execution or Execution()
+    if workers is not None:
+        execution = replace(execution, workers=workers)
+    if output is None and directory is None:
+        if resume or overwrite or trackers or execution != Execution(execution.workers):
             raise RunDirectoryError("a fit with files or trackers needs a run directory")
-        limited: Any = _Limited(search, settings.trials)
-        return minimise(prepared.searched, limited)
-    describe: Callable[[np.ndarray], Any] | None = None if live is None else live.content
-    solution = run(
-        prepared.searched,
-        search,
+        job.execution = execution
+        return job.in_memory()
+    return start_fit(
+        job,
         directory,
-        settings={
-            **settings.to_dict(),
-            "trials": None,  # a resumed fit may go on for longer
-            "servo": prepared.start_model.servo.name,
-            "model": prepared.start_model.friction.name,
-            "logs": [log.sha256 for log in prepared.training_logs],
-        },
         resume=resume,
-        budget=Budget(max_evaluations=settings.trials),
+        overwrite=overwrite,
+        execution=execution,
         trackers=trackers,
-        on_best=None if live is None else live.offer,
-        describe=describe,
         verbose=verbose,
-    )
-    return solution
+    ).result
 
 
-class _Limited:
-    """A search that ends after a number of evaluations."""
-
-    def __init__(self, search: Any, trials: int):
-        self._search, self._trials = search, trials
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._search, name)
-
-    def done(self) -> Status | None:
-        """Why the search ended, or None."""
-        status = self._search.done()
-        if status is None and self._search.evaluations >= self._trials:
-            return Status.EVALUATION_LIMIT
-        return status
-
-
-def reached_its_end(fit: ServoFit) -> bool:
-    """Whether a search has done what it can: converged, or used up trials it always uses up."""
-    endless = fit.settings.method in ENDLESS
-    return fit.solution.success or (endless and fit.solution.status is Status.EVALUATION_LIMIT)
+def _name_of(directory: str | os.PathLike[str] | RunDirectory) -> str:
+    path = directory.path if isinstance(directory, RunDirectory) else Path(directory)
+    return path.resolve().name

@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -123,6 +123,21 @@ def parse_values(text: str) -> dict[str, float]:
             raise FitError(f"{text!r}: the value of {name!r} is given twice")
         values[name] = number
     return values
+
+
+def values_of_options(texts: Iterable[str]) -> dict[str, float]:
+    """Read values by name from several texts; errors as :func:`parse_values`.
+
+    Raises:
+      FitError: a name is given twice.
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        values = parse_values(text)
+        if twice := [name for name in values if name in found]:
+            raise FitError(f"--set gives {listing(twice)} twice")
+        found |= values
+    return found
 
 
 def _literal_pairs(text: str) -> list[tuple[str, Any]]:

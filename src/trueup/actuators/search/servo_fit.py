@@ -11,11 +11,11 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import Evaluation
 from trueup.actuators.search.fit_assessment import ServoAssessment
-from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
 from trueup.actuators.search.fit_verdict import verdict_of
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.search.unseen_logs import UnseenLogs
-from trueup.fitting.solution import Solution
+from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
 
@@ -63,6 +63,15 @@ class ServoFit:
     """Why logs were left out."""
     unseen: UnseenLogs | None = None
     """Errors of a second fit on logs that it left out, where no log is held out."""
+
+    @property
+    def reached_its_end(self) -> bool:
+        """Whether the search has done what it can: converged, or used up its trials where it always
+        does."""
+        endless = self.settings.method in ENDLESS
+        return self.solution.success or (
+            endless and self.solution.status is Status.EVALUATION_LIMIT
+        )
 
     @property
     def at_bound(self) -> tuple[str, ...]:

@@ -72,6 +72,11 @@ class DataCheck:
         ]
         return (*self.findings, *named)
 
+    @property
+    def doubtful(self) -> tuple[Finding, ...]:
+        """Warnings and refusals among all findings."""
+        return tuple(finding for finding in self.all_findings if finding.severity != "info")
+
     def raise_if_unusable(self) -> None:
         """Refuse the recordings if a finding says so.
 

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     )
     from trueup.networks.training.hooks import TrainingHooks
     from trueup.networks.training.network_training import TrainedNetwork, train_network
+    from trueup.networks.training.run_recordings import read_recordings
     from trueup.networks.training.settings import ModelSettings, TrainSettings
-    from trueup.networks.training.training_run import (
+    from trueup.networks.training.training_job import (
         TrainingInterrupted,
+        TrainingJob,
         TrainingResult,
-        run_training,
+        resumed_configuration,
     )
+    from trueup.networks.training.training_run import run_training
 
 _EXPORTS = {
     "ModelSettings": "trueup.networks.training.settings",
@@ -24,8 +27,11 @@ _EXPORTS = {
     "TrainedNetwork": "trueup.networks.training.network_training",
     "TrainingConfiguration": "trueup.networks.training.configuration",
     "TrainingHooks": "trueup.networks.training.hooks",
-    "TrainingInterrupted": "trueup.networks.training.training_run",
-    "TrainingResult": "trueup.networks.training.training_run",
+    "TrainingInterrupted": "trueup.networks.training.training_job",
+    "TrainingJob": "trueup.networks.training.training_job",
+    "TrainingResult": "trueup.networks.training.training_job",
+    "read_recordings": "trueup.networks.training.run_recordings",
+    "resumed_configuration": "trueup.networks.training.training_job",
     "load_configuration": "trueup.networks.training.configuration",
     "run_training": "trueup.networks.training.training_run",
     "train_network": "trueup.networks.training.network_training",
@@ -38,8 +44,11 @@ __all__ = [
     "TrainingConfiguration",
     "TrainingHooks",
     "TrainingInterrupted",
+    "TrainingJob",
     "TrainingResult",
     "load_configuration",
+    "read_recordings",
+    "resumed_configuration",
     "run_training",
     "train_network",
 ]

@@ -1,17 +1,15 @@
 """What a training would do, and how long it would take at most, found out without doing it."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trueup.networks.data.data_check import DataCheck
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.network_training import template_network, train_network
-from trueup.networks.training.training_run import read_splits
+from trueup.networks.training.run_recordings import RunRecordings
 
 
 @dataclass(frozen=True)
@@ -40,22 +38,19 @@ class TrainingPlan:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def plan_training(
-    configuration: TrainingConfiguration,
-    checked: Callable[[DataCheck], object] = lambda check: None,
-) -> TrainingPlan:
-    """Read and check everything a training needs, and time one epoch of it; nothing is written.
+def plan_training(configuration: TrainingConfiguration, recordings: RunRecordings) -> TrainingPlan:
+    """Time one epoch of a training; nothing is written.
 
     Args:
-        configuration: of the training.
-        checked: told what the checks of the recordings found.
+        configuration: configuration of the training.
+        recordings: its recordings, read and split.
 
     Raises:
         TrueupError: what the training itself would raise at its start.
     """
     from trueup.networks.model.torch_network import parameter_count
 
-    series, splits = read_splits(configuration, checked)
+    series, splits = recordings.series, recordings.splits
     model, train = configuration.model, configuration.train
     network = template_network(
         splits[0].training, configuration.data.features, model, configuration.seed

@@ -4,28 +4,38 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators import ServoModel, load_catalogue, read_logs, servo_report, split_logs
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.log_splits import split_logs
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.report._servo_report import servo_report
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.servo_search import STAGES
-from trueup.cli.servo_job import read_job
 from trueup.parameters import Space
-from trueup.reports import Page, read_study, study_report
+from trueup.reports import Page, read_study
 from trueup.studies import RunDirectory, atomic
 from trueup.studies.history import History
 
 
-def report_of_servo_fit(directory: RunDirectory) -> Page:
-    """The report of a servo fit; of one in progress, that of its search."""
+def report_of_run(
+    directory: RunDirectory,
+    servo: str | Servo,
+    friction: str,
+    settings: FitSettings,
+    logs: list[ServoLog],
+) -> Page:
+    """The report of a finished fit.
+
+    Args:
+      directory: run directory.
+      servo: servo, or its name in the catalogue.
+      friction: friction model.
+      settings: settings of the fit.
+      logs: all logs of the fit.
+    """
     study = read_study(directory)
-    if not directory.solution.is_file():
-        return study_report(study)
-    job = read_job(directory)
-    if job.catalogue is not None:
-        load_catalogue(job.catalogue, replace=True)
     summary = atomic.read_json(directory.solution)
-    settings: FitSettings = job.settings
-    logs = read_logs(job.logdir, uniform=True, skip_bad=job.skip_bad_logs, on_skip=lambda _: None)
     training, held_out = split_logs(
         logs,
         kp=settings.validation_kp,
@@ -34,8 +44,8 @@ def report_of_servo_fit(directory: RunDirectory) -> Page:
     )
     values = {row["name"]: row["value"] for row in summary["parameters"]}
     model = ServoModel.create(
-        job.actuator,
-        job.model,
+        servo,
+        friction,
         settings.terms,
         quadratic=settings.quadratic,
         **{**summary["fixed"], **values},

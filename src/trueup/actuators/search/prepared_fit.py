@@ -1,0 +1,230 @@
+"""A servo fit before and after its search: model, logs, simulators, problem, judged result."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trueup.actuators.bench.loads import Bench, bench_of
+from trueup.actuators.bench.objective import OBJECTIVES, Objective
+from trueup.actuators.bench.simulator import MAX_STEP, BenchSimulator
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs.log_findings import findings_in_words, header_finding, log_findings
+from trueup.actuators.logs.log_splits import split_logs
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search._evaluate import check_servo, evaluation
+from trueup.actuators.search.fit_assessment import assess
+from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.model_faces import model_faces
+from trueup.actuators.search.nested_search import NestedServoSearch
+from trueup.actuators.search.servo_fit import ServoFit
+from trueup.actuators.search.servo_search import ServoSearchSettings
+from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
+from trueup.actuators.search.unseen_logs import unseen_logs
+from trueup.errors import FitError, ParameterError
+from trueup.fitting._make_search import make_search
+from trueup.fitting.problem import Problem
+from trueup.fitting.solution import Solution
+from trueup.parameters import Space
+
+_COARSE_STEP = 5e-3  # greatest step [s] of the simulator that only shows the way
+
+
+class Prepared:
+    """A fit before its search: model, logs, simulators, problem.
+
+    Args:
+      servo: servo, or its name in the catalogue.
+      model: friction model.
+      logs: evenly sampled logs.
+      settings: settings.
+      benches: load of each log.
+      workers: threads.
+      start: start values of the free parameters ``(p,)``.
+
+    Raises:
+      TrueupError: whatever is wrong.
+    """
+
+    def __init__(
+        self,
+        servo: str | Servo,
+        model: str,
+        logs: Sequence[ServoLog],
+        settings: FitSettings,
+        benches: Sequence[Bench] | None = None,
+        workers: int | None = None,
+        start: np.ndarray | None = None,
+    ):
+        if workers is not None and workers < 1:
+            raise FitError(f"workers are threads, at least 1, got {workers}")
+        most = max(64, 8 * (os.cpu_count() or 1))
+        if workers is not None and workers > most:
+            raise FitError(
+                f"{workers} workers are asked for, and this machine has {os.cpu_count()} cores: "
+                f"give at most {most}"
+            )
+        self.settings = settings
+        self.threads = default_threads() if workers is None else workers
+        self.start_model = start_model(servo, model, settings)
+        check_servo(logs, self.start_model.servo)
+        loads = [bench_of(log) for log in logs] if benches is None else list(benches)
+        self.training_logs, self.held_out_logs = split_logs(
+            logs,
+            kp=settings.validation_kp,
+            mass=settings.validation_mass,
+            trajectory=settings.validation_trajectory,
+        )
+        self._benches = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
+        self.findings = _findings(logs, settings)
+        self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
+        if not self.free:
+            raise FitError("all parameters are fixed: there is nothing to fit")
+        fine = self.simulator(self.training_logs)
+        coarse = None
+        if settings.scheme == "semi-implicit":
+            coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
+        self.problem = StagedProblem(fine, coarse, settings.objective)
+        self.start_at(start)
+
+    def start_at(self, start: np.ndarray | None) -> None:
+        """Take other start values of the free parameters ``(p,)``, within their bounds."""
+        if start is not None:
+            space = self.problem.space
+            start = np.clip(start, space.lower, space.upper)
+            self.problem.space = replace(space, start=start)
+
+    def bench_of(self, log: ServoLog) -> Bench:
+        """Load of a log."""
+        return self._benches[id(log)]
+
+    @property
+    def space(self) -> Space:
+        """The free parameters."""
+        return self.problem.space
+
+    @property
+    def searched(self) -> Problem:
+        """The problem as the search sees it."""
+        two = self.settings.method == "nsgaii"
+        return PositionAndSpeed(self.problem) if two else self.problem
+
+    def simulator(self, logs: Sequence[ServoLog], max_step: float = MAX_STEP) -> BenchSimulator:
+        """Simulator of the free parameters on some of the logs."""
+        settings = self.settings
+        return BenchSimulator(
+            self.start_model,
+            logs,
+            free=self.free,
+            benches=[self.bench_of(log) for log in logs],
+            scheme=settings.scheme,
+            max_step=max_step,
+            reset_period=settings.reset_period,
+            vin=settings.vin,
+            threads=self.threads,
+        )
+
+    def search(self) -> Any:
+        """The search at its start."""
+        settings, space = self.settings, self.space
+        if settings.method in ("auto", "least-squares"):
+            most = ServoSearchSettings().scanned
+            scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))
+            own = ServoSearchSettings(
+                scanned=scanned,
+                loss=OBJECTIVES[settings.objective.kind].descent_loss,
+                loss_scale=_loss_scale(settings.objective),
+                evolve=settings.method == "auto",
+            )
+            return NestedServoSearch(space, own, settings.seed, limit=settings.trials // 2)
+        if settings.method == "cmaes":
+            own_settings = {"restarts": "bipop", "deviation": 0.25}
+            return make_search("cmaes", space, seed=settings.seed, settings=own_settings)
+        objectives = len(self.searched.objectives)
+        return make_search(settings.method, space, seed=settings.seed, objectives=objectives)
+
+    def result(self, solution: Solution) -> ServoFit:
+        """The fit of a solution, judged."""
+        solution = _closest(solution)
+        x, begin = solution.x, self.space.start
+        held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
+        fine = self.problem.simulator
+        assessment = assess(self.problem, x, self.training_logs, self.settings.level)
+        training = evaluation(fine, x)
+        beyond = None if held_out is None else evaluation(held_out, x)
+        findings = [*self.findings, *training.worse_than_trivial("the training logs")]
+        if beyond is not None:
+            findings += beyond.worse_than_trivial("the held-out logs")
+        unseen = None
+        if held_out is None and solution.success:
+            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x)
+        slope = self.space.slope(x)
+        solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
+        solution.intervals = assessment.intervals
+        return ServoFit(
+            model=self.problem.model_at(x),
+            settings=self.settings,
+            problem=self.problem,
+            solution=solution,
+            training_logs=self.training_logs,
+            held_out_logs=self.held_out_logs,
+            training=training,
+            held_out=beyond,
+            training_start=evaluation(fine, begin),
+            held_out_start=None if held_out is None else evaluation(held_out, begin),
+            assessment=assessment,
+            findings=tuple(findings),
+            unseen=unseen,
+        )
+
+
+def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
+    """What looks wrong in the logs and settings before a fit, in words."""
+    found = findings_in_words((log.name, log_findings(log)) for log in logs)
+    slip = None if settings.vin is None else header_finding("vin", settings.vin)
+    return found if slip is None else [*found, f"the settings: {slip.sentence}"]
+
+
+def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:
+    """The model at its start values, with those that are fixed.
+
+    Raises:
+      FitError: no such servo, friction model or term.
+      ParameterError: a fixed value of a parameter that does not exist, or beyond its bounds.
+    """
+    found = ServoModel.create(servo, model, settings.terms, quadratic=settings.quadratic)
+    found.check_names(settings.fixed)
+    for parameter in found.parameters:
+        value = settings.fixed.get(parameter.name)
+        if value is not None and parameter.outside(value):
+            raise ParameterError(
+                f"{parameter.name} = {value:g} lies beyond its bounds {parameter.lower:g} to "
+                f"{parameter.upper:g} {parameter.unit}".rstrip()
+            )
+    return found.with_values(**settings.fixed)
+
+
+def _loss_scale(objective: Objective) -> float | None:
+    """Bend of the descents' loss; None: they choose it."""
+    if not OBJECTIVES[objective.kind].has_width:
+        return None
+    pairs = zip(objective.weights, objective.widths, strict=True)
+    return max(weight * width for weight, width in pairs)
+
+
+def _closest(solution: Solution) -> Solution:
+    """Of several objectives, the candidate of the front with the smallest first one."""
+    front = solution.front
+    if front is None:
+        return solution
+    best = int(np.argmin(front.costs[:, 0]))
+    x = front.x[best].copy()
+    return replace(
+        solution,
+        x=x,
+        cost=float(front.costs[best, 0]),
+        parameters=dict(zip(solution.parameters, map(float, x), strict=True)),
+    )

@@ -1,0 +1,149 @@
+"""Logs of a run: read and hashed once, found again from its run directory."""
+
+import functools
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from trueup.actuators.logs.log_files import read_log, read_logs
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.errors import RecordingError, RunDirectoryError
+from trueup.studies import RunDirectory, provenance
+
+Logs: TypeAlias = (
+    Sequence[ServoLog] | str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]]
+)
+"""Evenly sampled logs, or where they are: a folder, a file, or files."""
+
+_ARRAYS = ("times", "position", "speed", "goal_position", "torque_enable", "load")
+_ARRAYS += ("input_volts", "temperature")
+_VALUES = ("motor", "trajectory", "mass", "arm_mass", "length", "kp", "vin", "damping", "dt")
+
+
+class RunLogs:
+    """Logs of a run.
+
+    Args:
+      logs: logs, or where they are.
+      skip_bad: leave logs out that cannot be used.
+    """
+
+    def __init__(self, logs: Logs, skip_bad: bool = False):
+        self.skip_bad = skip_bad
+        self.skipped: list[str] = []
+        """Why logs were left out; known once they are read."""
+        self.place: Path | list[Path] | None = None
+        """Folder or files; None for logs that were given themselves."""
+        self._given: list[ServoLog] = []
+        if isinstance(logs, str | os.PathLike):
+            self.place = Path(logs)
+        elif logs and all(isinstance(log, ServoLog) for log in logs):
+            self._given = [log for log in logs if isinstance(log, ServoLog)]
+        else:
+            self.place = [Path(os.fspath(log)) for log in logs if not isinstance(log, ServoLog)]
+
+    @functools.cached_property
+    def logs(self) -> list[ServoLog]:
+        """The logs, evenly sampled; read once.
+
+        Raises:
+          RecordingError: there is none, or one cannot be used.
+        """
+        if self.place is None:
+            return self._given
+        return read_logs(
+            self.place, uniform=True, skip_bad=self.skip_bad, on_skip=self.skipped.append
+        )
+
+    @functools.cached_property
+    def in_files(self) -> bool:
+        """Whether the logs are found again by their files."""
+        return self.place is not None or all(map(_is_as_in_its_file, self._given))
+
+    def hash_of(self, log: ServoLog) -> str:
+        """SHA-256 of the file of a log, or of its values where no file holds them."""
+        return log.sha256 if self.in_files else _hash_of_values(log)
+
+    def inputs(self) -> list[Mapping[str, Any]]:
+        """Names, hashes and sizes of the files of the logs."""
+        files = [log for log in self.logs if log.sha256 and Path(log.source).is_file()]
+        return [provenance.known_input(log.source, log.sha256) for log in files]
+
+    def files(self) -> list[Path]:
+        """Folder or files of the logs."""
+        if self.place is None:
+            return [Path(log.source) for log in self._given if log.sha256]
+        return [self.place] if isinstance(self.place, Path) else list(self.place)
+
+    def plain(self, directory: Path) -> dict[str, Any]:
+        """Keys of ``experiment.yaml``; paths are relative to the run directory."""
+
+        def relative(path: Path) -> str:
+            return os.path.relpath(path, directory)
+
+        skip = {"skip_bad_logs": self.skip_bad}
+        if isinstance(self.place, Path):
+            return {"logdir": relative(self.place), **skip}
+        if not self.in_files:
+            return {"logs": None, **skip}
+        return {"logs": [relative(path) for path in self.files()], **skip}
+
+    @classmethod
+    def from_plain(
+        cls, content: Mapping[str, Any], directory: RunDirectory, folder: Path | None
+    ) -> "RunLogs":
+        """The logs of a run directory; nothing is read.
+
+        Args:
+          content: content of ``experiment.yaml``.
+          directory: run directory.
+          folder: where the logs are, if they have moved away from the run.
+
+        Raises:
+          RunDirectoryError: the logs are gone.
+        """
+
+        def place(relative: str) -> Path:
+            path = Path(os.path.normpath(directory.path / relative))
+            return path if folder is None else folder / path.name
+
+        skip = bool(content.get("skip_bad_logs"))
+        if content.get("logdir") is not None:
+            path = place(content["logdir"])
+            if not path.exists():
+                raise RunDirectoryError(
+                    f"the logs of {directory.path} were in {path}, which is gone: say where the "
+                    f"folder {path.name} is with --folder"
+                )
+            return cls(path, skip)
+        files = [place(each) for each in content.get("logs") or ()]
+        if gone := [path for path in files if not path.is_file()]:
+            raise RunDirectoryError(
+                f"the log {gone[0]} of {directory.path} is gone: say where the logs are with "
+                "--folder"
+            )
+        return cls(files, skip)
+
+
+def _is_as_in_its_file(log: ServoLog) -> bool:
+    """Whether the file that a log names holds it, rather than one that was changed since."""
+    if not log.sha256 or not Path(log.source).is_file():
+        return False
+    try:
+        read = read_log(log.source, check_motion=False)
+    except RecordingError:
+        return False
+    return read.sha256 == log.sha256 and _hash_of_values(read) == _hash_of_values(log)
+
+
+def _hash_of_values(log: ServoLog) -> str:
+    """SHA-256 of all that a simulation takes from a log."""
+    total = hashlib.sha256(repr([getattr(log, name) for name in _VALUES]).encode())
+    for name in _ARRAYS:
+        values = getattr(log, name)
+        total.update(name.encode() if values is None else np.ascontiguousarray(values).tobytes())
+    return total.hexdigest()

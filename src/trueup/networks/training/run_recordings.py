@@ -1,0 +1,60 @@
+"""Recordings of a training run: read, checked and split."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_check import DataCheck, read_checked
+from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.studies import provenance
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecordings:
+    """Recordings of a configuration, and how it splits them."""
+
+    series: list[ActuatorSeries]
+    splits: list[DataSplit]
+    """One for ``global``; one a group for ``lomo_cv``."""
+    check: DataCheck
+    """What the checks of the recordings found."""
+
+    def inputs(self, folder: Path) -> list[Path | Mapping[str, Any]]:
+        """Files that were read, with the hashes that reading gave; named relative to ``folder``."""
+        hashes = {each.source: each.sha256 for each in self.series if each.source}
+        return [
+            provenance.known_input(source, sha256, folder)
+            if sha256 and Path(source).is_file()
+            else Path(source)
+            for source, sha256 in hashes.items()
+        ]
+
+
+def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True) -> RunRecordings:
+    """Read, check and split the recordings of a configuration.
+
+    Args:
+        configuration: configuration of the training.
+        refuse: whether recordings that the checks find unusable are an error.
+
+    Raises:
+        TrueupError: the recordings cannot be read, trained on or split.
+    """
+    data = configuration.data
+    settings = replace(data, data_base_dir=os.fspath(data_folder(configuration)))
+    series, check = read_checked(settings, refuse=refuse)
+    shares = (data.global_train_ratio, data.global_val_ratio, data.split_by, configuration.seed)
+    if configuration.evaluation_mode == "lomo_cv":
+        splits = split_lomo(series, *shares)
+    else:
+        splits = [split_global(series, *shares)]
+    return RunRecordings(series, splits, check)
+
+
+def data_folder(configuration: TrainingConfiguration) -> Path:
+    """Folder of the recordings."""
+    return configuration.folder / Path(configuration.data.data_base_dir).expanduser()
