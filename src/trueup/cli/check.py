@@ -4,15 +4,23 @@ from pathlib import Path
 from typing import Any
 
 from trueup.cli.output import Output
+from trueup.studies.progress import Progress
 from trueup.sysid.assess.checks import check_experiment
 from trueup.sysid.experiment.experiment_file import load_experiment
 
+_LARGE = 1e8  # bytes of recordings whose reading is announced
 _MOST = 8  # sentences about identifiability that are shown
 
 
 def run_check(path: Path, output: Output) -> int:
     """Run the command; returns the exit code."""
-    result = check_experiment(load_experiment(path), path.parent)
+    experiment = load_experiment(path)
+    with Progress(not output.json) as progress:
+        files = [path.parent / part.file for part in experiment.recordings]
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        if size > _LARGE:
+            progress.message(f"reading {size / 1e6:.0f} MB of recordings")
+        result = check_experiment(experiment, path.parent, progress.update)
     output.result(result)
     _show(result, output)
     return 0

@@ -17,6 +17,7 @@ from trueup.networks.data.data_check import DataCheck
 from trueup.networks.evaluation.network_verdict import training_verdict
 from trueup.networks.evaluation.report import training_report
 from trueup.networks.training import run_files
+from trueup.networks.training.accelerator import check_accelerator
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.plan import plan_training
@@ -144,7 +145,8 @@ class TrainingJob(Job):
         _ = self.recordings
 
     def check_execution(self) -> None:
-        """Nothing to check: the configuration has the trackers of a training."""
+        """Check that the machine has the accelerator; the configuration has the trackers."""
+        check_accelerator(self.configuration.train.accelerator)
 
     def has_progress(self, directory: RunDirectory) -> bool:
         """Whether an epoch is done."""

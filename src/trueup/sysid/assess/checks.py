@@ -1,5 +1,6 @@
 """Checks before a fit: data quality, settings that decide the answer, identifiability."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,27 @@ from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.identification_search import check_search, check_start
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.sequence_start import first_part
 
+_FEWEST = 500  # samples of a recording that are simulated in any case
+_MOST_STEPS = 500_000  # simulated from recordings together, which show whether a fit is possible
 _DECIDES = 0.01  # change of a prediction, relative to the spread of the signal, worth a warning
 
 
-def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[str, Any]:
+def check_experiment(
+    experiment: Experiment,
+    folder: str | Path = ".",
+    on_progress: Callable[[str, float], None] = lambda doing, share: None,
+) -> dict[str, Any]:
     """Check an experiment at its start values.
+
+    The quality of the data is checked on every sample. Of recordings with more than 500,000 time
+    steps together, the beginning is simulated.
+
+    Args:
+      experiment: the experiment.
+      folder: folder that its file names refer to.
+      on_progress: called with what is done next, and the share of the work before it.
 
     Returns:
       Plain data: ``quality`` by recording, ``simulation`` (sentences about settings that decide the
@@ -34,13 +50,20 @@ def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[s
       TrueupError: whatever makes a fit impossible.
     """
     check_search(experiment.search)
-    prepared = prepare(experiment, Path(folder))
+    prepared = prepare(
+        experiment,
+        Path(folder),
+        on_read=lambda name, share: on_progress(f"reading and checking {name}", 0.7 * share),
+    )
+    prepared = replace(prepared, training=_shortened(prepared))
+    on_progress("simulating at the start values", 0.7)
     problem = prepared.problem()
     check_start(problem)
     x, space = problem.space.start, problem.space
     _, jacobian, _ = final_jacobian(problem, x)
     slope = space.slope(x)
     data = np.asarray(jacobian[: problem.data_rows]) / slope
+    on_progress("identifiability and settings of the simulation", 0.85)
     found = analyse(data.T @ data, x, space.names, space.lower, space.upper, is_information=True)
     return {
         "name": experiment.name,
@@ -55,6 +78,37 @@ def check_experiment(experiment: Experiment, folder: str | Path = ".") -> dict[s
         },
         "notes": prepared.notes,
     }
+
+
+def _shortened(prepared: Prepared) -> list[ModelSequences]:
+    """Sequences for the fit, cut to the beginning where they are too long to simulate in a check.
+
+    Adds a note where something is cut.
+    """
+    everything = [t for models in prepared.training for t in models.measured_rollout]
+    steps = sum(len(t.control.times) for t in everything)
+    if steps <= _MOST_STEPS:
+        return prepared.training
+    part = _MOST_STEPS / steps
+    method = prepared.experiment.control
+    groups = []
+    for models in prepared.training:
+        cut = []
+        for whole in models.measured_rollout:
+            start, end = (float(whole.sensordata.times[k]) for k in (0, -1))
+            short = len(whole.sensordata.times) * part < _FEWEST
+            span = (start, end if short else start + part * (end - start))
+            cut.append(first_part(whole, span, method))
+        groups.append(
+            ModelSequences.from_trajectories(
+                models.name, models.spec, models.sequence_name, cut, models.allow_missing_sensors
+            )
+        )
+    prepared.notes.append(
+        f"The recordings have {steps} time steps together: simulation and identifiability are "
+        f"checked on the first {100 * part:.2g} % of each, the quality of the data on all."
+    )
+    return groups
 
 
 def simulation_warnings(prepared: Prepared, problem: GrayBoxProblem) -> list[str]:

@@ -1,6 +1,6 @@
 """From an experiment file to problems: models, unknowns, recordings, what is held out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,10 @@ class Prepared:
 
 
 def prepare(
-    experiment: Experiment, folder: Path, opened: Mapping[Path, Recording] | None = None
+    experiment: Experiment,
+    folder: Path,
+    opened: Mapping[Path, Recording] | None = None,
+    on_read: Callable[[str, float], None] = lambda name, share: None,
 ) -> Prepared:
     """Read models and recordings, and check everything before time is spent.
 
@@ -90,6 +93,8 @@ def prepare(
       experiment: the experiment.
       folder: folder that its file names refer to.
       opened: recordings that were read already, by their resolved paths.
+      on_read: called with the file of each recording before it is read, and the share of those
+        that are done.
 
     Raises:
       TrueupError: the first thing that is wrong, with what exists and what to do.
@@ -105,7 +110,10 @@ def prepare(
     parameters = build_parameters(experiment.parameters, specs["model"], models["model"])
     rules = measurement_rules(experiment.measurement, parameters)
     opened = opened or {}
-    loaded = [_load(part, folder, models, experiment, opened) for part in experiment.recordings]
+    loaded = []
+    for number, part in enumerate(experiment.recordings):
+        on_read(part.file, number / len(experiment.recordings))
+        loaded.append(_load(part, folder, models, experiment, opened))
     recordings = [facts for facts, _ in loaded]
     inputs += [r.path for r in recordings]
     _check_names(recordings, experiment)
