@@ -9,7 +9,7 @@ from trueup.errors import ExperimentError, did_you_mean, listing
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
 """Kinds of target angle; the edges of steps last 0.1 s."""
 
-_LARGEST = 1e6
+_LARGEST = 1e12
 _MOST_STEPS = 2e8
 
 

@@ -104,15 +104,20 @@ def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRati
     """
     if not (position.moves and velocity.moves):
         return None
+    # long recordings: arrays are worked on in place, and dropped when they are done with
     steps = np.diff(times)
     typical = float(np.median(steps))
     place = position.values
     if _whole_turns(position):
         place = np.unwrap(place, period=_turn(position))
     place = place * _factor(position)
-    rate = velocity.values * _factor(velocity)
-    travelled = np.concatenate(([0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * steps)))
-    gaps_before = np.concatenate(([0], np.cumsum(steps > GAP_STEPS * typical)))
+    rate = velocity.values * (0.5 * _factor(velocity))
+    travelled = np.zeros_like(rate)
+    np.cumsum((rate[1:] + rate[:-1]) * steps, out=travelled[1:])
+    del rate
+    gaps_before = np.zeros(times.size, np.int32)
+    np.cumsum(steps > GAP_STEPS * typical, out=gaps_before[1:])
+    del steps
 
     window = max(5, math.ceil(0.1 / typical))
     coarse = 10.0 * position.resolution * _factor(position)
@@ -121,15 +126,24 @@ def speed_ratio(times: Array, position: Channel, velocity: Channel) -> SpeedRati
     if times.size < 3 * window:
         window = max(1, times.size // 3)
     unbroken = gaps_before[window:] == gaps_before[:-window]
+    del gaps_before
     lengths = (times[window:] - times[:-window])[unbroken]
-    derivative = (place[window:] - place[:-window])[unbroken] / lengths
-    mean_rate = (travelled[window:] - travelled[:-window])[unbroken] / lengths
+    derivative = (place[window:] - place[:-window])[unbroken]
+    del place
+    derivative /= lengths
+    mean_rate = (travelled[window:] - travelled[:-window])[unbroken]
+    del travelled
+    mean_rate /= lengths
+    del lengths, unbroken
     if derivative.size < 3 or np.ptp(derivative) == 0 or np.ptp(mean_rate) == 0:
         return None
-    correlation = float(np.corrcoef(derivative, mean_rate)[0, 1])
+    derivative -= derivative.mean()
+    mean_rate -= mean_rate.mean()
+    sizes = float(np.linalg.norm(derivative)), float(np.linalg.norm(mean_rate))
+    correlation = float(derivative @ mean_rate) / (sizes[0] * sizes[1])
     # Both hold noise, so neither is regressed on the other: the ratio of their sizes is unbiased
     # where the two are equally noisy.
-    ratio = float(np.std(mean_rate) / np.std(derivative))
+    ratio = sizes[1] / sizes[0]
     return SpeedRatio(math.copysign(ratio, correlation), correlation)
 
 
