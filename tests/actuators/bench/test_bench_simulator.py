@@ -1,6 +1,10 @@
 """The bench simulator: its ways of computing agree, its steps converge, no sample is cut off."""
 
 import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +105,31 @@ def test_batches_threads_and_lone_candidates_agree():
     np.testing.assert_array_equal(BenchSimulator(model, LOGS, threads=2).costs(X), costs)
     lone = BenchSimulator(model, LOGS, threads=1)
     np.testing.assert_allclose([lone.costs(x)[0] for x in X], costs, rtol=1e-12)
+
+
+def test_kernels_of_a_cache_stand_beside_those_compiled_anew(tmp_path):
+    """Names of functions of one process must not meet those of another in machine code."""
+    code = """
+import sys
+from bench_logs import make_log, make_model
+from trueup.actuators import BenchSimulator
+
+for name in sys.argv[1:]:
+    log = make_log(samples=20)
+    print(name, BenchSimulator(make_model(name), [log]).simulate().position[0][0, -1])
+"""
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parents[1])]),
+    }
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", code, *names], env=environment, check=True,
+            capture_output=True, text=True,
+        ).stdout.splitlines()
+        for names in (["m1"], ["m2", "m1"])
+    ]  # fmt: skip
+    assert answers[1][1:] == answers[0]
 
 
 def finite_differences(simulator, x, step=1e-6):

@@ -2,46 +2,45 @@
 
 import numpy as np
 import pytest
+from distinct_servos import friction_states
+from registered_models import MIXED, WEDGE, mixed_loss, registered, wedge_loss
 from servo_law_models import in_mujoco, pendulum_log, pendulum_spec, small_servo
 from servo_model_logs import recorded, template_log
 
 from trueup.actuators import (
-    FRICTION_MODELS,
     BenchSimulator,
     FitSettings,
     ModelParameter,
     fit,
+    load_model,
     register_friction_model,
+    save_model,
     servo_law,
 )
 from trueup.errors import FitError
 
 
-def wedge_loss(motor, external, speed, p):
-    """Friction budget [N m]: Coulomb friction, and a wedge that the load tightens."""
-    return p.friction_base + p.friction_wedge * np.sqrt(np.absolute(external))
+@pytest.fixture
+def m7():
+    with registered("m7", WEDGE, wedge_loss) as model:
+        yield model
 
 
 @pytest.fixture
-def m7():
-    wedge = ModelParameter("friction_wedge", 0.01, 0.0, 0.5, "(N m)^0.5", "wedge friction")
-    model = register_friction_model("m7", "wedge", ["friction_base", wedge], wedge_loss)
-    yield model
-    del FRICTION_MODELS["m7"]
-
-
-TRUE = {"friction_base": 0.013, "friction_wedge": 0.047, "friction_viscous": 0.0071}
+def m8():
+    with registered("m8", MIXED, mixed_loss) as model:
+        yield model
 
 
 def test_the_budget_is_that_of_its_equation(m7):
-    values = {**TRUE, "q_offset": 0.0}
+    values = {**WEDGE, "q_offset": 0.0}
     loss, viscous = m7.frictions(values, np.array([0.3, -0.2]), np.array([0.16, -0.04]), 1.0)
     assert loss == pytest.approx([0.013 + 0.047 * 0.4, 0.013 + 0.047 * 0.2], rel=1e-12)
-    assert viscous == TRUE["friction_viscous"]
+    assert viscous == WEDGE["friction_viscous"]
 
 
 def test_a_fit_finds_its_parameters(m7):
-    model = small_servo("m7", **TRUE)
+    model = small_servo("m7", **WEDGE)
     logs = [
         recorded(model, template_log(f"run{i}", seconds=2.0, kp=kp, mass=mass), 1e-4, seed=i)
         for i, (kp, mass) in enumerate([(100.0, 0.2), (200.0, 0.4), (400.0, 0.5), (150.0, 0.7)])
@@ -50,32 +49,79 @@ def test_a_fit_finds_its_parameters(m7):
         trials=1500, seed=1, fixed={"kt": model.values["kt"], "R": model.values["R"]}
     )
     found = fit("xl330", "m7", logs, settings=settings).model.values
-    assert found["friction_wedge"] == pytest.approx(TRUE["friction_wedge"], rel=0.03)
-    assert found["friction_base"] == pytest.approx(TRUE["friction_base"], rel=0.05)
+    assert found["friction_wedge"] == pytest.approx(WEDGE["friction_wedge"], rel=0.03)
+    assert found["friction_base"] == pytest.approx(WEDGE["friction_base"], rel=0.05)
 
 
-def test_in_mujoco_it_moves_as_on_the_bench(m7):
-    model, log = small_servo("m7", **TRUE), pendulum_log("xl330", 200.0)
+@pytest.mark.parametrize(("name", "term"), [("m7", "friction_wedge"), ("m8", "load_friction_base")])
+def test_in_mujoco_it_moves_as_on_the_bench(m7, m8, name, term):
+    values = WEDGE if name == "m7" else MIXED
+    model, log = small_servo(name, **values), pendulum_log("xl330", 200.0)
     servos = servo_law(pendulum_spec(), {"hinge": model}, kp=log.kp, offsets={"hinge": 0.0})
     bench = BenchSimulator(model, [log]).simulate().position[0][0]
-    other = BenchSimulator(small_servo("m7", **TRUE | {"friction_wedge": 0.0}), [log]).simulate()
+    other = BenchSimulator(model.with_values(**{term: 0.0}), [log]).simulate()
     assert np.abs(other.position[0][0] - bench).max() > 0.01, "the new term does nothing"
     assert np.abs(in_mujoco(servos, log) - bench).max() < 1e-10
 
 
-def test_torch_forms_refuse_an_equation_that_they_do_not_hold(m7):
-    from trueup.networks import ServoBase
+def test_a_joint_beside_it_keeps_its_published_model(m8):
+    """Joints of one law share their columns: M4's load friction is as on the bench."""
+    model, log = small_servo("m4"), pendulum_log("xl330", 200.0)
+    spec = pendulum_spec()
+    body = spec.worldbody.add_body()
+    body.add_joint(name="beside", axis=[0.0, 1.0, 0.0])
+    body.mass, body.ipos, body.inertia = 0.1, [0.0, 0.0, -0.1], [1e-3] * 3
+    servos = servo_law(spec, {"hinge": model, "beside": small_servo("m8", **MIXED)}, kp=log.kp)
+    bench = BenchSimulator(model, [log]).simulate().position[0][0]
+    assert np.abs(in_mujoco(servos, log) - bench).max() < 1e-10
 
-    with pytest.raises(FitError, match="m7"):
-        ServoBase.of(small_servo("m7", **TRUE))
+
+@pytest.mark.parametrize("name", ["m7", "m8"])
+def test_on_the_bench_the_budget_is_that_of_its_equation(m7, m8, name):
+    from trueup.actuators.equations.compiled import loss_functions
+    from trueup.actuators.equations.friction_models import layout_of
+
+    friction, values = (m7, WEDGE) if name == "m7" else (m8, MIXED)
+    layout = layout_of(friction)
+    compiled = loss_functions((friction.loss,), layout.names)
+    states = friction_states(60)
+    found = [compiled(0, layout.row(values), 1.0, True, *state) for state in np.transpose(states)]
+    expected, _ = friction.frictions({**values, "q_offset": 0.0}, *states)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["m7", "m8"])
+def test_on_tensors_the_budget_is_that_of_its_equation(m7, m8, name):
     torch = pytest.importorskip("torch")
-    from trueup.actuators.mjlab.torch_friction import friction_loss
+    from trueup.actuators.mjlab.servo_functions import servo_functions
 
-    zero = torch.zeros(1, 1)
-    with pytest.raises(FitError, match="m7"):
-        friction_loss(m7, {**TRUE}, zero, zero, zero)
+    model = small_servo(name, **(WEDGE if name == "m7" else MIXED))
+    states = friction_states()
+    motor, external, speed = (torch.tensor(state) for state in states)
+    found = servo_functions(model, 25.0, 0.005).friction(speed, motor, external)
+    np.testing.assert_allclose(found, model.frictions(*states)[0], rtol=1e-12)
+
+
+def test_its_parameter_file_can_be_read(m7, tmp_path):
+    model = small_servo("m7", **WEDGE)
+    read = load_model(save_model(model, tmp_path / "m7.json"))
+    assert (read.friction, read.values) == (m7, model.values)
 
 
 def test_a_published_model_cannot_be_replaced():
     with pytest.raises(FitError, match="published"):
         register_friction_model("m6", "another", ["friction_base"], wedge_loss)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("friction_wedge", "no friction parameter"),
+        (ModelParameter("wedge", 0.1, 0.0, 1.0), "must start with friction_"),
+        (ModelParameter("friction_base", 0.1, 0.0, 1.0), "take another name"),
+        (ModelParameter("friction_velocity", 0.1, 0.0, 1.0), "setting of learned actuators"),
+    ],
+)
+def test_parameters_that_cannot_be_meant_are_refused(parameter, message):
+    with pytest.raises(FitError, match=message):
+        register_friction_model("m9", "another", [parameter], wedge_loss)

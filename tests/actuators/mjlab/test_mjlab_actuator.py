@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from registered_models import WEDGE, registered, wedge_loss
 
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -118,6 +119,18 @@ def test_moves_as_on_the_bench(mjlab, write_model, servo, friction, terms, value
     expected = bench_motion(model, goals, enable, 0.2, load)
     assert np.ptp(expected) > 0.5
     assert np.abs(motion - expected[:, None]).mean() < tolerance
+
+
+def test_a_registered_friction_model_moves_as_on_the_bench(mjlab, write_model):
+    with registered("m7", WEDGE, wedge_loss):
+        model, path = write_model("xl330", "m7", **WEDGE)
+        times = np.arange(600) * DT
+        goals, enable = np.where(times < 1.5, np.sin(3 * times**2), 0.8), times < 2.2
+        motion = follow(pendulums(mjlab, path), goals, enable, 0.2)[:, :, 0]
+        expected = bench_motion(model, goals, enable, 0.2)
+        other = bench_motion(model.with_values(friction_wedge=0.0), goals, enable, 0.2)
+    assert np.abs(motion - expected[:, None]).mean() < 1e-3
+    assert np.abs(other - expected).mean() > 0.02, "the new term does nothing"
 
 
 def test_friction_holds_what_is_within_its_budget(mjlab, write_model):

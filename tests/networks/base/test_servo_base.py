@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from distinct_servos import TERMS, VALUES, distinct_model
 from random_networks import random_network, smooth_inputs
+from registered_models import MIXED, WEDGE, mixed_loss, registered, wedge_loss
+from servo_bases import LAWS, MEMORYLESS, distinct_base
 
-from trueup.actuators import FRICTION_MODELS, ServoModel, find_servo, save_model, servos
+from trueup.actuators import FRICTION_MODELS, ServoModel, save_model
 from trueup.errors import ExperimentError, FitError, ParameterError
 from trueup.networks import (
     CompiledRuntime,
@@ -17,17 +20,14 @@ from trueup.networks import (
     predict,
     save_network,
 )
-from trueup.networks.base.servo_base import LAWS, LEARNED
-
-SERVO_OF_LAW = {find_servo(name).law: find_servo(name) for name in servos()}
-SERVO_OF_LAW["current"] = replace(SERVO_OF_LAW["bus_current"], law="current")
+from trueup.networks.base.servo_base import LEARNED
 
 
-def servo(law: str = "voltage", friction: str = "m6", terms=(), **values: float) -> ServoModel:
-    """A servo of a law whose friction has every term of its model."""
-    model = ServoModel.create(SERVO_OF_LAW[law], friction, terms)
-    frictions = {n: model.values[n] or 0.02 for n in model.friction.parameter_names}
-    return model.with_values(**{**frictions, **values})
+def servo(friction: str = "m6", **values: float) -> ServoModel:
+    """A servo of the catalogue, for files, whose friction has every term of its model."""
+    model = ServoModel.create("xl330", friction)
+    known = {name: VALUES[name] for name in model.names if name in VALUES}
+    return model.with_values(**{**known, **values})
 
 
 def states(count: int = 400, seed: int = 0) -> np.ndarray:
@@ -42,39 +42,76 @@ def states(count: int = 400, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_the_torque_is_that_of_the_servo_package(law):
-    assert set(SERVO_OF_LAW) == set(LAWS)
     features = states()
     angle, error, speed = features.T
     for friction in FRICTION_MODELS:
-        terms = ("supply_resistance", "torque_saturation") if law == "voltage" else ()
-        model = servo(law, friction, terms)
-        kp = 0.7 * model.servo.kp
-        motor = ServoBase.of(model, kp=kp, vin=11.0, friction=False).torque(features)
-        np.testing.assert_allclose(motor, model.torque(error, speed, kp=kp, vin=11.0), atol=1e-6)
-        base = ServoBase.of(model, kp=kp, vin=11.0, load_gravity=0.8, load_gravity_angle=0.3)
-        external = -0.8 * np.sin(angle - 0.3)
-        loss, damping = model.frictions(motor, external, speed)
-        expected = motor - np.tanh(speed / 0.01) * loss - damping * speed
-        np.testing.assert_allclose(base.torque(features), expected, atol=1e-6)
+        terms = tuple(term for term in TERMS[law] if term in MEMORYLESS)
+        for quadratic in ("gated", "ungated"):
+            model = replace(distinct_model(law, friction, terms), quadratic=quadratic)
+            motor = ServoBase.of(model, kp=13.0, vin=11.0, friction=False).torque(features)
+            expected = model.torque(error, speed, kp=13.0, vin=11.0)
+            np.testing.assert_allclose(motor, expected, atol=1e-12)
+            load = {"load_gravity": 0.8, "load_gravity_angle": 0.3}
+            base = ServoBase.of(model, kp=13.0, vin=11.0, **load)
+            external = -0.8 * np.sin(angle - 0.3)
+            loss, damping = model.frictions(motor, external, speed)
+            expected = motor - np.tanh(speed / 0.01) * loss - damping * speed
+            np.testing.assert_allclose(base.torque(features), expected, atol=1e-12)
+
+
+def all_forms(base: ServoBase) -> None:
+    """Compare compiled code and torch with numpy."""
+    torch = pytest.importorskip("torch")
+    from trueup.networks.base.torch_servo import ServoTorque
+
+    network = random_network("linear", base=base)
+    inputs = smooth_inputs(network, 300)
+    inputs[:, -1] *= 3.0
+    expected = NetworkRuntime(network).rollout(inputs)
+    runtime = CompiledRuntime(network)
+    np.testing.assert_allclose([runtime.step(r[None])[0] for r in inputs], expected, atol=1e-12)
+    features = torch.as_tensor(states(), dtype=torch.float64)
+    found = ServoTorque(base).double()(features).detach().numpy()
+    # the numbers of the base stand there in single precision
+    wanted = base.torque(features.numpy())
+    np.testing.assert_allclose(found, wanted, atol=1e-6 * np.ptp(wanted))
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_compiled_code_and_torch_give_the_same_torque(law):
-    torch = pytest.importorskip("torch")
-    from trueup.networks.base.torch_servo import ServoTorque
+    base = distinct_base(law)
+    all_forms(base)
+    all_forms(replace(base, gated=False, learned=True))
 
-    model = replace(servo(law), quadratic="ungated" if law == "current" else "gated")
-    base = ServoBase.of(model, load_gravity=0.8, load_gravity_angle=0.3)
-    network = random_network("linear", base=base)
-    inputs = smooth_inputs(network, 300)
-    expected = NetworkRuntime(network).rollout(inputs)
-    runtime = CompiledRuntime(network)
-    np.testing.assert_allclose([runtime.step(r[None])[0] for r in inputs], expected, atol=1e-12)
-    features = states()
-    tensor = torch.as_tensor(features, dtype=torch.float32)
-    found = ServoTorque(base)(tensor).numpy()
-    wanted = base.torque(tensor.double().numpy())  # the numbers that single precision holds
-    np.testing.assert_allclose(found, wanted, atol=1e-5 * np.ptp(wanted))
+
+@pytest.mark.parametrize("name", ["m7", "m8"])
+def test_a_registered_friction_model_is_a_base_like_any_other(tmp_path, name):
+    pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    from trueup.networks.base.torch_servo import TorchServo
+
+    values, loss = (WEDGE, wedge_loss) if name == "m7" else (MIXED, mixed_loss)
+    with registered(name, values, loss):
+        base = distinct_base("voltage", name, **values)
+        model = distinct_model("voltage", name, **values)
+        features = states()
+        motor = ServoBase.of(model, friction=False).torque(features)
+        angle, _, speed = features.T
+        budget, viscous = model.frictions(motor, -0.83 * np.sin(angle - 0.31), speed)
+        bare = ServoBase.of(model, load_gravity=0.83, load_gravity_angle=0.31)
+        expected = motor - np.tanh(speed / 0.01) * budget - viscous * speed
+        np.testing.assert_allclose(bare.torque(features), expected, atol=1e-12)
+        all_forms(base)
+        learned = TorchServo(replace(base, learned=True))
+        learned.steps.data += 0.1
+        moved = learned.to_base()
+        for number, value in moved.numbers.items():
+            assert value == pytest.approx(np.exp(0.1) * base.numbers[number])
+        assert set(base.friction_values) == {n for n in values if n.endswith(("wedge", "lock"))}
+        path = save_network(random_network("gru", base=base), tmp_path / "network.safetensors")
+        assert load_network(path).base == base
+    with pytest.raises(FitError, match=f"{name}.*not registered.*register_friction_model"):
+        load_network(path)
 
 
 @pytest.mark.parametrize("form", ["torchscript", "onnx", "torch-export"])
@@ -84,10 +121,10 @@ def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
 
     from trueup.networks.export import export_network
 
-    laws = {"onnx": LAWS, "torchscript": ("voltage", "bus_current")}.get(form, ("voltage",))
+    laws = LAWS if form != "torch-export" else ("voltage",)
     family = "linear" if form == "onnx" else "gru"  # torch.onnx takes seconds for a network
     for law in laws:
-        base = ServoBase.of(servo(law), load_gravity=0.5)
+        base = distinct_base(law)
         network = random_network(family, base=base, torque_limit=6.0)
         path = tmp_path / f"{law}.{SUFFIXES[form]}"
         export_network(network, form, path)
@@ -137,7 +174,7 @@ def test_training_learns_what_the_servo_leaves_and_moves_its_numbers():
     from trueup.networks.training.network_training import template_network
 
     for law in LAWS:
-        module = TorchServo(ServoBase.of(servo(law), learned=True))
+        module = TorchServo(replace(distinct_base(law), learned=True))
         module(torch.as_tensor(states(), dtype=torch.float32)).sum().backward()
         assert torch.isfinite(module.steps.grad).all()
         assert (module.steps.grad != 0).any()

@@ -20,6 +20,7 @@ import mjlab_learned_stand_in
 import newton_stand_in
 import torch
 from random_networks import BASE, random_network
+from servo_bases import LAWS, distinct_base
 from simulator_steps import MOTOR, SHAPE, expected, isaac_lab_torques, motion, usage_config
 
 from trueup.errors import FitError
@@ -79,6 +80,16 @@ def test_the_gru_of_isaac_lab_takes_angle_and_error(isaac_lab, tmp_path, normali
         normalization=normalization,
     )  # fmt: skip
     assert (cfg.output_normalization is None) == normalization
+    moved = motion()
+    torques = isaac_lab_torques(ACTIONS, cfg, moved, reset=False)
+    check(torques, expected(network, *moved))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_isaac_lab_runs_a_network_over_a_servo(isaac_lab, tmp_path, law):
+    network = random_network("gru", hidden=4, layers=1, base=distinct_base(law), torque_limit=9.0)
+    path = tmp_path / "network.pt"
+    cfg = exported(network, "isaac-lab-gru", path, {"effort_limit": 50.0})
     moved = motion()
     torques = isaac_lab_torques(ACTIONS, cfg, moved, reset=False)
     check(torques, expected(network, *moved))
@@ -174,13 +185,12 @@ def test_files_of_a_training_whose_spring_pushes_away_keep_their_meaning(isaac_l
     assert files.rate is None
 
 
-def test_the_curve_on_the_whole_torque_is_asymmetric(isaac_lab, tmp_path):
-    exported(random_network("gru"), "isaac-lab-combined", tmp_path / "run")
-    from trueup.networks.isaac_lab.actuator import torque_speed_limit
+def test_the_curve_on_the_whole_torque_is_asymmetric():
+    from trueup.networks.base.torch_base import curve_function
 
     torque = torch.tensor([9.0, -9.0, 9.0, -9.0, 9.0, -9.0])
     speed = torch.tensor([2.5, 2.5, -2.5, -2.5, 0.0, 20.0])
-    limited = torque_speed_limit(torque, speed, 3.0, 5.0)
+    limited = curve_function(3.0, 5.0)(torque, speed)
     assert limited.tolist() == [1.5, -3.0, 3.0, -1.5, 3.0, -3.0]
 
 

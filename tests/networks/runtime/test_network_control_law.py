@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from mujoco.batch import Batch
 from random_networks import BASE, random_network
+from registered_models import WEDGE, registered, wedge_loss
+from servo_bases import distinct_base
 
 from trueup.errors import LawError
 from trueup.networks import NetworkRuntime, network_law
@@ -70,6 +72,23 @@ def controls(law, goals):
     return law.controls(
         goal={"a": goals[..., 0], "b": goals[..., 1]}, target_ang_vel_rad_s={"b": 0.1}
     )
+
+
+def test_joints_may_have_servos_of_different_laws_and_friction_as_bases(spec, goals):
+    with registered("m7", WEDGE, wedge_loss):
+        bases = (distinct_base("current_pd"), distinct_base("voltage", "m7", **WEDGE))
+        law = network_law(
+            spec, {j: random_network("linear", base=b) for j, b in zip("ab", bases, strict=True)}
+        )
+        model = law.compile()
+        data, expected = mujoco.MjData(model), Expected(law)
+        with law.installed(data):
+            for k, goal in enumerate(goals[:50]):
+                data.ctrl[:] = law.controls(goal={"a": goal[0], "b": goal[1]})
+                wanted = expected.step(k, goal, data.qpos.copy(), data.qvel.copy())
+                mujoco.mj_step(model, data)
+                np.testing.assert_allclose(law.state(data)["torque"], wanted, atol=1e-10)
+        assert not law.failures(data)
 
 
 @pytest.mark.parametrize("first", ["gru", "lstm", "linear"])

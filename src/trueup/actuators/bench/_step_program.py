@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueup.actuators.equations import servo_equations as equations
-from trueup.actuators.equations._parameter_layout import QUANTITIES
+from trueup.actuators.equations._parameter_layout import QUANTITIES, absent_columns
 from trueup.actuators.equations.compiled import Equation, Parameters
 from trueup.actuators.equations.tracing import Graph, Value, pullback
 
@@ -146,7 +146,7 @@ def step_program(kind: StepKind) -> StepProgram:
 
 def _parameters(kind: StepKind, graph: Graph) -> Parameters:
     """Parameters of the equations, from the row and the log."""
-    absent = {"load_friction_base", "load_friction_stribeck"}  # they enter the row as those of M5
+    absent = absent_columns(kind.columns)
     absent |= set() if kind.standstill else set(STANDSTILL)
     absent |= set() if kind.extras else set(EXTRAS)
     given = {name: graph.constant(0.0) for name in absent}

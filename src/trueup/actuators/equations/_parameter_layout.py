@@ -78,7 +78,8 @@ ENTERS_AS = {
     "ratio": ("error_gain_ratio",),
 }
 """Parameters that enter the row under another name, or twice: the load friction of M3 and M4 is
-that of M5 with both torques weighted alike."""
+that of M5 with both torques weighted alike. Where the row has a column of their own they enter
+that one: equations of registered models may read them in another way."""
 
 NEUTRAL = {
     "kt": 1.0,
@@ -99,6 +100,11 @@ UNLIMITED = 1e30
 """Stands for infinity in rows: a limit that no torque, current or speed reaches, times 0 is 0."""
 
 
+def absent_columns(columns: Sequence[str]) -> set[str]:
+    """Parameters of the friction budget that have no column, and are 0 there."""
+    return {"load_friction_base", "load_friction_stribeck"} - set(columns)
+
+
 class Layout:
     """Columns of a row of parameters, with those of a registered friction model at the end.
 
@@ -116,7 +122,8 @@ class Layout:
 
     def columns_of(self, name: str) -> tuple[int, ...]:
         """Columns of the row that a parameter enters."""
-        return tuple(self.names.index(quantity) for quantity in ENTERS_AS.get(name, (name,)))
+        quantities = (name,) if name in self.names else ENTERS_AS.get(name, (name,))
+        return tuple(self.names.index(quantity) for quantity in quantities)
 
     def row(self, values: Mapping[str, float]) -> np.ndarray:
         """The row of parameters."""

@@ -11,8 +11,14 @@ from typing import Any
 
 import numba
 
+from trueup import compilation  # noqa: F401  numbers functions before any is compiled
 from trueup.actuators.equations import servo_equations as equations
-from trueup.actuators.equations._parameter_layout import LAWS, QUANTITIES, columns_named
+from trueup.actuators.equations._parameter_layout import (
+    LAWS,
+    QUANTITIES,
+    absent_columns,
+    columns_named,
+)
 from trueup.actuators.equations.generation import function_from, function_source
 from trueup.actuators.equations.tracing import Graph, Value
 
@@ -61,14 +67,17 @@ class Parameters:
         return self._graph.input(f"c.{name}")
 
 
-_ABSENT = {"load_friction_base": 0.0, "load_friction_stribeck": 0.0}
-"""Load friction of M3 and M4, which enters a row as that of M5."""
-
-
-def _made(
+def row_function(
     name: str, columns: Sequence[str], arguments: Sequence[str], outputs: Sequence[Value]
 ) -> Any:
-    """The compiled function of a row ``c`` and arguments that returns outputs."""
+    """The compiled function of a row ``c`` and arguments that returns outputs.
+
+    Args:
+      name: its name.
+      columns: names of the columns of the row; ``c.kt`` is the input of the column ``kt``.
+      arguments: names of the inputs beside the row.
+      outputs: values of one graph.
+    """
 
     def place_of(input_name: str) -> str:
         return f"c[C.{input_name[2:]}]" if input_name.startswith("c.") else input_name
@@ -100,10 +109,10 @@ def _motor(law: str) -> Any:
     torque, duty, damping = equations.LAWS[law](error, speed, p)
     torque = equations.saturated_torque(torque, p)
     outputs = [graph.value(output) for output in (torque, duty, damping)]
-    return _made(f"motor_{law}", QUANTITIES, _MOTOR, outputs)
+    return row_function(f"motor_{law}", QUANTITIES, _MOTOR, outputs)
 
 
-def _chosen(name: str, arguments: Sequence[str], functions: Sequence[Any]) -> Any:
+def chosen_function(name: str, arguments: Sequence[str], functions: Sequence[Any]) -> Any:
     """One compiled function that calls that of the number it is given first."""
     given = ", ".join(arguments)
     lines = [f"def {name}(number, {given}):"]
@@ -114,7 +123,7 @@ def _chosen(name: str, arguments: Sequence[str], functions: Sequence[Any]) -> An
     return compiled(function_from("\n".join(lines) + "\n", name, names))
 
 
-motor = _chosen("motor", ("c", *_MOTOR), [_motor(law) for law in LAWS])
+motor = chosen_function("motor", ("c", *_MOTOR), [_motor(law) for law in LAWS])
 """``motor(law, c, gain, rate_gain, max_pwm, max_amps, voltage, volts, warmth, error, speed)``:
 torque [N m], duty cycle and damping of a driven motor: numbers of the firmware, nominal and
 measured bus voltage [V], temperature above the reference [K], error [rad] and speed [rad/s]."""
@@ -127,7 +136,7 @@ def _shaft_torque() -> Any:
     p = Parameters(graph, QUANTITIES)
     p = Parameters(graph, QUANTITIES, resistance=equations.winding_resistance(warmth, p))
     outputs = equations.shaft_torque(on, driven, damping, speed, p)
-    return _made("shaft_torque", QUANTITIES, arguments, outputs)
+    return row_function("shaft_torque", QUANTITIES, arguments, outputs)
 
 
 shaft_torque = _shaft_torque()
@@ -138,7 +147,7 @@ def _implicit_speed() -> Any:
     graph = Graph(for_speed=True)
     arguments = ("speed", "net", "momentum", "damping", "loss", "viscous")
     output = equations.implicit_speed(*(graph.input(name) for name in arguments))
-    return _made("implicit_speed", QUANTITIES, arguments, [output])
+    return row_function("implicit_speed", QUANTITIES, arguments, [output])
 
 
 implicit_speed = _implicit_speed()
@@ -165,7 +174,8 @@ def loss_functions(models: tuple[Equation, ...], columns: tuple[str, ...] = QUAN
     for number, model in enumerate(models):
         graph = Graph(for_speed=True)
         gate, _, torque, external, speed = (graph.input(name) for name in _LOSS)
-        p = Parameters(graph, columns, gate=gate, **_ABSENT)
+        absent = dict.fromkeys(absent_columns(columns), 0.0)
+        p = Parameters(graph, columns, gate=gate, **absent)
         output = graph.value(model(torque, external, speed, p))
-        functions.append(_made(f"friction_loss_{number}", columns, _LOSS, [output]))
-    return _chosen("loss", ("c", *_LOSS), functions)
+        functions.append(row_function(f"friction_loss_{number}", columns, _LOSS, [output]))
+    return chosen_function("loss", ("c", *_LOSS), functions)

@@ -226,6 +226,8 @@ def register_friction_model(
                 f"the name of the friction parameter {parameter.name!r} must start with friction_ "
                 "or load_friction_"
             )
+        if parameter.name == "friction_velocity":
+            raise FitError("friction_velocity is a setting of learned actuators: take another name")
         if not is_new and parameter is not FRICTION_PARAMETERS[parameter.name]:
             raise FitError(f"there is a friction parameter {parameter.name!r}: take another name")
         chosen[parameter.name] = parameter
@@ -233,20 +235,6 @@ def register_friction_model(
     _check_equation(model)
     FRICTION_MODELS[name] = model
     return model
-
-
-def check_published(model: FrictionModel, form: str) -> None:
-    """Raise FitError for a model that a form without registered equations would get wrong.
-
-    Args:
-      model: friction model.
-      form: name of the form, for the message.
-    """
-    if model.loss is not friction_loss:
-        raise FitError(
-            f"{form} has no form of the registered friction model {model.name!r}; it has those of "
-            f"{listing(PUBLISHED_MODELS)}"
-        )
 
 
 def _check_equation(model: FrictionModel) -> None:
@@ -272,8 +260,11 @@ def layout_of(model: FrictionModel) -> Layout:
 
 def frictions_layout(models: Iterable[FrictionModel]) -> Layout:
     """Columns of the parameters of servos with any of some friction models."""
-    names = (name for model in models for name in model.parameter_names)
-    quantities = dict.fromkeys(q for n in names for q in ENTERS_AS.get(n, (n,)))
+    quantities: dict[str, None] = {}
+    for model in models:
+        own = model.loss is not friction_loss
+        for name in model.parameter_names:
+            quantities |= dict.fromkeys((name,) if own else ENTERS_AS.get(name, (name,)))
     return Layout(tuple(q for q in quantities if q not in QUANTITIES))
 
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from trueup.actuators.equations.tracing import Graph, Value
+from trueup.actuators.equations.tracing import Graph, Node, Value
 
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "true_divide": "/", "less": "<", "greater": ">",
@@ -39,7 +39,8 @@ class Printer:
     Args:
       graph: the graph.
       place_of: expression of an input's name.
-      torch: write for torch rather than numba.
+      like: write for tensors or arrays rather than for numba: name of one whose type and shape
+        constants take where nothing else is a tensor.
       curved: condition without which exponentials and logarithms are left out, being 0.
     """
 
@@ -48,10 +49,10 @@ class Printer:
         graph: Graph,
         place_of: Callable[[str], str] = str,
         *,
-        torch: bool = False,
+        like: str = "",
         curved: str = "",
     ):
-        self.graph, self.place_of, self.torch, self.curved = graph, place_of, torch, curved
+        self.graph, self.place_of, self.like, self.curved = graph, place_of, like, curved
         self.names: dict[int, str] = {}
 
     def assignments(self, numbers: Sequence[int], outputs: Iterable[Value]) -> list[str]:
@@ -60,7 +61,7 @@ class Printer:
         for number in numbers:
             node = self.graph.nodes[number]
             for operand in node.operands:
-                weight = 2 if node.operation in _TWICE and not self.torch else 1
+                weight = 2 if node.operation in _TWICE and not self.like else 1
                 uses[operand] = uses.get(operand, 0) + weight
         for value in outputs:
             uses[value.number] = uses.get(value.number, 0) + 1
@@ -90,25 +91,27 @@ class Printer:
         node = self.graph.nodes[number]
         external = node.operation == "external"
         operands = [] if external else [self.written(operand) for operand in node.operands]
-        text = self._text(node.operation, node.content, operands)
+        text = self._text(node, operands)
         if anew:
             self.names[number] = self._named(number)
             return text[1:-1] if text.startswith("(") and _encloses(text) else text
         return text
 
-    def _text(self, operation: str, content: Any, operands: list[str]) -> str:
+    def _text(self, node: Node, operands: list[str]) -> str:
+        operation, content = node.operation, node.content
         if operation in ("input", "external"):
             return self.place_of(str(content))
         if operation == "constant":
             if math.isinf(content):
-                return "inf" if content > 0 else "(-inf)"
+                infinite = "math.inf" if self.like else "inf"
+                return infinite if content > 0 else f"(-{infinite})"
             return repr(content) if content >= 0.0 else f"({content!r})"
         if operation in _INFIX:
             return f"({operands[0]} {_INFIX[operation]} {operands[1]})"
         if operation == "negative":
             return f"(-{operands[0]})"
-        if self.torch:
-            return f"{operation}({', '.join(operands)})"
+        if self.like:
+            return self._array_text(node, operands)
         if operation == "where":
             return f"({operands[1]} if {operands[0]} else {operands[2]})"
         if operation in ("minimum", "maximum"):
@@ -124,6 +127,24 @@ class Printer:
             return f"({operation}({operands[0]}) if {self.curved} else 0.0)"
         return f"{operation}({operands[0]})"
 
+    def _array_text(self, node: Node, operands: list[str]) -> str:
+        """Call of a function of tensors; some of them take no numbers in their place."""
+        constant = [self.graph.nodes[n].operation == "constant" for n in node.operands]
+        if node.operation in ("minimum", "maximum") and any(constant):
+            bound, value = operands if constant[0] else reversed(operands)
+            side = "max" if node.operation == "minimum" else "min"
+            return f"clamp({value}, {side}={bound})"
+        if node.operation == "where" and all(constant[1:]):
+            operands[1] = f"full_like({self.like}, {operands[1]})"
+        return f"{node.operation}({', '.join(operands)})"
+
+    def result(self, value: Value) -> str:
+        """Expression of an output; a tensor even where it is a constant."""
+        text = self.expression(value)
+        if self.like and value.node.operation == "constant":
+            return f"full_like({self.like}, {text})"
+        return _bare(text)
+
 
 def function_source(
     name: str,
@@ -131,7 +152,7 @@ def function_source(
     statements: Sequence[tuple[str, Sequence[Value]]],
     place_of: Callable[[str], str] = str,
     *,
-    torch: bool = False,
+    like: str = "",
     curved: str = "",
 ) -> str:
     """Source of a function.
@@ -141,13 +162,13 @@ def function_source(
       arguments: its arguments.
       statements: what it does with values: a text with ``{}`` for each, and the values.
       place_of: expression of an input's name.
-      torch, curved: see :class:`Printer`.
+      like, curved: see :class:`Printer`.
     """
     outputs = [value for _, values in statements for value in values]
-    printer = Printer(outputs[0].graph, place_of, torch=torch, curved=curved)
+    printer = Printer(outputs[0].graph, place_of, like=like, curved=curved)
     lines = printer.assignments(needed(outputs), outputs)
     for text, values in statements:
-        lines.append(text.format(*(_bare(printer.expression(value)) for value in values)))
+        lines.append(text.format(*(printer.result(value) for value in values)))
     body = "\n".join(f"    {line}" for line in lines)
     return f"def {name}({', '.join(arguments)}):\n{body}\n"
 

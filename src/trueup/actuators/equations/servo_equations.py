@@ -24,7 +24,7 @@ names that they have there, and the friction budget.
 
 from typing import Any, NamedTuple
 
-from numpy import absolute, exp, maximum, minimum, power, sign, sqrt, tanh, where
+from numpy import absolute, exp, maximum, minimum, power, sign, sin, sqrt, tanh, where
 
 SMALLEST_SQUARE = 1e-12
 """Squared voltages below it count as this, so that the square root has a slope [V2]."""
@@ -241,7 +241,7 @@ class BacklashStep(NamedTuple):
     speed: Any
     """Speed of the load [rad/s]."""
     motor_speed: Any
-    """Speed of the motor [rad/s]."""
+    """Speed of the motor [rad/s], where they are apart; in contact that of the load counts."""
     gap: Any
     """Angle of the motor from the load [rad], within half the backlash."""
     is_open: Any
@@ -284,10 +284,14 @@ def backlash_step(together, alone, speed, gap, is_open, inertia, armature, load,
     )
 
 
-def smooth_load_torque(motor, external, speed, p):
+def weight_torque(angle, p):
+    """Torque of a load's weight on the joint [N m], which hangs at ``p.load_gravity_angle``."""
+    return -p.load_gravity * sin(angle - p.load_gravity_angle)
+
+
+def smooth_load_torque(motor, loss, speed, p):
     """Torque that reaches the load [N m]: friction turns its sign over ``p.friction_velocity``.
 
     A torque for each sample by itself, without a step that could stop the shaft.
     """
-    loss = friction_loss(motor, external, speed, p)
     return motor - tanh(speed / p.friction_velocity) * loss - p.friction_viscous * speed

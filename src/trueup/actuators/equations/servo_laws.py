@@ -9,6 +9,7 @@ the gear ratio folded in.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -60,16 +61,22 @@ def law_parameters(
     kp: float | None = None,
     vin: float | None = None,
     damping: float | None = None,
+    **given: Any,
 ) -> ParameterValues:
-    """Parameters of a servo's law, as the equations name them; see :func:`motor_torque`."""
+    """Parameters of a servo's law, as the equations name them; see :func:`motor_torque`.
+
+    ``given`` replaces some by name; a ``gain`` is then that before its identified ratio.
+    """
     gain, rate_gain = servo.gains(kp, damping)
-    return ParameterValues(
-        values,
-        gain=gain * values.get("error_gain_ratio", values.get("ratio", 1.0)),
-        rate_gain=rate_gain,
-        max_pwm=servo.max_pwm,
-        max_amps=servo.max_amps,
-        limit=values.get("current_limit", values.get("max_torque", np.inf)),
-        vin=servo.vin if vin is None else vin,
-        resistance=values.get("R", 1.0),
-    )
+    ratio = values.get("error_gain_ratio", values.get("ratio", 1.0))
+    own = {
+        "rate_gain": rate_gain,
+        "max_pwm": servo.max_pwm,
+        "max_amps": servo.max_amps,
+        "limit": values.get("current_limit", values.get("max_torque", np.inf)),
+        "vin": servo.vin if vin is None else vin,
+        "resistance": values.get("R", 1.0),
+        **given,
+        "gain": given.get("gain", gain) * ratio,
+    }
+    return ParameterValues(values, **own)

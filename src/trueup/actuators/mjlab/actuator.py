@@ -13,13 +13,11 @@ from typing import Any
 import torch
 from mjlab.actuator import Actuator, ActuatorCmd  # pyright: ignore
 
-from trueup.actuators.equations.servo_equations import REFERENCE_TEMPERATURE
 from trueup.actuators.mjlab.battery import Battery
 from trueup.actuators.mjlab.config import ServoActuatorCfg
 from trueup.actuators.mjlab.external_torque import ExternalTorque
 from trueup.actuators.mjlab.model_fields import field_rows
-from trueup.actuators.mjlab.torch_friction import friction_loss
-from trueup.actuators.mjlab.torch_laws import LawInputs, drive
+from trueup.actuators.mjlab.servo_functions import servo_functions
 
 FRICTION_SOLREF = (1e-6, 1.0)
 """``solreffriction``: MuJoCo raises the time constant to two time steps, and stops a joint within
@@ -48,16 +46,7 @@ class ServoActuator(Actuator):
         """Servo, friction model and their numbers."""
         servo = self.model.servo
         self._gain, self._rate = servo.gains(cfg.kp, cfg.kd)
-        values = self.model.values
-        self._resistance = values.get("R", 1.0) * (
-            1.0
-            + values.get("resistance_temperature", 0.0)
-            * (cfg.winding_temperature - REFERENCE_TEMPERATURE)
-        )
-        self._short = values.get("kt", 0.0) ** 2 / self._resistance
         self._lag, self._lag_fraction = 0, 0.0
-        names = self.model.friction.parameter_names
-        self._load_friction = any(name.startswith("load_friction") for name in names)
 
     @property
     def has_delay(self) -> bool:
@@ -74,7 +63,7 @@ class ServoActuator(Actuator):
             joint = spec.joint(name)
             joint.armature = values["armature"] if armature is None else armature
             joint.damping[0] = values["friction_viscous"]
-            joint.frictionloss = max(values["friction_base"], _LEAST_FRICTION)
+            joint.frictionloss = max(values.get("friction_base", 0.0), _LEAST_FRICTION)
             joint.solref_friction[:] = FRICTION_SOLREF
             joint.solimp_friction[:] = FRICTION_SOLIMP
             actuator = spec.add_actuator(name=name, target=name)
@@ -91,7 +80,9 @@ class ServoActuator(Actuator):
         self._lag, self._lag_fraction = int(delay), delay - int(delay)
         super().initialize(mj_model, model, data, device)
         self._mj_warp_model, self._num_envs = model, data.nworld
-        self._timestep = float(mj_model.opt.timestep)
+        self._functions = servo_functions(
+            self.model, self.cfg.winding_temperature, float(mj_model.opt.timestep)
+        )
         self._dof_ids = self.entity.indexing.joint_v_adr[self.target_ids].long()
         shape = (data.nworld, len(self._target_names))
         self.kp_scale = torch.ones(shape, device=device)
@@ -174,18 +165,14 @@ class ServoActuator(Actuator):
         """Controls of the step [N m], (environments, joints); friction is written to the model."""
         position, speed = cmd.pos, cmd.vel
         target = self._moved_target(cmd.position_target, position)
-        values = self.model.values
         vin = torch.ones_like(speed) if self._battery is None else self._battery.voltage()
         gain, rate = self._gain * self.kp_scale, self._rate * self.kd_scale
-        state = LawInputs(target - position, speed, gain, rate, vin, self._resistance)
-        driven = drive(self.model.servo, values, state)
-        # torque off: the winding is open, or shorted as far as it brakes
-        short = values.get("winding_braking", 0.0) * self._short
-        torch.where(self.torque_enable, driven.torque, -short * speed, out=self.torque)
-        torch.mul(driven.duty, self.torque_enable, out=self.duty)
-        damping = torch.where(self.torque_enable, driven.damping, short)
+        on = self.torque_enable.to(speed.dtype)
+        torque, duty, damping = self._functions.motor(target - position, speed, on, gain, rate, vin)
+        self.torque.copy_(torque)
+        self.duty.copy_(duty)
         if self._battery is not None:
-            self._battery.take(self.duty, self.torque / values["kt"])
+            self._battery.take(self.duty, self.torque / self.model.values["kt"])
         self._write(damping, speed)
         return torch.addcmul(self.torque, damping, speed)
 
@@ -195,12 +182,10 @@ class ServoActuator(Actuator):
             last = torch.where(self._fresh, command, self._last_command)
             self._last_command.copy_(command)
             command = torch.lerp(command, last, self._lag_fraction)
-        max_speed = self.model.values.get("max_velocity", float("inf"))
-        if max_speed < float("inf"):
-            step = max_speed * self._timestep
+        if "max_velocity" in self.model.values:
             # a servo without torque, or after a reset, starts from where it is
             start = torch.where(self._fresh | ~self.torque_enable, position, self._target)
-            torch.clamp(command, start - step, start + step, out=self._target)
+            self._target.copy_(self._functions.target(command, start))
             command = self._target
         self._fresh.fill_(False)
         return command
@@ -208,15 +193,7 @@ class ServoActuator(Actuator):
     def _write(self, damping: torch.Tensor, speed: torch.Tensor) -> None:
         """Write friction of the joints and damping of the motors to the model."""
         model, envs = self._mj_warp_model, self._num_envs
-        external = self._external() if self._load_friction else self._no_load
-        loss = friction_loss(
-            self.model.friction,
-            self.model.values,
-            self.torque,
-            external,
-            speed,
-            self.model.quadratic,
-        )
-        loss *= self.friction_scale
+        external = self._external() if self.model.friction.reads_load else self._no_load
+        loss = self._functions.friction(speed, self.torque, external) * self.friction_scale
         field_rows(model, "dof_frictionloss", envs)[:, self._dof_ids] = loss
         field_rows(model, "actuator_biasprm", envs)[:, self.global_ctrl_ids, 2] = -damping

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, listing
+from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, TARGET_VELOCITY, VELOCITY
 
 
@@ -51,6 +52,11 @@ class AnalyticBase:
         return (ANGLE, ANGLE_ERROR, VELOCITY, *velocity)
 
     @property
+    def has_curve(self) -> bool:
+        """Whether a torque-speed curve limits the PD law."""
+        return self.stall_torque is not None
+
+    @property
     def reads_angle(self) -> bool:
         """Whether the angle itself matters, beside the error."""
         return bool(self.k_spring)
@@ -66,10 +72,7 @@ class AnalyticBase:
         """
         angle, error, velocity = features[..., 0], features[..., 1], features[..., 2]
         wanted = features[..., 3] if self.target_velocity else 0.0
-        drive = self.kp * error + self.kd * (wanted - velocity)
-        if self.stall_torque is not None and self.no_load_speed is not None:
-            drive = torque_speed_limit(drive, velocity, self.stall_torque, self.no_load_speed)
-        return drive - self.k_spring * (angle - self.theta0)
+        return pd_torque(angle, error, velocity, wanted, self, self.has_curve)
 
     def to_dict(self) -> dict[str, Any]:
         """The law as JSON values."""
@@ -89,13 +92,3 @@ class AnalyticBase:
                 f"{listing(cls.__dataclass_fields__)}"
             )
         return cls(**content)
-
-
-def torque_speed_limit(
-    torque: np.ndarray, velocity: np.ndarray, stall_torque: float, no_load_speed: float
-) -> np.ndarray:
-    """Limit a torque by the asymmetric torque-speed curve of `AnalyticBase`."""
-    along = stall_torque * np.clip(1.0 - np.abs(velocity) / no_load_speed, 0.0, 1.0)
-    upper = np.where(velocity > 0, along, stall_torque)
-    lower = np.where(velocity < 0, along, stall_torque)
-    return np.clip(torque, -lower, upper)

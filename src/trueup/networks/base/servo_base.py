@@ -1,33 +1,35 @@
 """An identified servo as the analytic base of a network: its law, and friction M1 to M6.
 
-The laws are those of ``servo_laws``, the friction that of Duclusaud, Passault,
-Padois, Ly 2025, "Extended friction models for the physics simulation of servo actuators", ICRA
-2025, arXiv 2410.08650. A base gives a torque for each sample by itself: what needs a memory or a
-signal of its own (``command_delay``, ``backlash``, ``max_velocity``, ``measured_voltage``,
-``resistance_temperature``) is left to the network.
+The equations are those of :mod:`trueup.actuators.equations.servo_equations`. A base gives a torque
+for each sample by itself: what needs a memory or a signal of its own (``command_delay``,
+``backlash``, ``max_velocity``, ``measured_voltage``, ``resistance_temperature``) is left to the
+network.
 """
 
+import functools
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup.actuators.equations.friction_models import check_published
+from trueup.actuators.equations import servo_equations as equations
+from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.array_form import numpy_function
+from trueup.actuators.equations.friction_models import FRICTION_MODELS, FRICTION_PARAMETERS
 from trueup.errors import FitError, listing
+from trueup.networks.base.base_equations import servo_load_torque, servo_motor_torque
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
 
 if TYPE_CHECKING:
     from trueup.actuators import ServoModel
 
-LAWS = ("voltage", "current", "bus_current", "current_pd", "torque_pd")
+LAWS = tuple(equations.LAWS)
 """Laws of firmware and motor."""
 
 UNLIMITED = 1e9
 """A limit that no current or torque reaches."""
-
-SMALLEST_SQUARE = 1e-12
-"""Squared voltages below it count as this, so that a square root has a slope [V2]."""
 
 LEARNED = (
     "gain",
@@ -50,8 +52,13 @@ LEARNED = (
     "dtheta_stribeck",
     "alpha",
 )
-"""Numbers that training moves where the base is learned; those that are zero stay so. Compiled code
-and tensors hold them in this order."""
+"""Numbers that training moves where the base is learned, beside those of a registered friction
+model; those that are zero stay so."""
+
+SETTINGS = (
+    "vin", "max_pwm", "limit", "friction_velocity", "load_gravity", "load_gravity_angle",
+)  # fmt: skip
+"""Numbers that training does not move."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,9 @@ class ServoBase:
     law: str
     """One of `LAWS`."""
     gain: float
-    """Of the angle error: duty, current [A] or torque [N m] a rad."""
+    """Gain of the angle error: duty cycle, current [A] or torque [N m] per rad."""
     rate_gain: float = 0.0
-    """Of the velocity, in the laws that have one."""
+    """Gain of the velocity, in the laws that have one: current [A] or torque [N m] per rad/s."""
     vin: float = 1.0
     """Bus voltage [V]."""
     max_pwm: float = 1.0
@@ -78,11 +85,11 @@ class ServoBase:
     kt: float = 1.0
     """Torque constant at the output [N m/A]."""
     resistance: float = 1.0
-    """Of the winding, at the output [ohm]."""
+    """Winding resistance, referred to the output shaft [ohm]."""
     supply_resistance: float = 0.0
-    """Of the supply [ohm]."""
+    """Resistance of the supply [ohm]."""
     torque_saturation: float = 0.0
-    """How the torque constant falls with the current [1/A]."""
+    """Fall of the torque constant with the current [1/A]."""
     friction: bool = True
     """Whether friction is taken off: the torque on the load, rather than the motor's."""
     friction_velocity: float = 0.01
@@ -106,6 +113,10 @@ class ServoBase:
     load_friction_external_quad: float = 0.0
     dtheta_stribeck: float = 1.0
     alpha: float = 1.0
+    friction_model: str = ""
+    """Registered friction model with an equation of its own; empty for M1 to M6."""
+    friction_values: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """Values of its parameters beyond those of M1 to M6, by name."""
     servo: str = ""
     """Servo and friction model that the numbers are of, for people."""
     learned: bool = False
@@ -117,6 +128,12 @@ class ServoBase:
         for name in ("vin", "kt", "resistance", "friction_velocity", "dtheta_stribeck", "limit"):
             if not getattr(self, name) > 0:
                 raise FitError(f"{name} of a servo base is {getattr(self, name)}; must be positive")
+        if self.friction_model and self.friction_model not in FRICTION_MODELS:
+            raise FitError(
+                f"the servo base has the friction model {self.friction_model!r}, which is not "
+                f"registered; there are {listing(FRICTION_MODELS)}. Register it first, with "
+                "trueup.actuators.register_friction_model"
+            )
 
     @classmethod
     def of(
@@ -142,18 +159,16 @@ class ServoBase:
             depends on.
           load_gravity_angle: angle at which the load hangs down [rad].
           learned: let training move the numbers.
-
-        Raises:
-          FitError: a registered friction model with an equation of its own.
         """
-        check_published(model.friction, "a network's base")
         servo, values = model.servo, model.values
         gain, rate = servo.gains(kp)
         volts = servo.vin if vin is None else vin
         limit = min(values.get("current_limit", math.inf), servo.max_amps)
         if servo.law == "torque_pd":
             limit = values.get("max_torque", math.inf)
-        shared = {n: float(values[n]) for n in (*LEARNED, "kt") if n in values}
+        shared = {n: float(values[n]) for n in LEARNED if n in values}
+        own = model.friction.loss is not equations.friction_loss
+        more = set(model.friction.parameter_names) - set(FRICTION_PARAMETERS) if own else ()
         return cls(
             law=servo.law,
             gain=float(gain * values.get("error_gain_ratio", values.get("ratio", 1.0))),
@@ -166,6 +181,8 @@ class ServoBase:
             load_gravity=load_gravity,
             load_gravity_angle=load_gravity_angle,
             gated=model.quadratic == "gated",
+            friction_model=model.friction.name if own else "",
+            friction_values={n: float(values[n]) for n in sorted(more)},
             servo=f"{servo.name} {model.friction.name}",
             learned=learned,
             **shared,
@@ -190,21 +207,44 @@ class ServoBase:
         Returns:
             Torque, shape (...) [N m].
         """
-        angle, error, velocity = features[..., 0], features[..., 1], features[..., 2]
-        motor = self._saturated(self._motor(error, velocity))
-        if not self.friction:
-            return motor
-        external = -self.load_gravity * np.sin(angle - self.load_gravity_angle)
-        loss = self._loss(motor, external, velocity)
-        return (
-            motor
-            - np.tanh(velocity / self.friction_velocity) * loss
-            - self.friction_viscous * velocity
+        function = _torque_function(self, self.loss)
+        return function(features[..., 0], features[..., 1], features[..., 2])
+
+    def equation(self, angle: Any, error: Any, velocity: Any, numbers: Mapping[str, Any]) -> Any:
+        """Torque by the equations, with :attr:`numbers` of its own or moved ones."""
+        p = self._parameters(numbers)
+        motor = servo_motor_torque(self.law, error, velocity, p)
+        return servo_load_torque(self.loss, motor, angle, velocity, p) if self.friction else motor
+
+    @property
+    def loss(self) -> Callable[..., Any]:
+        """Equation of the friction budget."""
+        name = self.friction_model
+        return FRICTION_MODELS[name].loss if name else equations.friction_loss
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Numbers that training moves where the base is learned, by name."""
+        return {**{name: getattr(self, name) for name in LEARNED}, **self.friction_values}
+
+    def with_numbers(self, numbers: Mapping[str, float]) -> "ServoBase":
+        """The base with other :attr:`numbers`."""
+        own = {name: numbers[name] for name in LEARNED}
+        return replace(
+            self, **own, friction_values={name: numbers[name] for name in self.friction_values}
         )
+
+    def _parameters(self, numbers: Mapping[str, Any]) -> ParameterValues:
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        # the smaller of identified and stated limits stands for both
+        return ParameterValues({**settings, **numbers}, max_amps=self.limit, gate=float(self.gated))
 
     def to_dict(self) -> dict[str, Any]:
         """The base as JSON values."""
-        return {"kind": "servo", **asdict(self)}
+        content = {"kind": "servo", **asdict(self)}
+        if not self.friction_model:
+            del content["friction_model"], content["friction_values"]
+        return content
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> "ServoBase":
@@ -222,50 +262,12 @@ class ServoBase:
             )
         return cls(**values)
 
-    def _motor(self, error: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Torque of the motor with the torque constant of small currents."""
-        if self.law == "torque_pd":
-            return np.clip(self.gain * error - self.rate_gain * velocity, -self.limit, self.limit)
-        kt, resistance, vin, limit = self.kt, self.resistance, self.vin, self.limit
-        emf = kt * velocity
-        if self.law == "voltage":
-            span = resistance * limit / vin
-            duty = np.clip(self.gain * error, emf / vin - span, emf / vin + span)
-            duty = np.clip(duty, -self.max_pwm, self.max_pwm)
-            sag = self.supply_resistance * duty / resistance
-            bus = (vin + sag * emf) / (1.0 + sag * duty)
-            return kt * (bus * duty - emf) / resistance
-        if self.law == "current":
-            amps = np.clip(self.gain * error, (-vin - emf) / resistance, (vin - emf) / resistance)
-            return kt * np.clip(amps, -limit, limit)
-        if self.law == "bus_current":
-            amps = np.clip(self.gain * error, -limit, limit)
-            square = np.maximum(emf**2 + 4.0 * vin * resistance * np.abs(amps), SMALLEST_SQUARE)
-            duty = np.clip((emf + np.sign(amps) * np.sqrt(square)) / (2.0 * vin), -1.0, 1.0)
-            return kt * (duty * vin - emf) / resistance
-        amps = np.clip(self.gain * error - self.rate_gain * velocity, -limit, limit)
-        reach, back = kt * vin / resistance, kt * emf / resistance
-        return np.clip(kt * amps, -reach - back, reach - back)
 
-    def _saturated(self, torque: np.ndarray) -> np.ndarray:
-        return torque / (1.0 + self.torque_saturation * np.abs(torque) / self.kt)
+@functools.lru_cache(maxsize=32)
+def _torque_function(base: ServoBase, loss: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """Torque of a base; ``loss`` tells apart equations that were registered under one name."""
 
-    def _loss(self, motor: np.ndarray, external: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Friction budget without its viscous part [N m]."""
-        apart = np.abs(external - motor)
-        loss = self.friction_base + self.load_friction_base * apart
-        loss = loss + np.abs(
-            self.load_friction_external * external - self.load_friction_motor * motor
-        )
-        peak = self.friction_stribeck + self.load_friction_stribeck * apart
-        peak = peak + np.abs(
-            self.load_friction_external_stribeck * external
-            - self.load_friction_motor_stribeck * motor
-        )
-        driving = np.abs(motor) - np.abs(external)
-        square = np.where(driving > 0, self.load_friction_external_quad * external**2, 0.0)
-        square = np.where(driving < 0, self.load_friction_motor_quad * motor**2, square)
-        if self.gated:
-            square = np.where(np.sign(motor) != np.sign(external), square, 0.0)
-        ratio = np.abs(velocity) / self.dtheta_stribeck
-        return loss + np.exp(-(ratio**self.alpha)) * (peak + square)
+    def servo_torque(angle, error, velocity):
+        return base.equation(angle, error, velocity, base.numbers)
+
+    return numpy_function(servo_torque, ("angle", "error", "velocity"))

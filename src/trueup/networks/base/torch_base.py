@@ -1,14 +1,19 @@
 """The analytic base as a torch module, so that training can move its gains."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 
 import torch
 from torch import Tensor, nn
 
+from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.array_form import torch_function
 from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.networks.base.base_equations import pd_torque, torque_speed_limit
 from trueup.networks.data.normalization import Normalization
 
-_GAINS = ("kp", "kd", "k_spring", "theta0")
+GAINS = ("kp", "kd", "k_spring", "theta0")
+"""Numbers of a PD law that training may move."""
 
 
 class TorchBase(nn.Module):
@@ -30,41 +35,60 @@ class TorchBase(nn.Module):
     def __init__(self, base: AnalyticBase, normalization: Normalization):
         super().__init__()
         self.base = base
-        self.target_velocity = base.target_velocity
-        self.stall_torque = 0.0 if base.stall_torque is None else base.stall_torque
-        self.no_load_speed = 0.0 if base.no_load_speed is None else base.no_load_speed
-        start = torch.tensor([getattr(base, name) for name in _GAINS], dtype=torch.float64)
+        self.law = pd_function(base, GAINS)
+        start = torch.tensor([getattr(base, name) for name in GAINS], dtype=torch.float64)
         self.register_buffer("start", start.float(), persistent=False)
         scale = torch.tensor(_scales(base, normalization)).float()
         self.register_buffer("scale", scale, persistent=False)
         if base.learned:
-            self.steps = nn.Parameter(torch.zeros(len(_GAINS)))
+            self.steps = nn.Parameter(torch.zeros(len(GAINS)))
         else:
-            self.register_buffer("steps", torch.zeros(len(_GAINS)), persistent=False)
+            self.register_buffer("steps", torch.zeros(len(GAINS)), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
         """Torque [N m], shape (B, T), of raw features (B, T, 3 or 4) in the base's order."""
-        kp, kd, k_spring, theta0 = (self.start + self.scale * self.steps).unbind()
         angle, error, velocity = features[..., 0], features[..., 1], features[..., 2]
-        approach = -velocity
-        if self.target_velocity:
-            approach = features[..., 3] - velocity
-        drive = kp * error + kd * approach
-        if self.no_load_speed > 0.0:
-            along = self.stall_torque * (1.0 - velocity.abs() / self.no_load_speed).clamp(0.0, 1.0)
-            stall = torch.full_like(along, self.stall_torque)
-            upper = torch.where(velocity > 0, along, stall)
-            lower = torch.where(velocity < 0, along, stall)
-            drive = torch.minimum(torch.maximum(drive, -lower), upper)
-        return drive - k_spring * (angle - theta0)
+        wanted = features[..., 3] if self.base.target_velocity else torch.zeros_like(velocity)
+        gains = self.start + self.scale * self.steps
+        return self.law(angle, error, velocity, wanted, gains)
 
     def to_base(self) -> AnalyticBase:
         """The law with the gains that training has reached."""
         if not self.base.learned:
             return self.base
         moved = (self.scale.double() * self.steps.double()).tolist()
-        gains = {n: getattr(self.base, n) + by for n, by in zip(_GAINS, moved, strict=True)}
+        gains = {n: getattr(self.base, n) + by for n, by in zip(GAINS, moved, strict=True)}
         return replace(self.base, **gains)
+
+
+def pd_function(base: AnalyticBase, moved: tuple[str, ...] = ()) -> Callable[..., Tensor]:
+    """The law of a base as a function of tensors.
+
+    Args:
+        base: the law.
+        moved: names of its numbers that the function takes; the others stand in it.
+
+    Returns:
+        Function of angle, error, velocity and target velocity, and of one tensor with the numbers
+        ``moved`` where there are any.
+    """
+    own = {f.name: getattr(base, f.name) for f in fields(base)}
+
+    def pd_law(angle, error, velocity, wanted, given=None):
+        p = ParameterValues(own, **(given or {}))
+        return pd_torque(angle, error, velocity, wanted, p, base.has_curve)
+
+    return torch_function(pd_law, ("angle", "error", "velocity", "wanted"), moved)
+
+
+def curve_function(stall_torque: float, no_load_speed: float) -> Callable[..., Tensor]:
+    """Function of torque and velocity: the torque within an asymmetric torque-speed curve."""
+    p = ParameterValues({"stall_torque": stall_torque, "no_load_speed": no_load_speed})
+
+    def curve(torque, velocity):
+        return torque_speed_limit(torque, velocity, p)
+
+    return torch_function(curve, ("torque", "velocity"))
 
 
 def _scales(base: AnalyticBase, normalization: Normalization) -> list[float]:

@@ -138,8 +138,8 @@ def roll_out(
         SignalError: the recording has another rate than the network, or the horizon is too short.
         ColumnError: the recording lacks a feature, or angle or velocity.
     """
-    from trueup.networks.runtime.kernel import drive_joint
-    from trueup.networks.runtime.record import WORK_SIZE, network_record, state_size
+    from trueup.networks.runtime.kernel import JOINT, PLACES, functions_of
+    from trueup.networks.runtime.record import HEADER, network_record, state_size
 
     if abs(series.rate - network.rate) > RATE_TOLERANCE * network.rate:
         raise SignalError(
@@ -152,31 +152,22 @@ def roll_out(
     if every < 1:
         raise SignalError(f"the horizon of {horizon} s is shorter than a sample")
     record = network_record(network)
-    places = [
-        network.inputs.index(name) if name in network.inputs else -1
-        for name in (ANGLE, VELOCITY, ANGLE_ERROR)
-    ]
+    places = np.full(len(PLACES), -1)
+    for place, name in ((PLACES.angle, ANGLE), (PLACES.velocity, VELOCITY),
+                        (PLACES.error, ANGLE_ERROR)):  # fmt: skip
+        if name in network.inputs:
+            places[place] = network.inputs.index(name)
     target = series.channels.get(TARGET_ANGLE, np.zeros(len(series)))
-    motion = drive_joint(
+    motion = functions_of(network).drive_joint(
         record,
         np.zeros((1, state_size(network))),
-        np.zeros(int(record[WORK_SIZE])),
+        np.zeros(int(record[HEADER.work_size])),
         series.features(network.inputs),
-        np.array(places),
+        places,
         target,
         series.channels[ANGLE],
         series.channels[VELOCITY],
-        np.array(
-            [
-                joint.inertia,
-                joint.coulomb,
-                joint.viscous,
-                joint.gravity,
-                joint.gravity_angle,
-                joint.spring,
-                joint.spring_angle,
-            ]
-        ),
+        np.array([getattr(joint, name) for name in JOINT._fields]),
         1.0 / series.rate,
         _SUBSTEPS,
         every,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.servo_base import ServoBase
+from trueup.networks.base.torch_base import pd_function
 from trueup.networks.base.torch_servo import ServoTorque
 from trueup.networks.export.deployment import Deployment, base_matrix
 from trueup.networks.model.network import Network
@@ -56,25 +57,12 @@ class BaseTorque(nn.Module):
     def __init__(self, base: AnalyticBase, matrix: np.ndarray):
         super().__init__()
         self.register_buffer("matrix", _tensor(matrix))
-        self.kp, self.kd = base.kp, base.kd
-        self.k_spring, self.theta0 = base.k_spring, base.theta0
-        self.has_curve = base.stall_torque is not None
-        self.stall_torque = base.stall_torque or 1.0
-        self.no_load_speed = base.no_load_speed or 1.0
+        self.law = pd_function(base)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Torque of raw inputs (B, inputs), shape (B, 1)."""
         values = inputs @ self.matrix
-        angle, error, velocity = values[:, 0:1], values[:, 1:2], values[:, 2:3]
-        drive = self.kp * error + self.kd * (values[:, 3:4] - velocity)
-        if self.has_curve:
-            stall = torch.full_like(drive, self.stall_torque)
-            share = 1.0 - velocity.abs() / self.no_load_speed
-            along = stall * share.clamp(min=0.0)
-            upper = torch.where(velocity > 0, along, stall)
-            lower = torch.where(velocity < 0, along, stall)
-            drive = torch.maximum(torch.minimum(drive, upper), -lower)
-        return drive - self.k_spring * (angle - self.theta0)
+        return self.law(values[:, 0:1], values[:, 1:2], values[:, 2:3], values[:, 3:4])
 
 
 class ServoBaseTorque(nn.Module):

@@ -9,6 +9,7 @@ import torch
 from isaaclab.actuators import IdealPDActuator  # pyright: ignore
 
 from trueup.errors import FitError
+from trueup.networks.base.torch_base import curve_function, pd_function
 from trueup.networks.isaac_lab.run_files import read_run_files
 from trueup.networks.runtime.step_rate import steps_a_period
 
@@ -36,6 +37,11 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
         self._period = steps_a_period(self.files.rate, cfg.physics_dt)
         if (cfg.stall_torque is None) != (cfg.no_load_speed is None):
             raise FitError("a torque-speed curve takes both stall_torque and no_load_speed")
+        self._curve = None
+        if cfg.stall_torque is not None:
+            self._curve = curve_function(cfg.stall_torque, cfg.no_load_speed)
+        base = self.files.base
+        self._law = None if base is None else pd_function(base)
         try:
             with warnings.catch_warnings():
                 # torch deprecates TorchScript, which is what Isaac Lab loads
@@ -96,9 +102,11 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
             kept = torch.where(rows, state.view(shape), self._state_per_env)
         self._state_per_env.copy_(kept)
         output = output.clone().reshape(joint_pos.shape)
-        if files.has_base:
-            wanted = control_action.joint_velocities if files.target_velocity else None
-            base = self._base(joint_pos, target, joint_vel, wanted)
+        if self._law is not None:
+            wanted = torch.zeros_like(joint_vel)
+            if files.target_velocity:
+                wanted = control_action.joint_velocities
+            base = self._law(joint_pos, target - joint_pos, joint_vel, wanted)
             # the base is normalised like the target and added before both are scaled back
             torque = (
                 output + (base - files.output_mean) / files.output_deviation
@@ -107,30 +115,7 @@ class CombinedGRUAndPDActuator(IdealPDActuator):
             torque = output * files.output_deviation + files.output_mean
         if files.torque_limit is not None:
             torque = torque.clamp(-files.torque_limit, files.torque_limit)
-        if self.cfg.stall_torque is not None:
-            torque = torque_speed_limit(
-                torque, joint_vel, self.cfg.stall_torque, self.cfg.no_load_speed
-            )
-        return torque
-
-    def _base(self, angle: Any, target: Any, velocity: Any, wanted: Any) -> Any:
-        files = self.files
-        rate = -velocity if wanted is None else wanted - velocity
-        drive = files.kp * (target - angle) + files.kd * rate
-        if files.stall_torque is not None and files.no_load_speed is not None:
-            drive = torque_speed_limit(drive, velocity, files.stall_torque, files.no_load_speed)
-        return drive - files.k_spring * (angle - files.theta0)
-
-
-def torque_speed_limit(
-    torque: torch.Tensor, velocity: torch.Tensor, stall_torque: float, no_load_speed: float
-) -> torch.Tensor:
-    """The asymmetric curve: less torque along the motion the faster it is, all of it against it."""
-    along = stall_torque * (1.0 - velocity.abs() / no_load_speed).clamp(0.0, 1.0)
-    stall = torch.full_like(torque, stall_torque)
-    upper = torch.where(velocity > 0, along, stall)
-    lower = torch.where(velocity < 0, along, stall)
-    return torch.maximum(torch.minimum(torque, upper), -lower)
+        return torque if self._curve is None else self._curve(torque, joint_vel)
 
 
 def _paths(cfg: Any) -> list[Path]:

@@ -1,11 +1,12 @@
 """The three files of a run that ``CombinedGRUAndPDActuator`` reads, checked against each other."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from trueup.errors import FitError, listing
+from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.data.features import FEATURE_NAMES
 
 _NEEDED = ("use_residual", "gru_num_layers", "gru_hidden_dim", "input_dim")
@@ -36,6 +37,14 @@ class RunFiles:
     torque_limit: float | None
     sequence_length: int | None
     """Length of the training sequences [samples]: for information."""
+
+    @property
+    def base(self) -> AnalyticBase | None:
+        """The analytic base, or None."""
+        if not self.has_base:
+            return None
+        names = (f.name for f in fields(AnalyticBase) if f.name != "learned")
+        return AnalyticBase(**{name: getattr(self, name) for name in names})
 
 
 def read_run_files(statistics: str | Path, summary: str | Path) -> RunFiles:

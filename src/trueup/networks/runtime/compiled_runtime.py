@@ -8,7 +8,7 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.networks.model.network import RECURRENT, SKIP, Network
 from trueup.networks.runtime.numpy_runtime import NetworkRuntime
-from trueup.networks.runtime.record import WORK_SIZE, network_record, state_size
+from trueup.networks.runtime.record import HEADER, network_record, state_size
 
 _CHUNK = 4096
 """Time steps whose gates are computed at once."""
@@ -33,10 +33,10 @@ class CompiledRuntime:
         self._state = np.zeros((joints, state_size(network)), dtype)
         self._inputs = np.zeros((joints, len(network.inputs)), dtype)
         self._torque = np.zeros(joints, dtype)
-        self._work = np.zeros(int(self._record[WORK_SIZE]), dtype)
-        from trueup.networks.runtime.kernel import step_joints
+        self._work = np.zeros(int(self._record[HEADER.work_size]), dtype)
+        from trueup.networks.runtime.kernel import functions_of
 
-        self._step_joints = step_joints
+        self._step_joints = functions_of(network).step_joints
 
     def reset(self, rows: np.ndarray | slice = slice(None)) -> None:
         """Start cold: the joints named, or all of them."""

@@ -163,6 +163,7 @@ def network_law(
         networks_control,
     )
     from trueup.networks.runtime.record import network_record, state_size
+    from trueup.networks.runtime.servo_rows import servo_layout
     from trueup.simulation.control import prepare_spec
     from trueup.simulation.control._joint_channels import with_channels
 
@@ -184,14 +185,16 @@ def network_law(
         raise LawError(str(error)) from error
     prepared, channels = with_channels(source, joints, further, "a network")
     distinct = {id(network): network for network in chosen.values()}
-    numbers, places = model_numbers([network_record(each) for each in distinct.values()])
+    layout = servo_layout(network.base for network in distinct.values())
+    records = [network_record(network, layout) for network in distinct.values()]
+    numbers, places = model_numbers(records)
     place_of = dict(zip(distinct, places, strict=True))
     add_numbers(prepared, numbers)
     width, memory = law_size(
         max(len(network.inputs) for network in chosen.values()),
         max(state_size(network) for network in chosen.values()),
     )
-    law = networks_control(width, memory).on(
+    law = networks_control(width, memory, layout).on(
         joints=joints,
         actuators=[channels["motor"][joint] for joint in joints],
         commands=[channels[c][j] for c in ("goal", *further) for j in joints],

@@ -2,28 +2,24 @@
 
 What a step computes is that of :class:`trueup.networks.NetworkRuntime`. Sums of products are taken
 in the order that is fastest on the machine, so results differ from it by rounding.
-
-Everything that is compiled stands in this file, for numba's cache on disk looks at the file of a
-function alone. The constants are those of :mod:`.record`; a test compares them.
 """
 
+import functools
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from trueup.actuators.equations._parameter_layout import columns_named
 from trueup.networks.compiled import compiled
+from trueup.networks.model.network import Network
+from trueup.networks.runtime.record import ELU, GRU, HEADER, LSTM, RELU, SOFTSIGN
+from trueup.networks.runtime.servo_kernel import pd_law, servo_torque
+from trueup.networks.runtime.servo_rows import ServoLayout, servo_layout
 
-_FAMILY, _LAYERS, _HIDDEN, _HISTORY, _FEATURES, _INPUTS, _ACTIVATION = 0, 1, 2, 3, 4, 5, 6
-_STATE_SIZE, _WORK_SIZE, _OUTPUT_MEAN, _OUTPUT_DEVIATION, _LIMIT, _HAS_BASE = 7, 8, 9, 10, 11, 12
-_KP, _KD, _K_SPRING, _THETA0, _STALL, _NO_LOAD = 13, 14, 15, 16, 17, 18
-_ANGLE, _ERROR, _VELOCITY, _TARGET_VELOCITY, _SERVO, _HAS_SKIP = 19, 20, 21, 22, 23, 24
-_HEADER_SIZE = 25
-_VOLTAGE_LAW, _CURRENT_LAW, _BUS_CURRENT, _CURRENT_PD, _TORQUE_PD = 0, 1, 2, 3, 4
-_GRU, _LSTM = 0, 1
-_ELU, _RELU, _SOFTSIGN = 0, 1, 2
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(12, -1, -1))
 
 
@@ -138,12 +134,12 @@ def _lstm_gates(from_input, from_state, state, cell):
 def _activate(kind, values):
     for i in range(len(values)):
         value = values[i]
-        if kind == _ELU:
+        if kind == ELU:
             if value < 0.0:
                 values[i] = math.expm1(value)
-        elif kind == _RELU:
+        elif kind == RELU:
             values[i] = max(value, 0.0)
-        elif kind == _SOFTSIGN:
+        elif kind == SOFTSIGN:
             values[i] = value / (1.0 + abs(value))
         else:
             values[i] = math.tanh(value)
@@ -152,17 +148,17 @@ def _activate(kind, values):
 @compiled()
 def _recurrent(record, inputs, state, work):
     """Output of a GRU or an LSTM, in normal units."""
-    layers, hidden = int(record[_LAYERS]), int(record[_HIDDEN])
-    features = int(record[_FEATURES])
-    is_gru = int(record[_FAMILY]) == _GRU
+    layers, hidden = int(record[HEADER.layers]), int(record[HEADER.hidden])
+    features = int(record[HEADER.features])
+    is_gru = int(record[HEADER.family]) == GRU
     gates = 3 if is_gru else 4
-    start = _HEADER_SIZE
+    start = len(HEADER)
     for i in range(features):
         work[i] = (inputs[i] - record[start + i]) / record[start + features + i]
     start += 2 * features + layers
     layer_input = work[:features]
     linear = 0.0
-    if record[_HAS_SKIP] != 0.0:
+    if record[HEADER.has_skip] != 0.0:
         linear = _product(record[start : start + features], layer_input)
         start += features
     from_input = work[features : features + gates * hidden]
@@ -192,12 +188,12 @@ def _recurrent(record, inputs, state, work):
 @compiled()
 def _feed_forward(record, inputs, state, work):
     """Output of a network with a history, in normal units; the state holds rows, newest first."""
-    layers, features = int(record[_LAYERS]), int(record[_FEATURES])
-    history, half = int(record[_HISTORY]), len(work) // 2
+    layers, features = int(record[HEADER.layers]), int(record[HEADER.features])
+    history, half = int(record[HEADER.history]), len(work) // 2
     for i in range(history * features - 1, features - 1, -1):
         state[i] = state[i - features]
     state[:features] = inputs[:features]
-    start = _HEADER_SIZE
+    start = len(HEADER)
     for feature in range(features):
         mean, deviation = record[start + feature], record[start + features + feature]
         for k in range(history):
@@ -207,7 +203,7 @@ def _feed_forward(record, inputs, state, work):
     columns = history * features
     values, following = work[:half], work[half:]
     linear = 0.0
-    if record[_HAS_SKIP] != 0.0:
+    if record[HEADER.has_skip] != 0.0:
         linear = _product(record[start : start + columns], values[:columns])
         start += columns
     for layer in range(layers):
@@ -216,112 +212,29 @@ def _feed_forward(record, inputs, state, work):
         bias = record[start + rows * columns : start + rows * columns + rows]
         _multiply(weight, bias, values[:columns], following[:rows])
         if layer < layers - 1:
-            _activate(int(record[_ACTIVATION]), following[:rows])
+            _activate(int(record[HEADER.activation]), following[:rows])
         start += rows * columns + rows
         values, following, columns = following, values, rows
     return values[0] + linear
 
 
+_pd_torque = pd_law(HEADER._fields, False)
+_pd_torque_within_curve = pd_law(HEADER._fields, True)
+
+
 @compiled()
 def _base_torque(record, inputs):
-    velocity = inputs[int(record[_VELOCITY])]
-    wanted = 0.0
-    if record[_TARGET_VELOCITY] >= 0.0:
-        wanted = inputs[int(record[_TARGET_VELOCITY])]
-    drive = record[_KP] * inputs[int(record[_ERROR])] + record[_KD] * (wanted - velocity)
-    if record[_STALL] >= 0.0:
-        stall = record[_STALL]
-        along = stall * max(1.0 - abs(velocity) / record[_NO_LOAD], 0.0)
-        drive = min(drive, along if velocity > 0.0 else stall)
-        drive = max(drive, -along if velocity < 0.0 else -stall)
-    return drive - record[_K_SPRING] * (inputs[int(record[_ANGLE])] - record[_THETA0])
-
-
-@compiled()
-def _servo_motor(n, error, velocity):
-    """Torque of a servo's motor with the torque constant of small currents."""
-    vin, max_pwm, limit = n[1], n[2], n[3]
-    gain, rate_gain, kt, resistance, supply = n[9], n[10], n[11], n[12], n[13]
-    law = int(n[0])
-    if law == _TORQUE_PD:
-        return min(max(gain * error - rate_gain * velocity, -limit), limit)
-    emf = kt * velocity
-    if law == _VOLTAGE_LAW:
-        span = resistance * limit / vin
-        duty = min(max(gain * error, emf / vin - span), emf / vin + span)
-        duty = min(max(duty, -max_pwm), max_pwm)
-        sag = supply * duty / resistance
-        bus = (vin + sag * emf) / (1.0 + sag * duty)
-        return kt * (bus * duty - emf) / resistance
-    if law == _CURRENT_LAW:
-        amps = min(max(gain * error, (-vin - emf) / resistance), (vin - emf) / resistance)
-        return kt * min(max(amps, -limit), limit)
-    if law == _BUS_CURRENT:
-        amps = min(max(gain * error, -limit), limit)
-        root = math.sqrt(max(emf * emf + 4.0 * vin * resistance * abs(amps), 1e-12))
-        sign = 0.0 if amps == 0.0 else math.copysign(1.0, amps)
-        duty = min(max((emf + sign * root) / (2.0 * vin), -1.0), 1.0)
-        return kt * (duty * vin - emf) / resistance
-    amps = min(max(gain * error - rate_gain * velocity, -limit), limit)
-    reach, back = kt * vin / resistance, kt * emf / resistance
-    return min(max(kt * amps, -reach - back), reach - back)
-
-
-@compiled()
-def _servo_torque(record, inputs):
-    """Torque of a servo as base; its numbers stand at the end of the record."""
-    n = record[int(record[_SERVO]) :]
-    velocity = inputs[int(record[_VELOCITY])]
-    motor = _servo_motor(n, inputs[int(record[_ERROR])], velocity)
-    motor = motor / (1.0 + n[14] * abs(motor) / n[11])
-    if n[4] == 0.0:
-        return motor
-    external = -n[6] * math.sin(inputs[int(record[_ANGLE])] - n[7])
-    apart = abs(external - motor)
-    loss = n[15] + n[18] * apart + abs(n[21] * external - n[20] * motor)
-    peak = n[17] + n[19] * apart + abs(n[23] * external - n[22] * motor)
-    if n[8] == 0.0 or motor * external <= 0.0:
-        if abs(motor) > abs(external):
-            peak += n[25] * external * external
-        elif abs(motor) < abs(external):
-            peak += n[24] * motor * motor
-    loss += math.exp(-((abs(velocity) / n[26]) ** n[27])) * peak
-    return motor - math.tanh(velocity / n[5]) * loss - n[16] * velocity
-
-
-@compiled()
-def network_step(record, inputs, state, work):
-    """Advance one joint by one time step.
-
-    Args:
-      record: the network, see ``network_record``.
-      inputs: raw features ``(inputs,)``.
-      state: memory of the joint ``(state size,)``, changed in place.
-      work: scratch memory ``(work size,)``.
-
-    Returns:
-      Torque [N m].
-    """
-    if int(record[_FAMILY]) <= _LSTM:
-        output = _recurrent(record, inputs, state, work)
-    else:
-        output = _feed_forward(record, inputs, state, work)
-    torque = record[_OUTPUT_MEAN] + record[_OUTPUT_DEVIATION] * output
-    if record[_HAS_BASE] != 0.0:
-        if record[_SERVO] >= 0.0:
-            torque += _servo_torque(record, inputs)
-        else:
-            torque += _base_torque(record, inputs)
-    if record[_LIMIT] >= 0.0:
-        torque = min(max(torque, -record[_LIMIT]), record[_LIMIT])
-    return torque
-
-
-@compiled()
-def step_joints(record, inputs, state, work, torque):
-    """Advance joints side by side: inputs and state ``(joints, ...)``, torque ``(joints,)``."""
-    for joint in range(len(torque)):
-        torque[joint] = network_step(record, inputs[joint], state[joint], work)
+    """Torque of a PD law as base; its numbers stand in the header."""
+    angle, error = (
+        inputs[int(record[HEADER.angle_column])],
+        inputs[int(record[HEADER.error_column])],
+    )
+    velocity, wanted = inputs[int(record[HEADER.velocity_column])], 0.0
+    if record[HEADER.wanted_column] >= 0.0:
+        wanted = inputs[int(record[HEADER.wanted_column])]
+    if record[HEADER.stall_torque] >= 0.0:
+        return _pd_torque_within_curve(record, angle, error, velocity, wanted)
+    return _pd_torque(record, angle, error, velocity, wanted)
 
 
 @compiled()
@@ -352,68 +265,112 @@ def lstm_sequence(from_input, weight_hh, bias_hh, state, cell, result):
         result[t] = state
 
 
-@compiled()
-def drive_joint(
-    record,
-    state,
-    work,
-    inputs,
-    places,
-    target,
-    angles,
-    velocities,
-    joint,
-    step,
-    substeps,
-    every,
-    lowest,
-    highest,
-):
-    """Drive a joint with a network.
+JOINT = columns_named(
+    ("inertia", "coulomb", "viscous", "gravity", "gravity_angle", "spring", "spring_angle")
+)
+"""Numbers of a joint that a network drives."""
+PLACES = columns_named(("angle", "velocity", "error"))
+"""Columns of a joint's own features among the inputs."""
 
-    Args:
-        record, state, work: of the network, as `network_step` takes them.
-        inputs: recorded features, shape (n, inputs); those of the joint are replaced.
-        places: columns of angle, velocity and angle error, -1 where the network has none.
-        target: target angle, shape (n,) [rad].
-        angles, velocities: recorded state to start from, shape (n,).
-        joint: inertia, Coulomb, viscous, gravity, its angle, spring, its angle.
-        step: between samples [s].
-        substeps: steps of the joint for each sample.
-        every: samples from one start at the recorded state to the next.
-        lowest, highest: angles beyond which the joint has run away [rad].
 
-    Returns:
-        Angle, velocity, torque, shape (n,) each, and the number of samples reached.
-    """
-    count = len(angles)
-    angle_out, velocity_out, torque_out = np.empty(count), np.empty(count), np.empty(count)
-    small = step / substeps
-    angle, velocity = angles[0], velocities[0]
-    row = np.empty(inputs.shape[1])
-    for sample in range(count):
-        if sample % every == 0:
-            angle, velocity = angles[sample], velocities[sample]
-        row[:] = inputs[sample]
-        if places[0] >= 0:
-            row[places[0]] = angle
-        if places[1] >= 0:
-            row[places[1]] = velocity
-        if places[2] >= 0:
-            row[places[2]] = target[sample] - angle
-        torque = network_step(record, row, state[0], work)
-        angle_out[sample], velocity_out[sample], torque_out[sample] = angle, velocity, torque
-        for _ in range(substeps):
-            free = torque - joint[2] * velocity
-            free -= joint[3] * np.sin(angle - joint[4]) + joint[5] * (angle - joint[6])
-            # friction takes at most what stops the joint within the step
-            stopping = free + velocity * joint[0] / small
-            free -= min(max(stopping, -joint[1]), joint[1])
-            velocity += small * free / joint[0]
-            angle += small * velocity
-        if not lowest <= angle <= highest:
-            for rest in range(sample + 1, count):
-                angle_out[rest], velocity_out[rest] = angle_out[sample], velocity_out[sample]
-                torque_out[rest] = torque_out[sample]
-            return angle_out, velocity_out, torque_out, sample + 1
-    return angle_out, velocity_out, torque_out, count
+class NetworkFunctions(NamedTuple):
+    """Compiled functions that step a network."""
+
+    step: Any
+    """``step(record, inputs, state, work)``: torque [N m] of one joint after one time step: the
+    network's record, see ``network_record``; raw features ``(inputs,)``; memory of the joint
+    ``(state size,)``, changed in place; scratch memory ``(work size,)``."""
+    step_joints: Any
+    """``step_joints(record, inputs, state, work, torque)``: steps joints side by side: inputs and
+    state ``(joints, ...)``, torque ``(joints,)``."""
+    drive_joint: Any
+    """``drive_joint(record, state, work, inputs, places, target, angles, velocities, joint, step,
+    substeps, every, lowest, highest)``: drives a joint with a network.
+
+    - ``record``, ``state``, ``work``: of the network, as ``step`` takes them.
+    - ``inputs``: recorded features, shape (n, inputs); those of the joint are replaced.
+    - ``places``: columns of :data:`PLACES`, -1 where the network has none.
+    - ``target``: target angle, shape (n,) [rad].
+    - ``angles``, ``velocities``: recorded state to start from, shape (n,).
+    - ``joint``: numbers of :data:`JOINT`.
+    - ``step``: time between samples [s].
+    - ``substeps``: steps of the joint for each sample.
+    - ``every``: samples from one start at the recorded state to the next.
+    - ``lowest``, ``highest``: angles beyond which the joint has run away [rad].
+
+    Returns angle, velocity, torque, shape (n,) each, and the number of samples reached."""
+
+
+def functions_of(network: Network) -> NetworkFunctions:
+    """Compiled functions that step a network."""
+    return network_functions(servo_layout([network.base]))
+
+
+@functools.cache
+def network_functions(layout: ServoLayout) -> NetworkFunctions:
+    """Compiled functions that step networks whose servos have a layout."""
+    servo = servo_torque(layout)
+
+    @compiled()
+    def network_step(record, inputs, state, work):
+        if int(record[HEADER.family]) <= LSTM:
+            output = _recurrent(record, inputs, state, work)
+        else:
+            output = _feed_forward(record, inputs, state, work)
+        torque = record[HEADER.output_mean] + record[HEADER.output_deviation] * output
+        if record[HEADER.has_base] != 0.0:
+            if record[HEADER.servo] >= 0.0:
+                row = record[int(record[HEADER.servo]) :]
+                angle = inputs[int(record[HEADER.angle_column])]
+                error = inputs[int(record[HEADER.error_column])]
+                torque += servo(row, angle, error, inputs[int(record[HEADER.velocity_column])])
+            else:
+                torque += _base_torque(record, inputs)
+        if record[HEADER.limit] >= 0.0:
+            torque = min(max(torque, -record[HEADER.limit]), record[HEADER.limit])
+        return torque
+
+    @compiled()
+    def step_joints(record, inputs, state, work, torque):
+        for joint in range(len(torque)):
+            torque[joint] = network_step(record, inputs[joint], state[joint], work)
+
+    @compiled()
+    def drive_joint(
+        record, state, work, inputs, places, target, angles, velocities, joint, step, substeps,
+        every, lowest, highest,
+    ):  # fmt: skip
+        count = len(angles)
+        angle_out, velocity_out, torque_out = np.empty(count), np.empty(count), np.empty(count)
+        small = step / substeps
+        angle, velocity = angles[0], velocities[0]
+        row = np.empty(inputs.shape[1])
+        for sample in range(count):
+            if sample % every == 0:
+                angle, velocity = angles[sample], velocities[sample]
+            row[:] = inputs[sample]
+            if places[PLACES.angle] >= 0:
+                row[places[PLACES.angle]] = angle
+            if places[PLACES.velocity] >= 0:
+                row[places[PLACES.velocity]] = velocity
+            if places[PLACES.error] >= 0:
+                row[places[PLACES.error]] = target[sample] - angle
+            torque = network_step(record, row, state[0], work)
+            angle_out[sample], velocity_out[sample], torque_out[sample] = angle, velocity, torque
+            for _ in range(substeps):
+                free = torque - joint[JOINT.viscous] * velocity
+                free -= joint[JOINT.gravity] * np.sin(angle - joint[JOINT.gravity_angle])
+                free -= joint[JOINT.spring] * (angle - joint[JOINT.spring_angle])
+                # friction takes at most what stops the joint within the step
+                stopping = free + velocity * joint[JOINT.inertia] / small
+                free -= min(max(stopping, -joint[JOINT.coulomb]), joint[JOINT.coulomb])
+                velocity += small * free / joint[JOINT.inertia]
+                angle += small * velocity
+            if not lowest <= angle <= highest:
+                for rest in range(sample + 1, count):
+                    angle_out[rest], velocity_out[rest] = angle_out[sample], velocity_out[sample]
+                    torque_out[rest] = torque_out[sample]
+                return angle_out, velocity_out, torque_out, sample + 1
+        return angle_out, velocity_out, torque_out, count
+
+    return NetworkFunctions(network_step, step_joints, drive_joint)

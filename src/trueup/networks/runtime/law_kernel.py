@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from trueup.networks.runtime.kernel import network_step
+from trueup.networks.runtime.kernel import network_functions
+from trueup.networks.runtime.record import HEADER
+from trueup.networks.runtime.servo_rows import ServoLayout
 from trueup.simulation.control import ControlLaw, control_law
 
 RECORD_MAGIC = 271828.0
@@ -22,7 +24,6 @@ CHUNK = 400
 CONSTANT, POSITION, VELOCITY, ERROR, FROM_COMMAND = -1, 0, 1, 2, 3
 """Where a feature comes from; from ``FROM_COMMAND`` on it is a command channel, the goal first."""
 
-_WORK_SIZE = 8
 _NO_NETWORK, _BAD_NETWORK, _OTHER_STEP = 1, 2, 3
 _FAILURES = {
     _NO_NETWORK: "the model holds no network: compile it from the spec of network_law",
@@ -37,16 +38,18 @@ def law_size(inputs: int, memory: int) -> tuple[int, int]:
 
 
 @functools.cache
-def networks_control(inputs: int, memory: int) -> ControlLaw:
+def networks_control(inputs: int, memory: int, layout: ServoLayout) -> ControlLaw:
     """The law of networks of a size.
 
     Args:
         inputs: most inputs that a network has.
         memory: most numbers that a network keeps.
+        layout: layout of the servos that are their bases.
 
     Returns:
         The law. It takes commands channel by channel, each for all joints, and writes ``ctrl``.
     """
+    network_step = network_functions(layout).step
 
     @control_law(
         gains={
@@ -90,7 +93,7 @@ def networks_control(inputs: int, memory: int) -> ControlLaw:
                 else:
                     features[k] = command[(source - FROM_COMMAND) * joints + i]
             record = numeric_data[start + int(gains.network[i]) : start + total]
-            work = np.empty(int(record[_WORK_SIZE]))
+            work = np.empty(int(record[HEADER.work_size]))
             state.torque[i] = network_step(record, features, state.memory[i], work)
             ctrl_out[i] = state.torque[i]
         return 0

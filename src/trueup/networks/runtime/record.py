@@ -7,95 +7,97 @@ The same vector serves the compiled runtime and, inside a MuJoCo model, the cont
 
 import numpy as np
 
+from trueup.actuators.equations._parameter_layout import columns_named
 from trueup.networks.base.analytic_base import AnalyticBase
-from trueup.networks.base.servo_base import LAWS, LEARNED, ServoBase
+from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.model.network import FAMILIES, RECURRENT, SKIP, Network
+from trueup.networks.runtime.servo_rows import ServoLayout, servo_layout
 
-# header of a record
-(
-    FAMILY,
-    LAYERS,
-    HIDDEN,
-    HISTORY,
-    FEATURES,
-    INPUTS,
-    ACTIVATION,
-    STATE_SIZE,
-    WORK_SIZE,
-    OUTPUT_MEAN,
-    OUTPUT_DEVIATION,
-    LIMIT,
-    HAS_BASE,
-    KP,
-    KD,
-    K_SPRING,
-    THETA0,
-    STALL,
-    NO_LOAD,
-    ANGLE_COLUMN,
-    ERROR_COLUMN,
-    VELOCITY_COLUMN,
-    TARGET_VELOCITY_COLUMN,
-    SERVO,
-    HAS_SKIP,
-    HEADER_SIZE,
-) = range(26)
+HEADER = columns_named(
+    (
+        "family",
+        "layers",
+        "hidden",
+        "history",
+        "features",
+        "inputs",
+        "activation",
+        "state_size",
+        "work_size",
+        "output_mean",
+        "output_deviation",
+        "limit",
+        "has_base",
+        "kp",
+        "kd",
+        "k_spring",
+        "theta0",
+        "stall_torque",
+        "no_load_speed",
+        "angle_column",
+        "error_column",
+        "velocity_column",
+        "wanted_column",
+        "servo",
+        "has_skip",
+    )
+)
+"""Places in the header of a record: ``record[HEADER.layers]``."""
 
 GRU, LSTM, MLP, LINEAR = range(4)
-VOLTAGE_LAW, CURRENT_LAW, BUS_CURRENT, CURRENT_PD, TORQUE_PD = range(5)
 ELU, RELU, SOFTSIGN, TANH = range(4)
 NONE = -1.0
 """Stands for a limit, a curve or a column that there is not."""
 
-_SERVO_SETTINGS = (
-    "vin",
-    "max_pwm",
-    "limit",
-    "friction",
-    "friction_velocity",
-    "load_gravity",
-    "load_gravity_angle",
-    "gated",
-)
-
+_BASE_COLUMNS = ("angle_column", "error_column", "velocity_column", "wanted_column")
 _ACTIVATIONS = ("elu", "relu", "softsign", "tanh")
 
 
-def network_record(network: Network) -> np.ndarray:
-    """The vector of a network, shape (numbers,), float64."""
-    header = np.full(HEADER_SIZE, NONE)
+def network_record(network: Network, layout: ServoLayout | None = None) -> np.ndarray:
+    """The vector of a network, shape (numbers,), float64.
+
+    Args:
+        network: the network.
+        layout: layout of the numbers of a servo; by default that of the network alone.
+    """
+    header = np.full(len(HEADER), NONE)
     stats, base = network.normalization, network.base
-    header[FAMILY] = FAMILIES.index(network.family)
-    header[LAYERS], header[HIDDEN] = network.layers, network.hidden
-    header[HISTORY], header[FEATURES] = network.history, len(network.features)
-    header[INPUTS] = len(network.inputs)
-    header[ACTIVATION] = _ACTIVATIONS.index(network.activation)
-    header[STATE_SIZE], header[WORK_SIZE] = state_size(network), _work_size(network)
-    header[OUTPUT_MEAN], header[OUTPUT_DEVIATION] = stats.output_mean, stats.output_deviation
+
+    def note(**numbers: float) -> None:
+        for name, number in numbers.items():
+            header[getattr(HEADER, name)] = number
+
+    note(
+        family=FAMILIES.index(network.family),
+        layers=network.layers,
+        hidden=network.hidden,
+        history=network.history,
+        features=len(network.features),
+        inputs=len(network.inputs),
+        activation=_ACTIVATIONS.index(network.activation),
+        state_size=state_size(network),
+        work_size=_work_size(network),
+        output_mean=stats.output_mean,
+        output_deviation=stats.output_deviation,
+        has_base=base is not None,
+        has_skip=network.has_skip,
+    )
     if network.torque_limit is not None:
-        header[LIMIT] = network.torque_limit
-    header[HAS_BASE], header[HAS_SKIP] = base is not None, network.has_skip
+        note(limit=network.torque_limit)
     if base is not None:
-        columns = [network.inputs.index(name) for name in base.features]
-        header[ANGLE_COLUMN : ANGLE_COLUMN + len(columns)] = columns
+        columns = (network.inputs.index(name) for name in base.features)
+        note(**dict(zip(_BASE_COLUMNS, columns, strict=False)))
     if isinstance(base, AnalyticBase):
-        header[KP], header[KD] = base.kp, base.kd
-        header[K_SPRING], header[THETA0] = base.k_spring, base.theta0
+        note(kp=base.kp, kd=base.kd, k_spring=base.k_spring, theta0=base.theta0)
         if base.stall_torque is not None and base.no_load_speed is not None:
-            header[STALL], header[NO_LOAD] = base.stall_torque, base.no_load_speed
+            note(stall_torque=base.stall_torque, no_load_speed=base.no_load_speed)
     weights = [network.weights[name].ravel() for name in weight_names(network)]
     parts = [header, stats.input_mean, stats.input_deviation, _widths(network), *weights]
     if isinstance(base, ServoBase):
-        header[SERVO] = sum(len(part) for part in parts)
-        parts.append(_servo_numbers(base))
+        note(servo=sum(len(part) for part in parts))
+        layout = servo_layout([base]) if layout is None else layout
+        parts.append(layout.row(base))
     return np.concatenate(parts).astype(np.float64)
-
-
-def _servo_numbers(base: ServoBase) -> list[float]:
-    """Numbers of a servo in the order in which compiled code reads them."""
-    numbers = [float(LAWS.index(base.law))]
-    numbers += [float(getattr(base, name)) for name in _SERVO_SETTINGS]
-    return numbers + [float(getattr(base, name)) for name in LEARNED]
 
 
 def state_size(network: Network) -> int:

@@ -2,13 +2,17 @@
 
 Numba's own cache is not enough here. It numbers the files of a function's variants, so that two
 processes which save at the same time may give one number to two variants, and later load one for
-the other. And it notices changes in the file of the function alone, not in the compiled functions
-and constants of other files that are part of the machine code.
+the other. It notices changes in the file of the function alone, not in the compiled functions and
+constants of other files that are part of the machine code. And machine code from the cache brings
+the names that its functions had in the process that compiled it.
 """
 
 import contextlib
 import enum
 import hashlib
+import itertools
+import os
+import secrets
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,10 +20,27 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
 from numba.extending import _Intrinsic
+
+
+def _number_apart() -> None:
+    """Number functions from a place of this process's own.
+
+    Numba begins with 1 in each process, and the number is all that tells apart the names of
+    functions that come from one line of source, such as those of a factory. Where functions of one
+    name meet in machine code, one is called for the other: the process dies, or computes something
+    else.
+    """
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_number_apart()
+if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fork
+    os.register_at_fork(after_in_child=_number_apart)
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
 """Packages of which numba's own version, which the cache keeps, stands for the content."""
