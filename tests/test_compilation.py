@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from trueup._compilation import njit_on_disk, source_digest
+from trueup.compilation import njit_on_disk, source_digest
 
 HELPERS = """
 import numba
@@ -21,7 +21,7 @@ def weight(mass):
 MODEL = """
 import cache_helpers
 from cache_helpers import weight
-from trueup._compilation import njit_on_disk
+from trueup.compilation import njit_on_disk
 
 def torque(mass):
     return weight(mass) + cache_helpers.GRAVITY * 0.0 + later(mass)

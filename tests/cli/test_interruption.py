@@ -16,7 +16,6 @@ from trueup.cli import main
 SLOW = """
 import sys, time
 from trueup.cli import main
-from trueup.studies import _checkpoint
 from trueup.sysid.fit import problem
 
 plain = problem.GrayBoxProblem.residual_blocks

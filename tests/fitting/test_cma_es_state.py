@@ -10,7 +10,7 @@ from trueup.errors import FitError
 from trueup.fitting import CmaEs, CmaEsSettings
 from trueup.fitting.saved_state import HistoryColumns
 from trueup.fitting.test_problems.test_problem import box
-from trueup.studies._state_codec import decode_state, encode_state
+from trueup.studies.state_codec import decode_state, encode_state
 
 
 def _ellipsoid(X, generation):

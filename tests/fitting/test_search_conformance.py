@@ -28,7 +28,7 @@ from trueup.fitting.test_problems import (
 )
 from trueup.fitting.test_problems.test_problem import box
 from trueup.studies import Budget, RunDirectory, Store, run
-from trueup.studies._state_codec import decode_state, encode_state
+from trueup.studies.state_codec import decode_state, encode_state
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pytest
 
 from trueup import reports
 from trueup.errors import ReportError
-from trueup.reports._palette import DARK, LIGHT
-from trueup.reports._rendering import Context, json_for_script
 from trueup.reports.figure import short_names
+from trueup.reports.palette import DARK, LIGHT
+from trueup.reports.rendering import Context, json_for_script
 
 TIMES = np.arange(5000) / 100
 

@@ -7,7 +7,7 @@ import pytest
 
 from trueup import reports
 from trueup.errors import ReportError
-from trueup.reports._rendering import Context
+from trueup.reports.rendering import Context
 
 
 def shown(part) -> str:

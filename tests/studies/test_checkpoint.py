@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from trueup.studies import EventLog, RunDirectory, Store, _checkpoint
+from trueup.studies import EventLog, RunDirectory, Store, checkpoint
 
 
 class _World:
@@ -13,10 +13,10 @@ class _World:
     def __init__(self, tmp_path, monkeypatch, checkpoint_seconds):
         self.now = 50.0
         self.saved = []
-        monkeypatch.setattr(_checkpoint.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(checkpoint.time, "monotonic", lambda: self.now)
         directory = RunDirectory.create(tmp_path / "run")
         self.store = Store.create(directory.study, ("a",))
-        self.checkpoints = _checkpoint.Checkpoints(directory, self.store, EventLog(directory.log))
+        self.checkpoints = checkpoint.Checkpoints(directory, self.store, EventLog(directory.log))
         flush = Store.flush
 
         def timed(store, state):

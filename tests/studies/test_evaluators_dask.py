@@ -18,7 +18,7 @@ from remote_study import OneCost
 from toy_study import Evolution
 
 from trueup.errors import EvaluationError, FitError, TrueupError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.studies import Budget, RunDirectory, Store, run
 from trueup.studies.evaluators import DaskCluster
@@ -223,7 +223,7 @@ def test_a_scheduler_that_cannot_be_reached(tmp_path, address, monkeypatch):
 
 def test_a_scheduler_that_is_lost_stops_the_study_which_then_goes_on_here(tmp_path, monkeypatch):
     # each generation has a checkpoint, however slow the disk is
-    monkeypatch.setattr("trueup.studies._checkpoint.SHARE_OF_TIME", float("inf"))
+    monkeypatch.setattr("trueup.studies.checkpoint.SHARE_OF_TIME", float("inf"))
     _study(tmp_path / "here")
     with _scheduler() as (address, scheduler), _worker(address):
 

@@ -13,7 +13,7 @@ import pytest
 from remote_problems import Curves, Deadly, Faulty, KillsOnce, NotRebuilt, Sphere
 
 from trueup.errors import EvaluationError, FitError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.studies.evaluators import ProcessPool
 

@@ -15,7 +15,7 @@ import pytest
 from toy_study import Evolution, Sphere
 
 from trueup.errors import FitError, RunDirectoryError
-from trueup.fitting._minimise import minimise
+from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.problem import Vectorised
 from trueup.fitting.solution import Status

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trueup.errors import RunDirectoryError
 from trueup.studies import Store
-from trueup.studies._state_codec import decode_state, encode_state
+from trueup.studies.state_codec import decode_state, encode_state
 
 _STATE = {"n": 2**100, "step": -np.inf, "mean": np.array([[1.0, np.nan]]), "list": [1, None, "a"]}
 

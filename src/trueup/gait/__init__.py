@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
     from trueup.gait.job import GaitResult
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
-    from trueup.gait.models._planar22 import planar22, planar22_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
     from trueup.gait.models.attachments import Device, attach_exoskeleton, load_devices
+    from trueup.gait.models.planar22 import planar22, planar22_anatomy
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
     from trueup.gait.report._dose_response import DoseResponse, dose_response
@@ -120,8 +120,8 @@ _EXPORTS = {
     "myolegs": "trueup.gait.models._myolegs",
     "myolegs26": "trueup.gait.models._myolegs",
     "myolegs_anatomy": "trueup.gait.models._myolegs",
-    "planar22": "trueup.gait.models._planar22",
-    "planar22_anatomy": "trueup.gait.models._planar22",
+    "planar22": "trueup.gait.models.planar22",
+    "planar22_anatomy": "trueup.gait.models.planar22",
     "read_myoassist_emg": "trueup.gait.costs.myoassist_cost",
     "read_myoassist_kinematics": "trueup.gait.costs.myoassist_cost",
     "read_norm": "trueup.gait.costs.norms",

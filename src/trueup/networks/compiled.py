@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from trueup._compilation import njit_on_disk
+from trueup.compilation import njit_on_disk
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trueup.reports._rendering import Content, Context, Text, as_contents
+from trueup.reports.rendering import Content, Context, Text, as_contents
 
 if TYPE_CHECKING:
     from markupsafe import Markup

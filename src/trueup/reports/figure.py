@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trueup.errors import ReportError
-from trueup.reports._rendering import Context, json_for_script
+from trueup.reports.rendering import Context, json_for_script
 
 if TYPE_CHECKING:
     from markupsafe import Markup

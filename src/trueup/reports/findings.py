@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from trueup.errors import ReportError, did_you_mean, listing
-from trueup.reports._rendering import Context
 from trueup.reports.numbers import format_number
+from trueup.reports.rendering import Context
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from trueup._version import __version__
 from trueup.errors import ReportError, listing
-from trueup.reports._palette import DARK, LIGHT, css_variables
-from trueup.reports._rendering import Content, Context, as_content, as_contents, asset
 from trueup.reports.content import provenance_rows
 from trueup.reports.findings import checked_tone
+from trueup.reports.palette import DARK, LIGHT, css_variables
+from trueup.reports.rendering import Content, Context, as_content, as_contents, asset
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueup.errors import ReportError, did_you_mean, listing
-from trueup.reports._rendering import Context
 from trueup.reports.findings import checked_tone
 from trueup.reports.numbers import format_number
+from trueup.reports.rendering import Context
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import ReportError, did_you_mean, listing
-from trueup.reports._palette import LIGHT, OTHER_SERIES
 from trueup.reports.decimation import decimate
 from trueup.reports.figure import Json, LegendEntry, plotly_text
 from trueup.reports.numbers import rounded_significant, rounded_to_span
+from trueup.reports.palette import LIGHT, OTHER_SERIES
 
 TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
 """What a trace shows; decides its colour, width and dashes in every figure."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.errors import ReportError, listing
-from trueup.reports._rendering import Content
 from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
 from trueup.reports.page import Section
+from trueup.reports.rendering import Content
 from trueup.reports.table import Column, Highlight, Table
 
 _TONES = {"use": "good", "look": "warning", "do not use": "serious"}

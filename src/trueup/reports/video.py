@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trueup.errors import ReportError
-from trueup.reports._rendering import Context
+from trueup.reports.rendering import Context
 
 if TYPE_CHECKING:
     from markupsafe import Markup

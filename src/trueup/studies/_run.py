@@ -12,10 +12,10 @@ import numpy as np
 from trueup._secrets import masked
 from trueup.errors import EvaluationError, RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
-from trueup.studies._checkpoint import Checkpoints
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.atomic import to_json
 from trueup.studies.budget import Budget
+from trueup.studies.checkpoint import Checkpoints
 from trueup.studies.evaluators import Evaluator, LocalEvaluator
 from trueup.studies.event_log import EventLog
 from trueup.studies.generation import Generation

@@ -34,10 +34,10 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError, listing
-from trueup.studies._state_codec import decode_state, encode_state
 from trueup.studies.atomic import to_json
 from trueup.studies.history import History, history_from_rows
 from trueup.studies.run_directory import check_format_version
+from trueup.studies.state_codec import decode_state, encode_state
 
 #: Version of the tables that this version of trueup writes, and the highest that it reads.
 FORMAT_VERSION = 1

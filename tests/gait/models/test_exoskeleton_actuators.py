@@ -6,7 +6,7 @@ import pytest
 
 from trueup.errors import GaitError
 from trueup.gait import FourParameterProfile, Walker, WalkSettings, WalkSimulation, planar22
-from trueup.gait.models._planar22 import planar22_anatomy
+from trueup.gait.models.planar22 import planar22_anatomy
 from trueup.gait.walk.frames import Frame
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueup.gait import Walker, WalkObjective, WalkSettings, WalkSimulation
-from trueup.gait._compiled import compiled_once
+from trueup.gait.compiled import compiled_once
 from trueup.gait.models.metabolic import (
     FIBER,
     force_length,

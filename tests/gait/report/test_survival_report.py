@@ -9,7 +9,7 @@ import pytest
 
 from trueup.cli import main
 from trueup.gait import PerturbationSizes, Survival, Walker, WalkSettings, WalkSimulation, survival
-from trueup.gait.report._survival_section import survival_figure, survival_section
+from trueup.gait.report.survival_section import survival_figure, survival_section
 from trueup.reports import Page
 
 LASTED = np.array([10.0, 3.0, 10.0, 0.0, 6.0])

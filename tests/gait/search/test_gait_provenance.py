@@ -7,7 +7,7 @@ import sys
 
 from trueup.cli import main
 from trueup.gait import Stairs, Walker
-from trueup.gait.models._planar22 import planar22
+from trueup.gait.models.planar22 import planar22
 
 
 def test_a_model_that_is_put_together_has_the_hash_of_its_xml():

@@ -15,8 +15,8 @@ from trueup.gait import (
     WalkSimulation,
     survival,
 )
-from trueup.gait._compiled import compiled_once
-from trueup.gait.walk._disturbance_kernel import noise_of
+from trueup.gait.compiled import compiled_once
+from trueup.gait.walk.disturbance_kernel import noise_of
 from trueup.gait.walk.perturbations import SURVIVAL, perturbed_vectors
 
 NONE = {"angle": 0.0, "speed": 0.0, "friction": 0.0, "push": 0.0, "noise": 0.0}

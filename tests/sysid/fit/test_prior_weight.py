@@ -9,8 +9,8 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Problem
 from trueup.fitting.solution import Status
 from trueup.runs import RunInterrupted, job
-from trueup.sysid.toolbox import _prior_weight as prior_weight
-from trueup.sysid.toolbox._prior_weight import residual_scale
+from trueup.sysid.fit import prior_weight
+from trueup.sysid.fit.prior_weight import residual_scale
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_ctrl_c_in_the_second_fit_and_in_others_is_not_swallowed(recorded, monke
     def stop(problem, search, time_limit=np.inf):
         return plain_fit(Interrupted(problem.space), search, time_limit)
 
-    monkeypatch.setattr("trueup.sysid.toolbox._prior_weight.inner_fit", stop)
+    monkeypatch.setattr("trueup.sysid.fit.prior_weight.inner_fit", stop)
     with pytest.raises(RunInterrupted, match="study resume"):
         run(recorded, with_prior(recorded, 1e4, name="second"))
     monkeypatch.undo()

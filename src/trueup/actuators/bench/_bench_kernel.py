@@ -3,9 +3,9 @@
 import functools
 from collections.abc import Callable
 
-from trueup._compilation import njit_on_disk
 from trueup.actuators.bench import _lane_rollouts, _step_program
 from trueup.actuators.bench._step_program import StepKind
+from trueup.compilation import njit_on_disk
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 
-from trueup import _compilation  # noqa: F401  numbers functions before any is compiled
+from trueup import compilation  # noqa: F401  numbers functions before any is compiled
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import (
     LAWS,

@@ -20,7 +20,6 @@ from typing import Any
 import numba
 import numpy as np
 
-from trueup._compilation import njit_on_disk
 from trueup.actuators.equations._parameter_layout import UNLIMITED, C
 from trueup.actuators.equations.compiled import (
     Equation,
@@ -30,6 +29,7 @@ from trueup.actuators.equations.compiled import (
     motor,
     shaft_torque,
 )
+from trueup.compilation import njit_on_disk
 from trueup.simulation.control._delay_line import delayed
 
 # columns of the constants of a joint

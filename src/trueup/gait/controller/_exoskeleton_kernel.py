@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from trueup.gait._compiled import compiled
+from trueup.gait.compiled import compiled
 
 
 class Clock(IntEnum):

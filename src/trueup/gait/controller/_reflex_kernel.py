@@ -15,7 +15,7 @@ Rows are those of ``_registers``: ``measured (2, signals)``, ``registers (2, reg
 
 import math
 
-from trueup.gait._compiled import compiled
+from trueup.gait.compiled import compiled
 from trueup.gait.controller._registers import Register
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from trueup.gait._compiled import compiled
+from trueup.gait.compiled import compiled
 from trueup.gait.controller._registers import FIRST_FORCE, Measured
 from trueup.gait.models.body_map import Joint, Touch
 

@@ -5,8 +5,8 @@ from enum import IntEnum, auto
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once
 from trueup.gait._index import Index
+from trueup.gait.compiled import compiled, compiled_once
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.gait_cycle import find_touch_downs
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once
 from trueup.gait._index import Index
+from trueup.gait.compiled import compiled, compiled_once
 from trueup.gait.costs._cost_kernel import interpolated
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_PLACES, Frame
 

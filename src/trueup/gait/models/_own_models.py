@@ -21,7 +21,7 @@ def build_own_model(name: str) -> "tuple[mujoco.MjSpec, Anatomy]":
       MissingExtraError: its package is not installed.
     """
     if name.startswith("planar22"):
-        from trueup.gait.models._planar22 import planar22, planar22_anatomy
+        from trueup.gait.models.planar22 import planar22, planar22_anatomy
 
         return planar22(name.endswith("_exo")), planar22_anatomy()
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy

@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 import yaml
 
-from trueup.gait._compiled import compiled
+from trueup.gait.compiled import compiled
 from trueup.gait.models.body_map import muscle_strengths
 from trueup.gait.models.walker import Walker
 

@@ -11,10 +11,10 @@ from trueup.errors import GaitError
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.costs.stages import TERMS, WalkObjective
 from trueup.gait.report._dose_response import DoseResponse, dose_response
-from trueup.gait.report._effort_section import effort_content
 from trueup.gait.report._survival import Survival
-from trueup.gait.report._survival_section import survival_section
-from trueup.gait.report._walk_sections import ShownWalk, stride_rows, walk_sections
+from trueup.gait.report.effort_section import effort_content
+from trueup.gait.report.survival_section import survival_section
+from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.search.problem import GaitProblem, Scenario, evaluate
 from trueup.gait.walk.walk_series import WalkSeries, observe_walks

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once
+from trueup.gait.compiled import compiled, compiled_once
 from trueup.gait.controller._exoskeleton_kernel import (
     Curve,
     pchip_slopes,
@@ -20,7 +20,7 @@ from trueup.gait.controller._sensing_kernel import pitch_of, sense
 from trueup.gait.models.body_map import Touch
 from trueup.gait.models.metabolic import metabolic_power
 from trueup.gait.models.terrain import ramp_height, step_height
-from trueup.gait.walk._disturbance_kernel import disturb_senses, push
+from trueup.gait.walk.disturbance_kernel import disturb_senses, push
 from trueup.gait.walk.frames import ACTIVATIONS, LEG_ANGLES, LEG_PLACES, Frame
 from trueup.gait.walk.walk_records import End
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.gait._compiled import compiled, compiled_once
+from trueup.gait.compiled import compiled, compiled_once
 
 SHORTEST_SWING = 0.1
 """Least time off the ground that is a swing [s]; a shorter one is a foot that bounces."""

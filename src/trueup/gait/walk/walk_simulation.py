@@ -9,7 +9,7 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait._compiled import entry_point
+from trueup.gait.compiled import entry_point
 from trueup.gait.controller._exoskeleton_kernel import Clock
 from trueup.gait.controller.controller_program import compile_controller
 from trueup.gait.controller.exoskeleton import Knots, Profile
@@ -18,8 +18,8 @@ from trueup.gait.models.anatomy import LEGS
 from trueup.gait.models.metabolic import muscle_fibers
 from trueup.gait.models.walker import Walker
 from trueup.gait.walk import _walk_kernel as k
-from trueup.gait.walk._disturbance_kernel import DISTURBANCE
 from trueup.gait.walk._walk_parameters import find_pose, walk_parameters
+from trueup.gait.walk.disturbance_kernel import DISTURBANCE
 from trueup.gait.walk.frames import ACTIVATIONS
 from trueup.gait.walk.gait_cycle import SHORTEST_STANCE, SHORTEST_SWING
 from trueup.gait.walk.initial_state import free_joints, set_initial_state

@@ -4,7 +4,7 @@ from typing import Any
 
 from numba.core.errors import NumbaError
 
-from trueup._compilation import njit_on_disk
+from trueup.compilation import njit_on_disk
 from trueup.errors import LawError
 from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._callback import Callback, compile_callback

@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup._compilation import njit_on_disk
+from trueup.compilation import njit_on_disk
 from trueup.simulation.control import _userdata as u
 from trueup.simulation.control._memory import (
     load_float,

@@ -27,11 +27,11 @@ from trueup.sysid.fit.identification_search import (
     check_start,
     make_search,
 )
+from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
-from trueup.sysid.toolbox._prior_weight import refit_with_noise
 
 # What may differ on resume: none of it changes the course of the fit.
 _FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "search": {"time_limit"}}

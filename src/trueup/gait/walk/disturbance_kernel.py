@@ -7,7 +7,7 @@ splittable pseudorandom number generators", OOPSLA 2014.
 
 import numpy as np
 
-from trueup.gait._compiled import compiled
+from trueup.gait.compiled import compiled
 from trueup.gait.controller._registers import Measured
 
 DISTURBANCE = np.dtype(

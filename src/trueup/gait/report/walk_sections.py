@@ -9,7 +9,7 @@ from trueup import reports
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
-from trueup.gait.report._stick_figure import cycle_strip, time_strip
+from trueup.gait.report.stick_figure import cycle_strip, time_strip
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
 from trueup.gait.walk.walk_series import JOINTS, WalkSeries
 

@@ -39,7 +39,8 @@ def _number_apart() -> None:
 
 
 _number_apart()
-os.register_at_fork(after_in_child=_number_apart)
+if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fork
+    os.register_at_fork(after_in_child=_number_apart)
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
 """Packages of which numba's own version, which the cache keeps, stands for the content."""

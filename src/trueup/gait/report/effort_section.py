@@ -6,7 +6,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.models.anatomy import Anatomy
-from trueup.gait.report._walk_sections import muscle_pairs
+from trueup.gait.report.walk_sections import muscle_pairs
 from trueup.gait.walk.walk_series import WalkSeries
 
 

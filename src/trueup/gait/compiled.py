@@ -5,7 +5,7 @@ from typing import Any
 
 import numba
 
-from trueup._compilation import njit_on_disk
+from trueup.compilation import njit_on_disk
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 """No counted references to arrays: counting them at each call costs more than the work itself. So
