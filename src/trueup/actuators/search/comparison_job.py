@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._version import __version__
-from trueup.actuators.catalogue.entries import load_catalogue
+from trueup.actuators.catalogue.entries import load_catalogue, servos
 from trueup.actuators.catalogue.parameter_file import load_model, save_model
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -96,7 +96,8 @@ class ComparisonJob(Job):
         self.given_limits = limits or Budget()
         self.limited(self.given_limits)
         self._former: RunDirectory | None = None
-        self._lacking = False
+        self._lacking: list[str] = []
+        self._supplied = False
         if not self.params and not self.comparison.models:
             raise ParameterError("--given-only compares parameter files: give them with --params")
 
@@ -114,7 +115,18 @@ class ComparisonJob(Job):
             if self.catalogue is None
             else os.path.relpath(self.catalogue, directory),
             "settings": self.comparison.to_dict(),
+            "only_in_python": self.only_in_python,
         }
+
+    @property
+    def only_in_python(self) -> list[str]:
+        """What no file holds, so that the run is continued from Python only."""
+        if self._former is not None:
+            return list(self._lacking)
+        found = [] if self.source.in_files else ["logs"]
+        if isinstance(self.servo, Servo) and servos().get(self.servo.name) != self.servo:
+            found.append("servo")
+        return found
 
     @classmethod
     def from_plain(
@@ -140,7 +152,7 @@ class ComparisonJob(Job):
             catalogue=None if catalogue is None else place(catalogue),
         )
         job._former = directory
-        job._lacking = content.get("logdir") is None and content.get("logs") is None
+        job._lacking = list(content.get("only_in_python") or ())
         return job
 
     # --- inputs ----------------------------------------------------------------------------------
@@ -155,10 +167,10 @@ class ComparisonJob(Job):
 
     def prepare(self) -> None:
         """Read and check models and logs."""
-        if self._lacking:
+        if self._lacking and not self._supplied:
             raise RunDirectoryError(
                 f"{self._lacking_words()}: resume it with  trueup.actuators.compare(..., "
-                "directory=..., resume=True)  and the same logs"
+                "directory=..., resume=True)  and the same objects"
             )
         if self.catalogue is not None:
             load_catalogue(self.catalogue, replace=True)
@@ -166,7 +178,7 @@ class ComparisonJob(Job):
 
     def _lacking_words(self) -> str:
         where = "" if self._former is None else f" of {self._former.path}"
-        return f"the logs{where} were objects in Python, which no file holds"
+        return f"the {listing(self._lacking)}{where} were objects in Python, which no file holds"
 
     @functools.cached_property
     def given(self) -> dict[str, ServoModel]:
@@ -220,7 +232,7 @@ class ComparisonJob(Job):
         assert isinstance(former, ComparisonJob)
         former.comparison = dataclasses.replace(former.comparison, png=self.comparison.png)
         if former._lacking:
-            former.source, former.servo, former._lacking = self.source, self.servo, False
+            former.source, former.servo, former._supplied = self.source, self.servo, True
         return former.limited(self.given_limits)
 
     def limited(self, limits: Budget) -> Job:

@@ -100,6 +100,7 @@ class ServoFitJob(Job):
         self._kept_start: dict[str, float] | None = None
         self._former: RunDirectory | None = None
         self._lacking: list[str] = []
+        self._supplied = False
         self._live: LiveParameters | None = None
 
     # --- experiment.yaml -------------------------------------------------------------------------
@@ -259,7 +260,7 @@ class ServoFitJob(Job):
 
     def _check_whole(self) -> None:
         """Raise where a run that Python alone can continue is continued by another way."""
-        if self._lacking:
+        if self._lacking and not self._supplied:
             raise RunDirectoryError(
                 f"{self._lacking_words()}: resume it with  trueup.actuators.fit(..., "
                 "directory=..., resume=True)  and the same objects"
@@ -283,7 +284,7 @@ class ServoFitJob(Job):
         assert isinstance(former, ServoFitJob)
         if former._lacking:
             former.servo, former.benches, former.source = self.servo, self.benches, self.source
-            former._lacking = ()
+            former._supplied = True
         return former.limited(self.given_limits)
 
     def limited(self, limits: Budget) -> Job:
