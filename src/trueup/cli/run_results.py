@@ -12,6 +12,7 @@ PRINTERS = {
     "study": "trueup.cli.study_show:show_summary",
     "identification": "trueup.cli.identify:show_summary",
     "servo": "trueup.cli.actuator_fit:show_summary",
+    "comparison": "trueup.cli.actuator_compare:show_summary",
     "network": "trueup.cli.network_training:show_summary",
     "gait": "trueup.cli.gait_optimize:show_summary",
 }
