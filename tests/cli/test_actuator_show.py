@@ -51,9 +51,10 @@ def test_compare_given_files(folder, capsys, tmp_path):
         "--validation_kp", 200, 300, "--output", tmp_path / "out", "--png",
     )  # fmt: skip
     assert code == 0 and found["recommended"] == "m1"
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "comparison.html", "comparison.json", "comparison.png",
+    assert {p.name for p in (tmp_path / "out").iterdir()} >= {
+        "comparison.html", "comparison.json", "comparison.png", "solution.json", "report.html",
     }  # fmt: skip
+    assert not (tmp_path / "out" / "fits").exists()
     written = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert written["models"][0]["held_out"] == found["models"][0]["held_out"] < 1e-9
 

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from trueup.actuators.report.compare_report import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
     from trueup.actuators.search._choose_model import ModelChoice, TriedModel, choose_model
-    from trueup.actuators.search._compare import ComparedModel, ModelComparison, compare
+    from trueup.actuators.search._compare import compare
     from trueup.actuators.search._evaluate import Evaluation, evaluate
     from trueup.actuators.search._fit import fit
     from trueup.actuators.search._information_criteria import (
@@ -78,9 +78,12 @@ if TYPE_CHECKING:
         effective_samples,
         information_criteria,
     )
+    from trueup.actuators.search.comparison_job import ComparisonJob
+    from trueup.actuators.search.comparison_settings import ComparisonSettings
     from trueup.actuators.search.fit_assessment import ServoAssessment
     from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
     from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.model_comparison import ComparedModel, ModelComparison
     from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem
     from trueup.actuators.search.servo_fit import ServoFit
@@ -94,7 +97,9 @@ _EXPORTS = {
     "register_export_form": "trueup.actuators.export.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
-    "ComparedModel": "trueup.actuators.search._compare",
+    "ComparedModel": "trueup.actuators.search.model_comparison",
+    "ComparisonJob": "trueup.actuators.search.comparison_job",
+    "ComparisonSettings": "trueup.actuators.search.comparison_settings",
     "DriveBackdrive": "trueup.actuators.report._drive_backdrive",
     "EXTENDED_TERMS": "trueup.actuators.equations.extended_terms",
     "Evaluation": "trueup.actuators.search._evaluate",
@@ -107,7 +112,7 @@ _EXPORTS = {
     "Jitter": "trueup.actuators.logs._jitter",
     "MJCF_FORMS": "trueup.actuators.export.mjcf",
     "ModelChoice": "trueup.actuators.search._choose_model",
-    "ModelComparison": "trueup.actuators.search._compare",
+    "ModelComparison": "trueup.actuators.search.model_comparison",
     "ModelErrors": "trueup.actuators.search.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
     "MotionLimits": "trueup.actuators.record.trajectory",
@@ -196,6 +201,8 @@ __all__ = [
     "Bench",
     "BenchSimulator",
     "ComparedModel",
+    "ComparisonJob",
+    "ComparisonSettings",
     "DriveBackdrive",
     "Evaluation",
     "ExportForm",

@@ -6,9 +6,10 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
-from trueup.cli.gait_options import GaitOverrides
+from trueup.cli.gait_options import GaitOverrides, WalkOfTarget, check_not_empty
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
+from trueup.errors import GaitError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,19 +76,20 @@ class OptimizeGait(GaitOverrides):
         """Run the command; returns the exit code."""
         from trueup.cli.gait_optimize import run_optimize
 
-        return run_optimize(self, output)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WalkOfTarget(GaitOverrides):
-    """Walk of a run, or of a vector with a configuration."""
-
-    target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
-    """Run directory, or a file with a vector such as *_Best.txt."""
-    config: Annotated[str | None, arg(metavar="CONFIG")] = None
-    """Configuration that a file belongs to, by name or file."""
-    threads: Annotated[int, arg(metavar="INT")] = 0
-    """Threads that simulate."""
+        if self.pickle_path is not None and (self.save_path is not None or self.overwrite):
+            raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
+        return run_optimize(
+            self.configuration,
+            self.pickle_path or self.save_path,
+            self.changes,
+            (self.max_evaluations, self.max_seconds),
+            self.threads,
+            output,
+            pickle=self.pickle_path is not None,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            verbose=not (self.quiet or output.json),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +130,21 @@ class EvaluateGait(WalkOfTarget):
         """Run the command; returns the exit code."""
         from trueup.cli.gait_show import run_gait_evaluate
 
-        return run_gait_evaluate(self, output)
+        check_not_empty("dose", self.dose)
+        if self.report is None and (self.dose or self.film or self.norm is not None):
+            raise GaitError(
+                "--norm, --dose and --film are for a report: name its file with --report"
+            )
+        return run_gait_evaluate(
+            self.walk,
+            output,
+            report=self.report,
+            norm=self.norm,
+            norm_speed=self.norm_speed,
+            dose=self.dose,
+            film=self.film,
+            perturbations=self.perturbations,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +177,15 @@ class VideoOfGait(WalkOfTarget):
         """Run the command; returns the exit code."""
         from trueup.cli.gait_show import run_gait_video
 
-        return run_gait_video(self, output)
+        return run_gait_video(
+            self.walk,
+            self.output,
+            output,
+            framerate=self.framerate,
+            pace=self.pace,
+            width=self.width,
+            height=self.height,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +210,7 @@ class ImportGait:
         """Run the command; returns the exit code."""
         from trueup.cli.gait_show import run_gait_import
 
-        return run_gait_import(self, output)
+        return run_gait_import(self.file, self.output, self.overwrite, output)
 
 
 @dataclass(frozen=True)

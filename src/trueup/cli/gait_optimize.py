@@ -1,9 +1,8 @@
 """``trueup gait optimize``."""
 
-import dataclasses
+from pathlib import Path
+from typing import Any
 
-from trueup.cli.gait_commands import EvaluateGait, OptimizeGait
-from trueup.cli.gait_options import GaitOverrides
 from trueup.cli.gait_show import run_gait_evaluate
 from trueup.cli.output import Output
 from trueup.cli.run_results import print_outcome
@@ -12,37 +11,58 @@ from trueup.gait import load_configuration
 from trueup.gait._optimize import start_run
 from trueup.gait.report.walk_words import survival_lines
 from trueup.gait.search.earlier_runs import vector_file
-from trueup.gait.search.given_walks import OF_SEARCHES
+from trueup.gait.search.given_walks import OF_SEARCHES, given_walk
 from trueup.runs import Outcome
 from trueup.studies import Budget
 
 
-def run_optimize(command: OptimizeGait, output: Output) -> int:
-    """Run the command; returns the exit code."""
-    if command.pickle_path is not None:
-        if command.save_path is not None or command.overwrite:
-            raise GaitError("--pickle-path is --save-path and --resume in one: leave those out")
-        if not (command.pickle_path / "run.json").is_file():
-            raise GaitError(
-                f"--pickle-path names a run directory, and {command.pickle_path} is none. A "
-                "pickled search of another program can run any code, so it is never read: start "
-                "from its best vector with --param-path FILE_OR_FOLDER instead"
-            )
-        command = dataclasses.replace(command, save_path=command.pickle_path, resume=True)
-    configuration = load_configuration(command.configuration).with_changes(command.changes)
-    if configuration.optim_mode == "evaluate":
-        return _evaluate(command, configuration.param_path, output)
+def run_optimize(
+    configuration: str,
+    target: Path | None,
+    changes: dict[str, Any],
+    limits: tuple[int | None, float | None],
+    threads: int,
+    output: Output,
+    *,
+    pickle: bool,
+    resume: bool,
+    overwrite: bool,
+    verbose: bool,
+) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+      configuration: name or file of the configuration.
+      target: run directory; that of the configuration where absent.
+      changes: values that replace those of the configuration, by key.
+      limits: evaluated candidates and time [s] at most.
+      threads: threads that simulate.
+      output: where the result is printed.
+      pickle: whether ``target`` was given as ``--pickle-path``.
+      resume: continue the run in ``target``.
+      overwrite: replace the run in ``target``.
+      verbose: show progress.
+    """
+    if pickle and target is not None and not (target / "run.json").is_file():
+        raise GaitError(
+            f"--pickle-path names a run directory, and {target} is none. A pickled search of "
+            "another program can run any code, so it is never read: start from its best vector "
+            "with --param-path FILE_OR_FOLDER instead"
+        )
+    full = load_configuration(configuration).with_changes(changes)
+    if full.optim_mode == "evaluate":
+        return _evaluate(configuration, changes, full.param_path, threads, output)
     outcome = start_run(
-        command.configuration,
-        command.save_path,
-        changes=command.changes,
-        limits=Budget(max_evaluations=command.max_evaluations, max_seconds=command.max_seconds),
-        threads=command.threads,
-        resume=command.resume,
-        overwrite=command.overwrite,
-        verbose=not (command.quiet or output.json),
+        configuration,
+        target,
+        changes=changes,
+        limits=Budget(max_evaluations=limits[0], max_seconds=limits[1]),
+        threads=threads,
+        resume=resume or pickle,
+        overwrite=overwrite,
+        verbose=verbose,
     )
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:
@@ -59,23 +79,19 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     )
 
 
-def _evaluate(command: OptimizeGait, param_path: str | None, output: Output) -> int:
+def _evaluate(
+    configuration: str,
+    changes: dict[str, Any],
+    param_path: str | None,
+    threads: int,
+    output: Output,
+) -> int:
     """Evaluate the vector of ``--param-path``, for the mode that searches nothing."""
     if param_path is None:
         raise GaitError(
             "the mode evaluate searches nothing: name the vector with --param-path, or use  "
             "trueup gait evaluate FILE"
         )
-    overrides = {
-        entry.name: getattr(command, entry.name)
-        for entry in dataclasses.fields(GaitOverrides)
-        if entry.name not in OF_SEARCHES
-    }
-    evaluated = EvaluateGait(
-        **overrides,
-        target=vector_file(param_path),
-        config=command.configuration,
-        threads=command.threads,
-        json=command.json,
-    )
-    return run_gait_evaluate(evaluated, output)
+    others = {key: value for key, value in changes.items() if key not in OF_SEARCHES}
+    walk = given_walk(vector_file(param_path), configuration, others, threads)
+    return run_gait_evaluate(walk, output)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from tyro.conf import arg
+from tyro.conf import Positional, arg
 
 from trueup.errors import GaitError, listing
 from trueup.gait.models._own_models import OWN_MODELS
@@ -196,6 +196,25 @@ class GaitOverrides:
             option = f"--{name.replace('_', '-')}"
             if names.count(option) > 1:
                 raise GaitError(f"{option} is given twice: give it once, with all names")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkOfTarget(GaitOverrides):
+    """Walk of a run, or of a vector with a configuration."""
+
+    target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
+    """Run directory, or a file with a vector such as *_Best.txt."""
+    config: Annotated[str | None, arg(metavar="CONFIG")] = None
+    """Configuration that a file belongs to, by name or file."""
+    threads: Annotated[int, arg(metavar="INT")] = 0
+    """Threads that simulate."""
+
+    @property
+    def walk(self) -> Any:
+        """The walk that is named."""
+        from trueup.gait.search.given_walks import given_walk
+
+        return given_walk(self.target, self.config, self.changes, self.threads)
 
 
 def check_not_empty(field: str, value: Any) -> None:

@@ -1,11 +1,10 @@
 """``trueup gait list``, ``evaluate``, ``video`` and ``import``."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueup.cli.gait_commands import EvaluateGait, ImportGait, VideoOfGait, WalkOfTarget
-from trueup.cli.gait_options import check_not_empty
 from trueup.cli.output import Output
 from trueup.errors import GaitError
 from trueup.gait import load_configuration, observe_walks, write_walk_video
@@ -17,7 +16,7 @@ from trueup.gait.report.walk_words import (
     survival_lines,
 )
 from trueup.gait.search.configuration_files import configuration_names, write_imported
-from trueup.gait.search.given_walks import GivenWalk, given_walk
+from trueup.gait.search.given_walks import GivenWalk
 
 
 def run_gait_list(output: Output) -> int:
@@ -28,34 +27,39 @@ def run_gait_list(output: Output) -> int:
     return 0
 
 
-def run_gait_import(command: ImportGait, output: Output) -> int:
+def run_gait_import(file: Path, target: Path | None, overwrite: bool, output: Output) -> int:
     """Run the command; returns the exit code."""
-    target, configuration, notes = write_imported(
-        command.file, command.output, overwrite=command.overwrite
-    )
-    output.result({"file": str(target), "configuration": configuration.plain(), "notes": notes})
-    output.text(f"Configuration: {target}", *notes)
-    output.text(f"Run it with  trueup gait optimize {target}")
+    written, configuration, notes = write_imported(file, target, overwrite=overwrite)
+    output.result({"file": str(written), "configuration": configuration.plain(), "notes": notes})
+    output.text(f"Configuration: {written}", *notes)
+    output.text(f"Run it with  trueup gait optimize {written}")
     return 0
 
 
-def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
+def run_gait_evaluate(
+    walk: GivenWalk,
+    output: Output,
+    *,
+    report: Path | None = None,
+    norm: Path | None = None,
+    norm_speed: str = "Free",
+    dose: tuple[float, ...] | None = None,
+    film: bool = False,
+    perturbations: int = 0,
+) -> int:
     """Run the command; returns the exit code."""
-    check_not_empty("dose", command.dose)
-    if command.report is None and (command.dose or command.film or command.norm is not None):
-        raise GaitError("--norm, --dose and --film are for a report: name its file with --report")
     found = evaluate_walk(
-        _walk(command),
-        perturbations=command.perturbations,
-        report=command.report is not None,
-        norm=command.norm,
-        norm_speed=command.norm_speed,
-        max_torques=command.dose or (),
-        film=command.film,
+        walk,
+        perturbations=perturbations,
+        report=report is not None,
+        norm=norm,
+        norm_speed=norm_speed,
+        max_torques=dose or (),
+        film=film,
     )
     answer: dict[str, Any] = {}
-    if command.report is not None and found.page is not None:
-        answer["report"] = str(found.page.save(command.report))
+    if report is not None and found.page is not None:
+        answer["report"] = str(found.page.save(report))
     problem = found.walk.problem
     names = [scenario.name for scenario in problem.scenarios]
     repeats = {name: one.plain() for name, one in zip(names, found.survivals, strict=False)}
@@ -80,32 +84,36 @@ def run_gait_evaluate(command: EvaluateGait, output: Output) -> int:
     return 0
 
 
-def run_gait_video(command: VideoOfGait, output: Output) -> int:
+def run_gait_video(
+    walk: GivenWalk,
+    target: Path,
+    output: Output,
+    *,
+    framerate: int,
+    pace: float,
+    width: int,
+    height: int,
+) -> int:
     """Run the command; returns the exit code."""
-    walk = _walk(command)
     problem = walk.problem
     scenario = problem.scenarios[0]
     records, (series,) = observe_walks(scenario.simulation, walk.vector)
     if series is None:
-        raise GaitError(f"{command.target}: the walk cannot start: {records.invalid.get(0, '')}")
+        raise GaitError(f"{walk.target}: the walk cannot start: {records.invalid.get(0, '')}")
     path = write_walk_video(
-        command.output,
+        target,
         scenario.simulation.walker,
         series,
-        framerate=command.framerate,
-        pace=command.pace,
-        width=command.width,
-        height=command.height,
+        framerate=framerate,
+        pace=pace,
+        width=width,
+        height=height,
     )
     lasted = float(series.time[-1])
     output.result({"video": str(path), "lasted_s": lasted, "fell": series.fell})
     others = f" of {scenario.name}, the first of several" if len(problem.scenarios) > 1 else ""
     output.text(f"Film of {lasted:.2f} s{others}: {path}")
     return 0
-
-
-def _walk(command: WalkOfTarget) -> GivenWalk:
-    return given_walk(command.target, command.config, command.changes, command.threads)
 
 
 def _answer(found: WalkEvaluation) -> dict[str, Any]:

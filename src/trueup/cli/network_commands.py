@@ -116,9 +116,12 @@ class EvaluateNetwork:
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.cli.network_evaluate import run_evaluate
+        from trueup.cli.network_evaluate import NamedJoint, run_evaluate
+        from trueup.cli.trained_recordings import NamedRecordings
 
-        return run_evaluate(self, output)
+        named = NamedRecordings(self.network, self.data, self.settings, self.overrides)
+        joint = NamedJoint(self.inertia, self.model_file, self.joint)
+        return run_evaluate(named, joint, self.report, output)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +148,10 @@ class PredictTorque:
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
         from trueup.cli.network_evaluate import run_predict
+        from trueup.cli.trained_recordings import NamedRecordings
 
-        return run_predict(self, output)
+        named = NamedRecordings(self.network, self.data, self.settings, self.overrides)
+        return run_predict(named, self.output, output)
 
 
 @dataclass(frozen=True)

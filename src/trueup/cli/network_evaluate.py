@@ -1,18 +1,18 @@
 """``trueup network evaluate`` and ``trueup network predict``."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_options import (
-    data_settings,
     named_ensemble,
     named_network,
 )
 from trueup.cli.output import Output
-from trueup.cli.trained_recordings import start_settings, trained_on
+from trueup.cli.trained_recordings import NamedRecordings, trained_on
 from trueup.errors import ExperimentError, RecordingError, listing
 from trueup.networks import (
     ActuatorSeries,
@@ -35,19 +35,30 @@ from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.evaluation.network_verdict import evaluation_verdict
 from trueup.networks.runtime.ensemble import NetworkEnsemble
 
-if TYPE_CHECKING:
-    from trueup.cli.network_commands import EvaluateNetwork, PredictTorque
+
+@dataclass(frozen=True)
+class NamedJoint:
+    """Joint that the network drives, besides the one that the settings describe."""
+
+    inertia: float | None
+    """Inertia of a joint by itself [kg m2]."""
+    model_file: Path | None
+    """MuJoCo model with the joint."""
+    joint: str | None
+    """Name of the joint in that model."""
 
 
-def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
+def run_evaluate(
+    named: NamedRecordings, joint: NamedJoint, report: Path | None, output: Output
+) -> int:
     """Score a network on recordings; returns the exit code."""
-    network = named_network(command.network)
-    settings = _settings(command, network)
+    network = named_network(named.network)
+    settings = named.settings_for(network)
     series, checked = read_checked(settings, refuse=False)
     found = tell_warnings(checked, output)
     others = {} if network.base is None else {"base": base_alone(network.base, network.rate)}
     scores = score(network, series, others)
-    rollouts = _rollouts(command, network, series, settings)
+    rollouts = _rollouts(joint, network, series, settings)
     known = trained_on(network, series)
     _show(scores, rollouts, output)
     if known is not None:
@@ -57,7 +68,7 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
     verdict = evaluation_verdict({**scores.to_dict(), **motions}, unseen)
     output.text(*verdict.lines())
     result = {
-        "network": str(command.network),
+        "network": str(named.network),
         "data": settings.data_base_dir,
         "start": "cold",
         "trained_on": None if known is None else known.to_dict(),
@@ -66,10 +77,10 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
         **scores.to_dict(),
         **motions,
     }
-    ensemble = named_ensemble(command.network)
+    ensemble = named_ensemble(named.network)
     if ensemble is not None:
         result["ensemble"] = _ensemble_scores(ensemble, series, output)
-    if command.report is not None:
+    if report is not None:
         from trueup.networks.evaluation.report import evaluation_report
 
         notes = [(f["severity"], f["sentence"]) for f in found]
@@ -77,24 +88,23 @@ def run_evaluate(command: "EvaluateNetwork", output: Output) -> int:
         if known is not None:
             notes.append(("warning" if known.count else "info", known.sentence))
         page = evaluation_report(network, series, scores, rollouts, notes, verdict)
-        result["report"] = str(page.save(command.report))
+        result["report"] = str(page.save(report))
         output.text(f"Report: {result['report']}")
     output.result(result)
     return 0
 
 
-def run_predict(command: "PredictTorque", output: Output) -> int:
+def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:
     """Write the torque that a network gives; returns the exit code."""
-    network = named_network(command.network)
-    series, checked = read_checked(_settings(command, network), refuse=False)
+    network = named_network(named.network)
+    series, checked = read_checked(named.settings_for(network), refuse=False)
     found = tell_warnings(checked, output)
-    folder = command.output
-    ensemble = named_ensemble(command.network)
+    ensemble = named_ensemble(named.network)
     written = [_write(network, ensemble, each, folder, output) for each in series]
     output.text(f"{len(written)} files in {folder}")
     output.result(
         {
-            "network": str(command.network),
+            "network": str(named.network),
             "folder": str(folder),
             "findings": found,
             "files": written,
@@ -103,48 +113,37 @@ def run_predict(command: "PredictTorque", output: Output) -> int:
     return 0
 
 
-def _settings(command: "EvaluateNetwork | PredictTorque", network: Network) -> DataSettings:
-    keys = [override.partition("=")[0].removeprefix("data.") for override in command.overrides]
-    named = command.data is not None or "data_base_dir" in keys or command.settings is not None
-    start = start_settings(command.network, network, named)
-    if command.data is not None:
-        # groups are folders of the training's recordings; others may have their own
-        groups = start.get("inertia_groups") or ()
-        start["inertia_groups"] = [g for g in groups if (command.data / g["folder"]).is_dir()]
-    return data_settings(command.data, command.settings, command.overrides, start)
-
-
 def _rollouts(
-    command: "EvaluateNetwork", network: Network, series: list[ActuatorSeries], data: DataSettings
+    named: NamedJoint, network: Network, series: list[ActuatorSeries], data: DataSettings
 ) -> list[RollOut]:
     """Roll-outs in the model named, or of the joint that inertia or settings describe."""
-    if command.model_file is not None:
-        if command.inertia is not None:
+    if named.model_file is not None:
+        if named.inertia is not None:
             raise ExperimentError(
                 "--inertia describes a joint by itself, and --model-file has the joint in a model: "
                 "give one of them"
             )
-        return roll_out_in_model(network, series, command.model_file, _joint(command))
-    if command.joint is not None:
-        raise ExperimentError(f"--joint {command.joint} is one of a model: give --model-file too")
-    if command.inertia is not None:
-        return [roll_out(network, each, JointModel(command.inertia)) for each in series]
+        return roll_out_in_model(network, series, named.model_file, _joint(named))
+    if named.joint is not None:
+        raise ExperimentError(f"--joint {named.joint} is one of a model: give --model-file too")
+    if named.inertia is not None:
+        return [roll_out(network, each, JointModel(named.inertia)) for each in series]
     joints = [(each, joint_of(each, data)) for each in series]
     if any(joint is None for _, joint in joints):
         return []
     return [roll_out(network, each, joint) for each, joint in joints if joint is not None]
 
 
-def _joint(command: "EvaluateNetwork") -> str:
+def _joint(named: NamedJoint) -> str:
     """Name of the model's joint: the one given, or the only one."""
-    if command.joint is not None:
-        return command.joint
+    if named.joint is not None:
+        return named.joint
     from trueup.networks.runtime.control_law import read_spec
 
-    names = [joint.name for joint in read_spec(command.model_file).joints if joint.name]
+    names = [joint.name for joint in read_spec(named.model_file).joints if joint.name]
     if len(names) != 1:
         raise ExperimentError(
-            f"--model-file {command.model_file} has the joints {listing(names)}: name one with "
+            f"--model-file {named.model_file} has the joints {listing(names)}: name one with "
             "--joint"
         )
     return names[0]

@@ -7,6 +7,7 @@ from trueup import runs
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
 from trueup.runs import Outcome, RunState
+from trueup.runs.kinds import job_class
 from trueup.studies.progress import duration
 
 _ROWS = 40  # parameters that are printed; the files hold all
@@ -17,11 +18,11 @@ def run_study_show(path: Path, output: Output) -> int:
     from trueup.reports import read_study
 
     state = runs.state(path)
-    if state.kind == "network":
+    kind = job_class(state.kind) if state.kind in runs.KINDS else None
+    if kind is not None and not kind.searched:
         raise RunDirectoryError(
-            f"{state.directory.path} is the training of a network, and no search ({state.state}, "
-            f"{state.evaluations} epochs): its scores stand in metrics.json, and in the page that  "
-            f"trueup report {state.directory.path}  writes"
+            f"{state.directory.path} is {kind.noun}, and no search ({state.state}): its results "
+            f"stand in the page that  trueup report {state.directory.path}  writes"
         )
     record = read_study(state.directory)
     summary = {

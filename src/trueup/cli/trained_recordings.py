@@ -5,15 +5,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueup.cli.network_options import settings_of_network
+from trueup.cli.network_options import data_settings, settings_of_network
 from trueup.errors import ExperimentError, RecordingError, RunDirectoryError
-from trueup.networks import ActuatorSeries, Network
+from trueup.networks import ActuatorSeries, DataSettings, Network
 from trueup.networks.training import run_files
 from trueup.studies.yaml_file import read_mapping
 
 _BASE = "data_base_dir"
 _DEPTH = 4
 """Folders from a member of an ensemble of a fold up to its run, and one for the file."""
+
+
+@dataclass(frozen=True)
+class NamedRecordings:
+    """Recordings that a command names for a network."""
+
+    network: Path
+    """Run directory or network file."""
+    folder: Path | None
+    """Folder of the recordings; that of the training where absent."""
+    settings: Path | None
+    """YAML file with keys of data."""
+    overrides: Sequence[str]
+    """Further keys, as ``data.key=value``."""
+
+    def settings_for(self, network: Network) -> DataSettings:
+        """How the recordings are read for a network: as those of its training, but for these."""
+        keys = [override.partition("=")[0].removeprefix("data.") for override in self.overrides]
+        given = self.folder is not None or "data_base_dir" in keys or self.settings is not None
+        start = start_settings(self.network, network, given)
+        if self.folder is not None:
+            # groups are folders of the training's recordings; others may have their own
+            groups = start.get("inertia_groups") or ()
+            start["inertia_groups"] = [g for g in groups if (self.folder / g["folder"]).is_dir()]
+        return data_settings(self.folder, self.settings, self.overrides, start)
 
 
 @dataclass(frozen=True)

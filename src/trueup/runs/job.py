@@ -104,6 +104,8 @@ class Job(ABC):
     """Limits that the search knows, among the fields of :class:`trueup.studies.Budget`."""
     distributed: ClassVar[bool] = False
     """Whether candidates may be evaluated in other processes."""
+    searched: ClassVar[bool] = True
+    """Whether ``study.sqlite`` holds its search."""
     interruption: ClassVar[type[RunInterrupted]] = RunInterrupted
     """What Ctrl-C raises once the run is saved."""
 

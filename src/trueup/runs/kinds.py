@@ -13,6 +13,7 @@ KINDS = {
     "study": "trueup.runs.study_job:StudyJob",
     "identification": "trueup.sysid.fit.identification_job:IdentificationJob",
     "servo": "trueup.actuators.search.fit_job:ServoFitJob",
+    "comparison": "trueup.actuators.search.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
     "gait": "trueup.gait.job:GaitJob",
 }

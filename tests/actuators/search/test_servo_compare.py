@@ -156,7 +156,9 @@ def test_a_model_that_diverges_is_not_taken(monkeypatch):
     errors = wild.error().copy()
     errors[2] = np.inf
     object.__setattr__(wild, "mae", errors)
-    monkeypatch.setattr("trueup.actuators.search._compare.model_errors", lambda *_, **__: found)
+    monkeypatch.setattr(
+        "trueup.actuators.search.model_comparison.model_errors", lambda *_, **__: found
+    )
     compared = compare({"m1": M1, "wild": M1}, logs[:4], logs[4:])
     assert compared.recommended == "m1"
     assert compared.models[1].criteria.aic == math.inf

@@ -13,7 +13,7 @@ from trueup.networks.runtime import kernel
 BASES = {
     "none": None,
     "base": BASE,
-    "target velocity": AnalyticBase(5.0, 0.4, 0.7, -0.2, 2.0, 4.0, target_velocity=True),
+    "target velocity": AnalyticBase(5.0, 0.4, 0.7, -0.2, 0.6, 4.0, target_velocity=True),
     "no curve": AnalyticBase(1.7, 0.6, 0.9, 0.3),
 }
 

@@ -14,10 +14,10 @@ import torch
 from mjlab.actuator import Actuator, ActuatorCmd  # pyright: ignore
 
 from trueup.actuators.mjlab.battery import Battery
-from trueup.actuators.mjlab.config import ServoActuatorCfg
 from trueup.actuators.mjlab.external_torque import ExternalTorque
 from trueup.actuators.mjlab.model_fields import field_rows
 from trueup.actuators.mjlab.servo_functions import servo_functions
+from trueup.actuators.mjlab.servo_settings import ServoSettings
 
 FRICTION_SOLREF = (1e-6, 1.0)
 """``solreffriction``: MuJoCo raises the time constant to two time steps, and stops a joint within
@@ -29,7 +29,7 @@ _LEAST_FRICTION = 1e-9
 
 
 class ServoActuator(Actuator):
-    """Joints that are driven by an identified servo; see :class:`ServoActuatorCfg`.
+    """Joints that are driven by an identified servo; see ``ServoActuatorCfg``.
 
     Args:
       cfg: configuration.
@@ -39,7 +39,7 @@ class ServoActuator(Actuator):
     """
 
     def __init__(
-        self, cfg: ServoActuatorCfg, entity: Any, target_ids: list[int], target_names: list[str]
+        self, cfg: ServoSettings, entity: Any, target_ids: list[int], target_names: list[str]
     ):
         super().__init__(cfg, entity, target_ids, target_names)
         self.model = cfg.load()

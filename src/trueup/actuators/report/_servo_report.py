@@ -16,7 +16,7 @@ from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.report.overlay_figures import motions_of, overlay_figure
 from trueup.actuators.report.parameter_section import parameter_rows, parameter_section
 from trueup.actuators.report.residual_sections import friction_section, residual_section
-from trueup.actuators.search._compare import GROUPED_BY, grouped
+from trueup.actuators.search.model_comparison import GROUPED_BY, grouped
 from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import RecordingError
 

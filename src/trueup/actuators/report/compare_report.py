@@ -12,8 +12,13 @@ from trueup.actuators.report._overlay_report import overlay_report
 from trueup.actuators.report.overlay_figures import error_table, worst_first
 from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
 from trueup.actuators.search._choose_model import ModelChoice
-from trueup.actuators.search._compare import GROUPED_BY, ComparedModel, ModelComparison, grouped
 from trueup.actuators.search._information_criteria import LIKELIHOODS
+from trueup.actuators.search.model_comparison import (
+    GROUPED_BY,
+    ComparedModel,
+    ModelComparison,
+    grouped,
+)
 
 _MRAD = 1e3
 

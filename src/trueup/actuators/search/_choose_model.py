@@ -1,6 +1,6 @@
 """Choose friction model and extended terms by what a fit says of logs that it has not seen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from trueup.actuators.search.prepared_fit import Prepared
 from trueup.actuators.search.servo_search import ServoSearch
 from trueup.errors import FitError, RecordingError, listing
 from trueup.fitting._minimise import minimise
+from trueup.fitting.solution import Status
 
 SPLITS = {
     "kp": "validation_kp",
@@ -83,6 +84,17 @@ class ModelChoice:
                 for t in self.tried
             ],
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "ModelChoice":
+        """Inverse of :meth:`to_dict`."""
+        tried = tuple(
+            TriedModel(t["model"], tuple(t["terms"]), int(t["parameters"]), dict(t["errors"]))
+            for t in content["tried"]
+        )
+        wanted = (content["model"], tuple(content["terms"]))
+        chosen = next(t for t in tried if (t.model, t.terms) == wanted)
+        return cls(chosen, tried, content["by"])
 
 
 def choose_model(
@@ -212,6 +224,8 @@ class _Trials:
         solution = minimise(
             prepared.problem, ServoSearch(prepared.space, own, settings.seed, known)
         )
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
         names = prepared.space.names
         self._optima[model, frozenset(terms), value] = dict(zip(names, solution.x, strict=True))
         judged = prepared.simulator(prepared.held_out_logs)

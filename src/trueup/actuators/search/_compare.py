@@ -1,197 +1,27 @@
-"""Compare identified models of one servo, and say which of them to take."""
+"""Compares servo models, in memory or in a run directory."""
 
-import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from trueup import runs
 from trueup.actuators.bench.loads import Bench
+from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs.servo_log import Array, ServoLog
-from trueup.actuators.search._information_criteria import (
-    LIKELIHOODS,
-    InformationCriteria,
-    information_criteria,
-)
-from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.comparison_job import ComparisonJob
+from trueup.actuators.search.comparison_settings import ComparisonSettings
+from trueup.actuators.search.model_comparison import ModelComparison, compare_models
+from trueup.actuators.search.run_logs import Logs
 from trueup.errors import FitError
-from trueup.fitting.judging import judge
-from trueup.fitting.verdict import Comparison, Verdict
-
-_WORDS = {"at goal": "that is where it is told to be", "at rest": "that stays where it began"}
-
-GROUPED_BY = ("kp", "mass", "length", "trajectory")
-"""What logs are grouped by in tables."""
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedModel:
-    """One model in a comparison. Errors are means over logs [rad]."""
-
-    errors: ModelErrors
-    """Its motion and errors on every log, training logs first."""
-    parameters: int
-    """Number of parameters that a fit of it determines."""
-    origin: str
-    """Where its numbers come from."""
-    training: float
-    """Error on the training logs."""
-    held_out: float
-    """Error on the logs held out; NaN where none is."""
-    held_out_standard_error: float
-    """Standard error of that mean over logs; NaN with fewer than two."""
-    behind_best: float
-    """Held-out error beyond that of the best model."""
-    behind_best_standard_error: float
-    """Standard error over logs of that difference, log by log."""
-    criteria: InformationCriteria
-    """Information criteria on the training logs."""
-
-    @property
-    def label(self) -> str:
-        """Name of the model in tables."""
-        return self.errors.label
-
-    @property
-    def model(self) -> ServoModel:
-        """The model itself."""
-        return self.errors.model
-
-
-@dataclass(frozen=True, eq=False)
-class ModelComparison:
-    """Models side by side on the same logs, and the one to take."""
-
-    models: tuple[ComparedModel, ...]
-    """The models, in the order given."""
-    logs: tuple[ServoLog, ...]
-    """Training logs, then those held out."""
-    is_held_out: np.ndarray
-    """Whether a log is held out, ``(l,)``."""
-    kind: str
-    """Error: ``"mae"`` or ``"rmse"``."""
-    trivial: Mapping[str, Array]
-    """Errors ``(l,)`` of predictions that know nothing of the servo."""
-    samples: int
-    """Samples of the training logs."""
-    effective_samples: float
-    """How many independent samples they are worth, by the residuals of the best model."""
-    recommended: str
-    """Label of the model to take."""
-    reason: str
-    """Why."""
-
-    def split(self) -> list[tuple[ServoLog, bool]]:
-        """Each log, and whether it is held out."""
-        return list(zip(self.logs, self.is_held_out.tolist(), strict=True))
-
-    def groups(self, by: str) -> dict[str, Array]:
-        """Errors ``(m,)`` of the models averaged over logs of one gain, mass, ... .
-
-        Args:
-            by: one of ``kp``, ``mass``, ``length`` and ``trajectory``.
-        """
-        errors = np.array([m.errors.error(self.kind) for m in self.models])
-        return {
-            value: errors[:, rows].mean(axis=1) for value, rows in grouped(self.logs, by).items()
-        }
-
-    def verdict(self, notes: Sequence[str] = ()) -> Verdict:
-        """Whether to use the recommended model, by the rules of :func:`trueup.fitting.judge`.
-
-        Its baselines are predictions that know nothing of the servo, and the best of the models
-        with fewer parameters.
-
-        Args:
-            notes: further reasons to look, such as a fit that has not converged.
-        """
-        chosen = next(m for m in self.models if m.label == self.recommended)
-        simpler = [m for m in self.models if m.parameters < chosen.parameters]
-        comparisons = []
-        for part, name in ((self.is_held_out, "held_out"), (~self.is_held_out, "training")):
-            if not part.any():
-                continue
-            rivals = {
-                f"a servo {_WORDS.get(trivial, trivial)}": float(errors[part].mean())
-                for trivial, errors in self.trivial.items()
-            }
-            if simpler:
-                best = min(simpler, key=lambda m: getattr(m, name))
-                rivals[f"the simpler {best.label}"] = getattr(best, name)
-            comparisons.append(
-                Comparison(
-                    "position",
-                    getattr(chosen, name),
-                    rivals,
-                    name == "held_out",
-                    "rad",
-                    measure=self.kind.upper(),
-                )
-            )
-        return judge(comparisons=comparisons, look_at=notes)
-
-    def to_dict(self, notes: Sequence[str] = ()) -> dict[str, Any]:
-        """All numbers as plain data; errors in rad.
-
-        Args:
-            notes: further reasons to look, for the verdict.
-        """
-        return {
-            "verdict": self.verdict(notes).plain(),
-            "error": self.kind,
-            "recommended": self.recommended,
-            "reason": self.reason,
-            "samples": self.samples,
-            "effective_samples": self.effective_samples,
-            "likelihood": LIKELIHOODS[self.kind],
-            "logs": [
-                {
-                    "name": log.name,
-                    **{by: getattr(log, by) for by in GROUPED_BY},
-                    "held_out": bool(held),
-                }
-                for log, held in zip(self.logs, self.is_held_out, strict=True)
-            ],
-            "trivial": {name: _part_means(e, self.is_held_out) for name, e in self.trivial.items()},
-            "models": [self._model_dict(row, m) for row, m in enumerate(self.models)],
-        }
-
-    def _model_dict(self, row: int, m: ComparedModel) -> dict[str, Any]:
-        return {
-            "label": m.label,
-            "model": m.model.friction.name,
-            "terms": list(m.model.terms),
-            "origin": m.origin,
-            "parameters": m.parameters,
-            "training": m.training,
-            "held_out": m.held_out,
-            "held_out_standard_error": m.held_out_standard_error,
-            "behind_best": m.behind_best,
-            "behind_best_standard_error": m.behind_best_standard_error,
-            "aic": m.criteria.aic,
-            "bic": m.criteria.bic,
-            "aic_difference": m.criteria.aic_difference,
-            "bic_difference": m.criteria.bic_difference,
-            "values": dict(m.model.values),
-            "by_log": dict(
-                zip(
-                    (log.name for log in self.logs),
-                    m.errors.error(self.kind).tolist(),
-                    strict=True,
-                )
-            ),
-            **{
-                f"by_{by}": {value: float(e[row]) for value, e in self.groups(by).items()}
-                for by in GROUPED_BY
-            },
-        }
+from trueup.runs import Execution
+from trueup.studies import RunDirectory
 
 
 def compare(
-    models: Mapping[str, ServoModel],
-    logs: Sequence[ServoLog],
+    models: Mapping[str, ServoModel] | Sequence[str | os.PathLike[str]],
+    logs: Logs,
     held_out: Sequence[ServoLog] = (),
     *,
     kind: str = "mae",
@@ -201,8 +31,25 @@ def compare(
     reset_period: float | None = None,
     vin: float | None = None,
     benches: Sequence[Bench] | None = None,
+    directory: str | os.PathLike[str] | RunDirectory | None = None,
+    settings: ComparisonSettings | None = None,
+    servo: str | Servo | None = None,
+    catalogue: str | os.PathLike[str] | None = None,
+    skip_bad_logs: bool = False,
+    workers: int | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
 ) -> ModelComparison:
     """Compare models of one servo and choose one.
+
+    With ``directory`` it does all that ``trueup actuator compare`` does, and both continue what the
+    other began: the models of ``settings`` are fitted, each with checkpoints, and compared with
+    those of parameter files::
+
+        found = actuators.compare([], "logs", directory="comparison", settings=ComparisonSettings(
+            models=("m1", "m4", "m6"), fit=FitSettings(validation_kp=(400,))))
+        found.recommended
 
     With logs held out, the choice is the model with fewest parameters whose held-out error is
     within one standard error of the smallest one (the one-standard-error rule: Hastie, Tibshirani,
@@ -211,9 +58,10 @@ def compare(
     models do. With one log held out the smallest error decides; with none the Bayesian criterion.
 
     Args:
-        models: label -> model.
-        logs: logs that the models were fitted to.
-        held_out: logs that they were not fitted to.
+        models: label -> model; with ``directory`` parameter files.
+        logs: logs that the models were fitted to; with ``directory`` all logs, or where they are.
+        held_out: logs that they were not fitted to; with ``directory`` the settings of the fits
+            say which.
         kind: error, ``"mae"`` or ``"rmse"``; that which the fits minimised.
         parameters: label -> number of parameters that the fit determined; all by default.
         origins: label -> where the numbers come from.
@@ -221,117 +69,77 @@ def compare(
         reset_period: take position and speed from the log again after this time [s].
         vin: nominal bus voltage [V] in place of the logs' own.
         benches: load of each log, training logs first.
+        directory: run directory; without one nothing is fitted or written.
+        settings: models to fit, and how; error, scheme, reset period and voltage are those of its
+            fits.
+        servo: servo of the fits; that of the parameter files, or else of the logs, by default.
+        catalogue: YAML file with further servos.
+        skip_bad_logs: leave logs of a folder out that cannot be used.
+        workers: threads of the fits; all cores by default.
+        resume: continue the comparison in the run directory.
+        overwrite: replace the run that the directory holds.
+        verbose: show progress of a run on the error stream.
 
     Raises:
         FitError: there is no model, no such error, or every model diverges.
         RecordingError: there is no log, or one cannot be simulated.
         ParameterError: a model is of another servo than the logs.
+        RunDirectoryError: the directory holds another run.
+        RunInterrupted: Ctrl-C; finished fits and the search of the last are saved.
     """
-    if not models:
-        raise FitError("there is no model to compare: give parameter files or models to fit")
-    if kind not in ("mae", "rmse"):
-        raise FitError(f"there is no error {kind!r} to compare by; there are 'mae', 'rmse'")
-    everything = [*logs, *held_out]
-    found = model_errors(
-        models, everything, scheme=scheme, reset_period=reset_period, vin=vin, benches=benches
-    )
-    held = np.arange(len(everything)) >= len(logs)
-    errors = np.array([m.error(kind) for m in found])
-    counts = [(parameters or {}).get(m.label, len(m.model.names)) for m in found]
-    criteria, effective = information_criteria(
-        [m.residuals[: len(logs)] for m in found], counts, kind
-    )
-    judged = errors[:, held] if held.any() else errors
-    best = int(np.argmin(judged.mean(axis=1)))
-    if not np.isfinite(judged[best]).all():
+    if directory is None:
+        return _in_memory(
+            models,
+            logs,
+            held_out,
+            {
+                "kind": kind,
+                "parameters": parameters,
+                "origins": origins,
+                "scheme": scheme,
+                "reset_period": reset_period,
+                "vin": vin,
+                "benches": benches,
+            },
+            for_runs=settings is not None or resume or overwrite,
+        )
+    if isinstance(models, Mapping) or held_out or benches is not None:
         raise FitError(
-            "the simulation of every model diverges in a log: none can be taken. Check that the "
-            "parameter files are of this servo"
+            "a comparison with a run directory takes parameter files and all logs: save models "
+            "with save_model, and hold logs out with the settings of the fits"
         )
-    compared = []
-    for row, m in enumerate(found):
-        behind, uncertainty = _mean_and_standard_error(judged[row] - judged[best])
-        mean, spread = _mean_and_standard_error(errors[row, held])
-        compared.append(
-            ComparedModel(
-                errors=m,
-                parameters=counts[row],
-                origin=(origins or {}).get(m.label, "given"),
-                training=float(errors[row, ~held].mean()),
-                held_out=mean,
-                held_out_standard_error=spread,
-                behind_best=behind,
-                behind_best_standard_error=uncertainty,
-                criteria=criteria[row],
-            )
-        )
-    label, reason = _choice(compared, best, int(held.sum()))
-    return ModelComparison(
-        models=tuple(compared),
-        logs=tuple(everything),
-        is_held_out=held,
-        kind=kind,
-        trivial=trivial_errors(everything, kind),
-        samples=sum(len(log) for log in logs),
-        effective_samples=effective,
-        recommended=label,
-        reason=reason,
+    target = directory.path if isinstance(directory, RunDirectory) else Path(directory)
+    job = ComparisonJob(
+        models,
+        logs,
+        settings,
+        servo=servo,
+        name=target.resolve().name,
+        catalogue=catalogue,
+        skip_bad_logs=skip_bad_logs,
     )
+    return runs.start(
+        job,
+        directory,
+        resume=resume,
+        overwrite=overwrite,
+        execution=Execution(workers=workers),
+        verbose=verbose,
+    ).result
 
 
-def grouped(logs: Sequence[ServoLog], by: str) -> dict[str, list[int]]:
-    """Numbers of the logs of each gain, mass, length or trajectory, in the order of the values."""
-    values = [getattr(log, by) for log in logs]
-    return {
-        value if isinstance(value, str) else f"{value:g}": [
-            i for i, other in enumerate(values) if other == value
-        ]
-        for value in sorted(set(values))
-    }
-
-
-def _choice(models: Sequence[ComparedModel], best: int, held_out: int) -> tuple[str, str]:
-    """Label of the model to take, and a sentence that says why."""
-    top = models[best]
-    if held_out == 0:
-        chosen = min(models, key=lambda m: m.criteria.bic)
-        return chosen.label, (
-            f"No log is held out, so the Bayesian criterion decides: it is smallest for "
-            f"{chosen.label} with {chosen.parameters} parameters. Logs held out would say more: "
-            "--validation-kp, --validation-mass or --validation-trajectory."
+def _in_memory(
+    models: Mapping[str, ServoModel] | Sequence[str | os.PathLike[str]],
+    logs: Logs,
+    held_out: Sequence[ServoLog],
+    options: dict[str, Any],
+    for_runs: bool,
+) -> ModelComparison:
+    given = [] if isinstance(logs, str | os.PathLike) else [*logs]
+    own = [log for log in given if isinstance(log, ServoLog)]
+    if for_runs or not isinstance(models, Mapping) or len(own) < len(given):
+        raise FitError(
+            "models are fitted, and files read, in a run directory: give one with directory=. "
+            "Without one, models by label and the logs themselves are compared"
         )
-    if held_out == 1:
-        return top.label, (
-            f"{top.label} has the smallest error on the one log that is held out. One log has no "
-            "standard error: hold out more of them before a simpler model is ruled out."
-        )
-    near = [m for m in models if m.behind_best <= m.behind_best_standard_error]
-    near = [m for m in near if m is not top and math.isfinite(m.held_out)]
-    simpler = [m for m in near if m.parameters < top.parameters]
-    error = f"{top.held_out * 1e3:.1f} mrad"
-    if not simpler:
-        return top.label, (
-            f"{top.label} has the smallest held-out error, {error} over {held_out} logs, and no "
-            "model with fewer parameters comes within one standard error of it."
-        )
-    chosen = min(simpler, key=lambda m: (m.parameters, m.held_out))
-    return chosen.label, (
-        f"{chosen.label} has {chosen.parameters} parameters, {top.label} has {top.parameters} and "
-        f"the smallest held-out error, {error}. {chosen.label} is "
-        f"{chosen.behind_best * 1e3:.1f} mrad behind, within one standard error of that difference "
-        f"({chosen.behind_best_standard_error * 1e3:.1f} mrad over {held_out} logs): the "
-        "simpler one is taken."
-    )
-
-
-def _mean_and_standard_error(values: Array) -> tuple[float, float]:
-    if values.size == 0:
-        return math.nan, math.nan
-    if values.size == 1 or not np.isfinite(values).all():
-        return float(values.mean()), math.nan
-    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(values.size))
-
-
-def _part_means(errors: Array, held: np.ndarray) -> dict[str, float]:
-    parts = {"training": errors[~held], "held_out": errors[held]}
-    return {name: float(part.mean()) if part.size else math.nan for name, part in parts.items()}
+    return compare_models(models, own, held_out, **options)

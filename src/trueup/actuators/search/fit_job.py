@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup import runs
+from trueup import runs, studies
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.entries import load_catalogue, servos
 from trueup.actuators.catalogue.parameter_file import save_model
@@ -100,6 +100,7 @@ class ServoFitJob(Job):
         self._kept_start: dict[str, float] | None = None
         self._former: RunDirectory | None = None
         self._lacking: list[str] = []
+        self._supplied = False
         self._live: LiveParameters | None = None
 
     # --- experiment.yaml -------------------------------------------------------------------------
@@ -259,7 +260,7 @@ class ServoFitJob(Job):
 
     def _check_whole(self) -> None:
         """Raise where a run that Python alone can continue is continued by another way."""
-        if self._lacking:
+        if self._lacking and not self._supplied:
             raise RunDirectoryError(
                 f"{self._lacking_words()}: resume it with  trueup.actuators.fit(..., "
                 "directory=..., resume=True)  and the same objects"
@@ -283,7 +284,7 @@ class ServoFitJob(Job):
         assert isinstance(former, ServoFitJob)
         if former._lacking:
             former.servo, former.benches, former.source = self.servo, self.benches, self.source
-            former._lacking = ()
+            former._supplied = True
         return former.limited(self.given_limits)
 
     def limited(self, limits: Budget) -> Job:
@@ -304,6 +305,34 @@ class ServoFitJob(Job):
         solution.provenance = provenance.collect(self.seed, self.inputs(), settings.to_dict())
         if solution.status is not Status.INTERRUPTED:
             self._check_result(solution)
+        return self._result(solution, None)
+
+    def fit_in(self, directory: RunDirectory, *, resume: bool, verbose: bool) -> ServoFit:
+        """The fit with its search kept in a folder, and no other file of a run.
+
+        Args:
+          directory: folder of the search.
+          resume: continue the search that it holds.
+          verbose: show progress on the error stream.
+
+        Raises:
+          KeyboardInterrupt: Ctrl-C; the search is saved.
+        """
+        self.prepare()
+        settings = self.fit_settings
+        solution = studies.run(
+            self.problem,
+            self.search,
+            directory,
+            settings=self.settings(()),
+            resume=resume,
+            budget=self.limits,
+            verbose=verbose,
+        )
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        self._check_result(solution)
+        solution.provenance = provenance.collect(self.seed, self.inputs(), settings.to_dict())
         return self._result(solution, None)
 
     def _check_result(self, solution: Solution) -> None:

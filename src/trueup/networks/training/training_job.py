@@ -63,6 +63,7 @@ class TrainingJob(Job):
     kind = run_files.KIND
     noun = "the training of a network"
     known_limits = ()
+    searched = False
     interruption = TrainingInterrupted
     packages = ("numpy", "torch", "lightning", "hydra-core", "safetensors")
 
