@@ -13,18 +13,19 @@ import hashlib
 import itertools
 import os
 import secrets
-import types
+import types as python_types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import Type
-from numba.extending import _Intrinsic
+from numba.extending import _Intrinsic, intrinsic
 
 
 def _number_apart() -> None:
@@ -44,6 +45,19 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fo
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
 """Packages of which numba's own version, which the cache keeps, stands for the content."""
+
+
+@intrinsic
+def select(typingctx, condition, chosen, otherwise):
+    """The second of two numbers where a condition is true, else the third; all are computed.
+
+    Unlike an ``if`` it adds no branch, of which each makes everything around it slower to compile.
+    """
+
+    def codegen(context, builder, signature, args):
+        return builder.select(*args)
+
+    return types.float64(types.boolean, types.float64, types.float64), codegen
 
 
 def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
@@ -147,13 +161,15 @@ def _content(value: Any, seen: set[Any]) -> Iterator[str]:
 
 
 def _is_covered(value: Any) -> bool:
-    if isinstance(value, types.ModuleType):
+    if isinstance(value, python_types.ModuleType):
         return value.__name__.partition(".")[0] in _COVERED
-    callable_ = isinstance(value, type | types.FunctionType | types.BuiltinFunctionType | np.ufunc)
+    callable_ = isinstance(
+        value, type | python_types.FunctionType | python_types.BuiltinFunctionType | np.ufunc
+    )
     return callable_ and str(getattr(value, "__module__", "numpy")).partition(".")[0] in _COVERED
 
 
-def _content_of_function(function: types.FunctionType, seen: set[Any]) -> Iterator[str]:
+def _content_of_function(function: python_types.FunctionType, seen: set[Any]) -> Iterator[str]:
     if id(function) in seen:
         return
     seen.add(id(function))
@@ -171,21 +187,21 @@ def _content_of_names(place: dict[str, Any], names: set[str], seen: set[Any]) ->
     for name in sorted(names & place.keys()):
         value = place[name]
         yield name
-        if isinstance(value, types.ModuleType) and not _is_covered(value):
+        if isinstance(value, python_types.ModuleType) and not _is_covered(value):
             yield from _content_of_names(vars(value), names, seen)
         else:
             yield from _content(value, seen)
 
 
-def _names_of(code: types.CodeType) -> set[str]:
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+def _names_of(code: python_types.CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, python_types.CodeType))
     return set(code.co_names).union(*(_names_of(each) for each in inner))
 
 
-def _content_of_code(code: types.CodeType) -> Iterator[str]:
+def _content_of_code(code: python_types.CodeType) -> Iterator[str]:
     yield f"{code.co_name} {code.co_code.hex()} {code.co_names} {code.co_varnames}"
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if isinstance(constant, python_types.CodeType):
             yield from _content_of_code(constant)
         else:
             yield repr(constant)

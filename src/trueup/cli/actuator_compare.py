@@ -29,7 +29,7 @@ def run_compare(
     outcome = runs.start(
         job, target, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
     )
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

@@ -34,7 +34,7 @@ def run_fit(
     outcome = start_fit(
         job, resume=resume, overwrite=overwrite, execution=execution, verbose=verbose
     )
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def run_fit_evaluation(job: ServoFitJob, output: Output) -> int:

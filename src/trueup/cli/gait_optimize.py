@@ -62,7 +62,7 @@ def run_optimize(
         overwrite=overwrite,
         verbose=verbose,
     )
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

@@ -36,7 +36,7 @@ def run_identify(
         # what would be written over is said by the run itself
         return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)
     outcome = runs.start(job, directory, resume=resume, overwrite=overwrite, verbose=verbose)
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

@@ -38,14 +38,14 @@ def run_train(
         tell_warnings(job.recordings.check, output)
         return _show_plan(plan, output)
     outcome = start_training(configuration, target, overwrite=overwrite, verbose=verbose)
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def run_resume(directory: Path | None, verbose: bool, output: Output) -> int:
     """Continue a training as it was started; returns the exit code."""
     if directory is None:
         raise ExperimentError("--resume needs the run directory: give it with --output")
-    return print_outcome(resume_training(directory, verbose=verbose), output)
+    return print_outcome(resume_training(directory, verbose=verbose), output, show_summary)
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

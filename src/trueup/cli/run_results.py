@@ -1,6 +1,6 @@
 """Prints the outcome of a run, of whatever kind it is."""
 
-import importlib
+from collections.abc import Callable
 from typing import Any
 
 from trueup.cli.output import Output
@@ -8,24 +8,19 @@ from trueup.runs import Outcome
 
 DONE, NOT_CONVERGED = 0, 3
 
-PRINTERS = {
-    "study": "trueup.cli.study_show:show_summary",
-    "identification": "trueup.cli.identify:show_summary",
-    "servo": "trueup.cli.actuator_fit:show_summary",
-    "comparison": "trueup.cli.actuator_compare:show_summary",
-    "network": "trueup.cli.network_training:show_summary",
-    "gait": "trueup.cli.gait_optimize:show_summary",
-}
-"""Kind -> function ``(outcome, output)`` that prints its outcome for people."""
 
+def print_outcome(outcome: Outcome, output: Output, show: Callable[[Outcome, Output], None]) -> int:
+    """Print a finished run, its verdict first; returns the exit code.
 
-def print_outcome(outcome: Outcome, output: Output) -> int:
-    """Print a finished run, its verdict first; returns the exit code."""
+    Args:
+      outcome: outcome of the run.
+      output: where it is printed.
+      show: prints what the kind of the run has for people.
+    """
     output.result(outcome_content(outcome))
     if outcome.verdict is not None:
         output.text("", *outcome.verdict.lines())
-    module, name = PRINTERS[outcome.kind].split(":")
-    getattr(importlib.import_module(module), name)(outcome, output)
+    show(outcome, output)
     return DONE if outcome.complete else NOT_CONVERGED
 
 

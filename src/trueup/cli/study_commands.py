@@ -84,17 +84,16 @@ class StudyResume(ExecutionOptions, BudgetOptions):
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup import runs
-        from trueup.cli.run_results import print_outcome
+        from trueup.cli.study_resume import run_resume
 
-        outcome = runs.resume(
+        return run_resume(
             self.directory,
-            limits=self.limits,
-            folder=self.folder,
-            execution=self.execution,
-            verbose=not (self.quiet or output.json),
+            self.limits,
+            self.folder,
+            self.execution,
+            not (self.quiet or output.json),
+            output,
         )
-        return print_outcome(outcome, output)
 
 
 @dataclass(frozen=True, kw_only=True)

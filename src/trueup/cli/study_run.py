@@ -7,6 +7,7 @@ from typing import Any
 from trueup import runs
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
+from trueup.cli.study_show import show_summary
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.runs import Execution, StudyJob, StudySettings
 from trueup.studies import Budget
@@ -48,7 +49,7 @@ def run_study(
         execution=execution,
         verbose=options.verbose,
     )
-    return print_outcome(outcome, output)
+    return print_outcome(outcome, output, show_summary)
 
 
 def with_former_names(options: RunOptions, pickle_path: Path | None) -> RunOptions:

@@ -37,17 +37,8 @@ def rollouts(kind: StepKind, slopes: bool, duty: bool) -> Callable[..., None]:
       - ``lanes, slopes, pairs``: work spaces of this call alone, see :func:`work_sizes`.
     """
 
-    def entry(
-        start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums,
-        failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
-    ):  # fmt: skip
-        kernel(
-            start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums,
-            failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
-        )  # fmt: skip
-
-    kernel = _lane_rollouts.rollouts_of(kind, slopes, duty)
-    return njit_on_disk(entry, error_model="numpy", nogil=True, _nrt=False)
+    function = _lane_rollouts.rollouts_of(kind, slopes, duty)
+    return njit_on_disk(function, error_model="numpy", nogil=True, _nrt=False)
 
 
 @functools.cache

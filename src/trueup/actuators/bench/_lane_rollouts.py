@@ -25,6 +25,7 @@ from trueup.actuators.equations._parameter_layout import LOG, C, columns_named
 from trueup.actuators.equations.compiled import compiled, compiled_apart
 from trueup.actuators.equations.generation import function_from
 from trueup.actuators.equations.tracing import Value
+from trueup.compilation import select
 
 VECTOR = 4
 """Numbers of a vector register."""
@@ -228,7 +229,7 @@ def bounded_exponential(x):
 
 _NAMES = {
     "exp": bounded_exponential, "log": logarithm, "sin": sine, "cos": cosine, "sqrt": math.sqrt,
-    "tanh": math.tanh, "copysign": math.copysign, "inf": math.inf,
+    "tanh": math.tanh, "copysign": math.copysign, "inf": math.inf, "select": select,
 }  # fmt: skip
 
 
@@ -331,7 +332,7 @@ def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) ->
 
 @functools.cache
 def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
-    """The compiled rollouts of a kind of step: :func:`_rollouts` of their derivatives."""
+    """The rollouts of a kind of step, to be compiled."""
     program = step_program(kind)
     functions, space = step_functions(kind, slopes, duty), slope_space(program)
     once, each_sample, step = functions.once, functions.each_sample, functions.step
@@ -369,7 +370,6 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
                 at = LANES * n + w
                 slopes[place + at] += lanes[row + w] * slopes[start + at]
 
-    @compiled_apart
     def rollouts(
         start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums_out,
         failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,

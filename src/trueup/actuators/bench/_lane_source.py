@@ -5,6 +5,7 @@ a rollout, what depends on measurements once a sample, the rest each step, in se
 ones, each with one exponential, logarithm or sine, become vector code of the processor.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ LANES = 16
 
 LONGEST_LOOP = 48
 """Operations of a loop: more need more registers than there are."""
+
+_NAME = re.compile(r"\b(w|[xy]\d+)\b")
+"""Names that a loop gives."""
 
 _CONDITIONS = (*COMPARISONS, *LOGICAL)
 _SLOW = ("exp", "log", "sin", "cos", "tanh", "sqrt")
@@ -194,10 +198,10 @@ class _Loops:
         rows = self._rows(uses)
         lines = []
         for i in range(self.count):
-            lines.append("for w in range(width):")
-            lines += [
-                f"    {line}" for line in self._loop(i, computed[i], uses[i], writes[i], rows)
-            ]
+            body = self._loop(i, computed[i], uses[i], writes[i], rows)
+            # a name that is assigned once in a function is quicker to compile
+            body = [_NAME.sub(rf"\g<0>_{i}", line) for line in body]
+            lines += [f"for w_{i} in range(width):", *(f"    {line}" for line in body)]
         return lines
 
     def _first_loop(self, number: int) -> int:

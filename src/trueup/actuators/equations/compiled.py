@@ -11,7 +11,6 @@ from typing import Any
 
 import numba
 
-from trueup import compilation  # noqa: F401  numbers functions before any is compiled
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import (
     LAWS,
@@ -21,6 +20,7 @@ from trueup.actuators.equations._parameter_layout import (
 )
 from trueup.actuators.equations.generation import function_from, function_source
 from trueup.actuators.equations.tracing import Graph, Value
+from trueup.compilation import select
 
 Equation = Callable[..., Any]
 """Equation of a friction budget."""
@@ -28,6 +28,7 @@ Equation = Callable[..., Any]
 _KERNEL_NAMES: dict[str, Any] = {
     "exp": math.exp, "log": math.log, "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos,
     "tanh": math.tanh, "copysign": math.copysign, "inf": math.inf,
+    "select": select,
 }  # fmt: skip
 
 
@@ -43,8 +44,10 @@ def compiled(function: Any) -> Any:
 
 def compiled_apart(function: Any) -> Any:
     """The function under numba, to be called as it stands: large ones compile once this way."""
+    # what Python would call them through takes longer to compile than the rest
+    wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-    return numba.njit(**options)(function)
+    return numba.njit(**options, **wrappers)(function)
 
 
 class Parameters:

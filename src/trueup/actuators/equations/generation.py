@@ -113,16 +113,16 @@ class Printer:
         if self.like:
             return self._array_text(node, operands)
         if operation == "where":
-            return f"({operands[1]} if {operands[0]} else {operands[2]})"
+            return f"select({', '.join(operands)})"
         if operation in ("minimum", "maximum"):
             # what is not a number stays so where it is the first operand
             first, second = operands
             sign = "<" if operation == "minimum" else ">"
-            return f"({second} if {second} {sign} {first} else {first})"
+            return f"select({second} {sign} {first}, {second}, {first})"
         if operation == "absolute":
             return f"abs({operands[0]})"
         if operation == "sign":
-            return f"(0.0 if {operands[0]} == 0.0 else copysign(1.0, {operands[0]}))"
+            return f"select({operands[0]} == 0.0, 0.0, copysign(1.0, {operands[0]}))"
         if operation in ("exp", "log") and self.curved:
             return f"({operation}({operands[0]}) if {self.curved} else 0.0)"
         return f"{operation}({operands[0]})"

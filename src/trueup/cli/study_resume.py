@@ -1,0 +1,37 @@
+"""``trueup study resume``: continues a run of any kind."""
+
+import importlib
+from pathlib import Path
+
+from trueup import runs
+from trueup.cli.output import Output
+from trueup.cli.run_results import print_outcome
+from trueup.runs import Execution
+from trueup.studies import Budget
+
+PRINTERS = {
+    "study": "trueup.cli.study_show:show_summary",
+    "identification": "trueup.cli.identify:show_summary",
+    "servo": "trueup.cli.actuator_fit:show_summary",
+    "comparison": "trueup.cli.actuator_compare:show_summary",
+    "network": "trueup.cli.network_training:show_summary",
+    "gait": "trueup.cli.gait_optimize:show_summary",
+}
+"""Kind -> function ``(outcome, output)`` that prints its outcome; the capability is imported when
+it is needed."""
+
+
+def run_resume(
+    directory: Path,
+    limits: Budget,
+    folder: Path | None,
+    execution: Execution,
+    verbose: bool,
+    output: Output,
+) -> int:
+    """Run the command; returns the exit code."""
+    outcome = runs.resume(
+        directory, limits=limits, folder=folder, execution=execution, verbose=verbose
+    )
+    module, name = PRINTERS[outcome.kind].split(":")
+    return print_outcome(outcome, output, getattr(importlib.import_module(module), name))
