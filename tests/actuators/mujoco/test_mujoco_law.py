@@ -5,6 +5,7 @@ import dataclasses
 import mujoco
 import numpy as np
 import pytest
+from distinct_servos import LAWS, TERMS, VALUES, distinct_model
 from mujoco.batch import Batch
 from servo_law_models import (
     QUADRUPED,
@@ -41,7 +42,9 @@ def difference(model: ServoModel, log: ServoLog, integrator: str = "Euler") -> f
 
 @pytest.mark.parametrize("friction", ["m1", "m2", "m3", "m4", "m5", "m6"])
 def test_one_joint_moves_exactly_as_on_the_bench(friction):
-    assert difference(small_servo(friction, q_offset=0.07), pendulum_log("xl330", 200.0)) < 1e-10
+    model = small_servo(friction)
+    own = {name: VALUES[name] for name in model.friction.parameter_names}
+    assert difference(model.with_values(**own), pendulum_log("xl330", 200.0)) < 1e-10
 
 
 @pytest.mark.parametrize(
@@ -107,6 +110,12 @@ def test_every_law_acts_as_on_the_bench(name):
     servo = find_servo(name)
     model = ServoModel.create(servo, "m5").with_values(armature=0.01, friction_base=0.02)
     assert difference(model, pendulum_log(name, servo.kp)) < 1e-10
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_every_law_and_term_acts_as_on_the_bench(law):
+    model = distinct_model(law, "m6", TERMS[law])
+    assert difference(model, pendulum_log(model.servo.name, 300.0)) < 1e-10
 
 
 def test_runge_kutta_comes_near_the_bench():
