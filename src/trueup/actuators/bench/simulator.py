@@ -90,11 +90,11 @@ class BenchSimulator:
                 f"max_step and reset_period are positive times [s], got {max_step} and "
                 f"{reset_period}"
             )
-        if vin is not None and not 0 < vin <= 1000:
+        # millivolts are no such error: they are fitted, and a finding says so
+        if vin is not None and not 0 < vin <= 1e6:
             raise FitError(
-                f"vin is the bus voltage that replaces the logs' own, above 0 and at most "
-                f"1000 V, got {vin:g}: "
-                "leave it out to use theirs"
+                "vin is the bus voltage that replaces the logs' own, above 0 and at most 1e6 V, "
+                f"got {vin:g}: leave it out to use theirs"
             )
         if not logs:
             raise RecordingError("there is no log to simulate")
