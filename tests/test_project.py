@@ -203,7 +203,6 @@ PAGES = executed_examples.pages_with_examples(ROOT / "docs")
 
 
 @pytest.mark.slow
-@pytest.mark.spread
 @pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_the_examples_of_a_page_run(page):
     executed_examples.run_in_new_process(page)
