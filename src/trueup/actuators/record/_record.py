@@ -85,7 +85,7 @@ def record(
 def _check_gain(kp: float, trajectory: Trajectory) -> None:
     """Refuse a gain that no firmware has, before the servo moves."""
     if not (math.isfinite(kp) and kp >= 0):
-        raise RecordingError(f"the gain kp has to be a number above 0, got {kp}")
+        raise RecordingError(f"the gain kp has to be 0 or a number above, got {kp}")
     if kp == 0 and trajectory.at(0.0)[1]:
         raise RecordingError(
             f"the gain kp is 0, with which the servo would not follow {trajectory.name!r}: give a "

@@ -48,7 +48,7 @@ class FittedModels:
     choice: ModelChoice | None
     """Choice of the extended model."""
     notes: list[str]
-    """What to look at, such as a fit that has not converged."""
+    """Things to look at, such as a fit that has not converged."""
     evaluations: int
     """Candidates of all fits."""
 
@@ -120,7 +120,7 @@ class ComparisonJob(Job):
 
     @property
     def only_in_python(self) -> list[str]:
-        """What no file holds, so that the run is continued from Python only."""
+        """Objects that no file holds, so that the run is continued from Python only."""
         if self._former is not None:
             return list(self._lacking)
         found = [] if self.source.in_files else ["logs"]
@@ -338,7 +338,7 @@ class ComparisonJob(Job):
         return notes
 
     def stopped(self, directory: RunDirectory) -> str:
-        """What is saved of a comparison that was stopped."""
+        """Saved parts of a comparison that was stopped."""
         begun = sorted(place.name for place in (directory.path / FITS).glob("*"))
         done = [label for label in begun if directory.inside(f"{label}.json").is_file()]
         return f"stopped; {listing(done, 12)} fitted" if done else "stopped"
@@ -444,7 +444,7 @@ class ComparisonJob(Job):
         )
 
     def plan(self) -> dict[str, Any]:
-        """What would be fitted and compared."""
+        """Models that would be fitted and compared."""
         known = {model.friction.name for model in self.given.values()}
         training, held_out = self.split
         return {

@@ -1,4 +1,4 @@
-"""How servo models are fitted and compared: plain values that stand in the run directory."""
+"""Settings of the fit and comparison of servo models, which stand in the run directory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -26,7 +26,7 @@ class ComparisonSettings:
     terms: tuple[str, ...] | None = None
     """Terms that the extended model may take; all that suit servo and measurements where None."""
     split_by: str = "kp"
-    """What the inner split is by: ``"kp"``, ``"mass"`` or ``"trajectory"``."""
+    """Quantity of the inner split: ``"kp"``, ``"mass"`` or ``"trajectory"``."""
     png: bool = False
     """Write ``comparison.png`` too."""
 

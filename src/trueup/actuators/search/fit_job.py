@@ -163,7 +163,7 @@ class ServoFitJob(Job):
 
     @property
     def only_in_python(self) -> list[str]:
-        """What no file holds, so that the run is continued from Python only."""
+        """Objects that no file holds, so that the run is continued from Python only."""
         if self._former is not None:
             return list(self._lacking)
         found = [] if self.source.in_files else ["logs"]
@@ -417,7 +417,7 @@ class ServoFitJob(Job):
         return report_of_run(directory, job.servo, job.model, job.fit_settings, job.source.logs)
 
     def plan(self) -> dict[str, Any]:
-        """What would be fitted, and the time of an evaluation [s]."""
+        """Model that would be fitted, and the time of an evaluation [s]."""
         prepared = self.prepared
         X = np.repeat(prepared.space.start[None, :], 2 * prepared.threads, axis=0)
         prepared.problem.costs(X)  # compiles
@@ -489,7 +489,7 @@ def plan_fit(
     overwrite: bool = False,
     execution: Execution | None = None,
 ) -> dict[str, Any]:
-    """What a servo fit would do; arguments and errors as :func:`trueup.runs.plan`."""
+    """Plan of a servo fit; arguments and errors as :func:`trueup.runs.plan`."""
     target = _target(job, directory)
     if not overwrite:
         _refuse_to_replace(job, target)

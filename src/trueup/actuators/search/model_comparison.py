@@ -23,7 +23,7 @@ from trueup.fitting.verdict import Comparison, Verdict
 _WORDS = {"at goal": "that is where it is told to be", "at rest": "that stays where it began"}
 
 GROUPED_BY = ("kp", "mass", "length", "trajectory")
-"""What logs are grouped by in tables."""
+"""Quantities by which tables group logs."""
 
 
 @dataclass(frozen=True, eq=False)
