@@ -1,5 +1,6 @@
 """A tracker of scalars over steps: the base of those that show curves."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ class TrackedRun:
     """Step that comes next: larger than 0 after a resume."""
 
 
-class ScalarTracker:
+class ScalarTracker(ABC):
     """Base of trackers that record scalars by step, the configuration and files.
 
     A subclass gives :meth:`begin`, :meth:`log` and :meth:`finish`. A training calls those. A study
@@ -41,17 +42,17 @@ class ScalarTracker:
     name = ""
     """Name of the tracker in messages."""
 
+    @abstractmethod
     def begin(self, run: TrackedRun) -> None:
         """Begin or continue the record of a run."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Record scalars of a step by name; ``/`` separates the parts of a name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Record the result and close."""
-        raise NotImplementedError
 
     def add_file(self, path: Path) -> None:
         """Keep a file with the run, where the tracker keeps files; otherwise do nothing."""
