@@ -54,10 +54,10 @@ class ScalarTracker(ABC):
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Record the result and close."""
 
-    def add_file(self, path: Path) -> None:
+    def add_file(self, path: Path) -> None:  # noqa: B027 - optional
         """Keep a file with the run, where the tracker keeps files; otherwise do nothing."""
 
-    def watch(self, module: Any, every: int) -> None:
+    def watch(self, module: Any, every: int) -> None:  # noqa: B027 - optional
         """Record weights and gradients of a torch module each ``every`` steps, where possible."""
 
     def start(self, study: Study) -> None:
