@@ -9,6 +9,7 @@ Where the end of a secret is doubtful, more is masked rather than less.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -53,6 +54,8 @@ _BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IG
 # In an argument, a value of a query reaches to the next "&", blanks and quotes included.
 _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 
+_NUMBERS = frozenset({float, int, bool, type(None)})
+
 _SHORTEST_FROM_ENVIRONMENT = 8
 # The shell keeps its working folder there: masked, no path below it could be read back.
 _NO_SECRETS = ("PWD", "OLDPWD")
@@ -91,7 +94,12 @@ def mask_arguments(arguments: Sequence[str]) -> list[str]:
 
 def is_secret(name: object) -> bool:
     """Whether a name is that of a password, a token or a key."""
-    return isinstance(name, str) and _NAME.search(name) is not None
+    return isinstance(name, str) and _is_secret_name(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_secret_name(name: str) -> bool:
+    return _NAME.search(name) is not None
 
 
 def _mask(text: str, known: Sequence[str]) -> str:
@@ -163,7 +171,7 @@ def _masked(value: Any, known: Sequence[str]) -> Any:
             for key, v in value.items()
         }
     if isinstance(value, list | tuple):
-        if value and isinstance(value[0], float):  # numbers, of which there may be many
+        if _NUMBERS.issuperset(map(type, value)):  # of which there may be many
             return value
         return [_masked(each, known) for each in value]
     return value

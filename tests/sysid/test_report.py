@@ -10,8 +10,9 @@ import pytest
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.recordings.channel_units import signal_units
-from trueup.sysid.report import ReportBuilder, identification_report, save_path_of, shown_initial
+from trueup.sysid.report import ReportBuilder, identification_report, save_path_of
 from trueup.sysid.results.outputs import pack_signals
+from trueup.sysid.results.recording_sections import shown_initial
 
 CHANNELS = ("angle", "speed")
 
