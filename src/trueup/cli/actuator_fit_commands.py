@@ -21,15 +21,17 @@ class ServoFitOptions:
 
     actuator: Annotated[str, arg(metavar="SERVO")]
     """Servo; trueup actuator list shows them."""
-    model: Annotated[str, arg(metavar="MODEL")]
-    """Friction model, m1 to m6."""
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of evenly sampled logs; trueup actuator process makes them."""
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Friction model, m1 to m6. Where absent, all are tried with the extended terms that servo and
+    logs can carry, and what predicts unseen gains, masses and trajectories best is taken."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
     method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
-    same without CMA-ES. cmaes: the whole box, BIPOP restarts. nsgaii: position and speed error."""
+    same without CMA-ES. refine: from the start alone. cmaes: the whole box, BIPOP restarts. nsgaii:
+    position and speed error."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
     """Evaluated candidates at most, in all; 100000 where absent."""
     workers: Annotated[int | None, arg(metavar="INT")] = None
@@ -86,7 +88,11 @@ class ServoFitOptions:
 class FitServo(TrackerOptions, ServoFitOptions):
     """Fit a friction model and the motor's parameters of a servo to logs from a bench.
 
+    Without --model, the friction model and its extended terms are chosen by cross-validation: some
+    minutes, with a first usable file after half a minute.
+
     Examples:
+      trueup actuator fit --actuator xl330 --logdir logs --output params/xl330.json
       trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
       trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
           --validation-kp 400

@@ -9,7 +9,7 @@ from typing import Any
 from trueup.actuators.bench.objective import Objective
 from trueup.errors import FitError, did_you_mean, listing
 
-METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares")
+METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares", "refine")
 """Searches of a fit."""
 
 ENDLESS = ("cmaes", "random", "nsgaii")
@@ -28,7 +28,8 @@ class FitSettings:
     method: str = "auto"
     """``"auto"``: Sobol points, robust least squares from the best, CMA-ES on the objective,
     polish, of M1 and then of each richer model up to the one wanted, from the optima of those that
-    it contains. ``"least-squares"``: the same without CMA-ES. ``"cmaes"``: CMA-ES over the whole
+    it contains. ``"least-squares"``: the same without CMA-ES. ``"refine"``: least squares, CMA-ES
+    and polish of the model wanted, from the start values alone. ``"cmaes"``: CMA-ES over the whole
     box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
     speed error; the parameters are those of the front with the smallest objective."""
     trials: int = DEFAULT_TRIALS
