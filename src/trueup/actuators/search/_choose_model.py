@@ -8,7 +8,7 @@ import numpy as np
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations.extended_terms import check_terms, terms_for
+from trueup.actuators.equations.extended_terms import EXTENDED_TERMS, check_terms, terms_for
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.choice_parts import left_out_parts, split_quantities
@@ -152,6 +152,12 @@ def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
     return min(near, key=lambda tried: (tried.parameters, tried.error))
 
 
+def with_term(tried: TriedModel, term: str) -> Candidate:
+    """A model with one term more, in the order in which terms are listed."""
+    order = list(EXTENDED_TERMS)
+    return Candidate(tried.model, tuple(sorted((*tried.terms, term), key=order.index)))
+
+
 class _LimitReachedError(Exception):
     """The evaluations are used up."""
 
@@ -234,7 +240,7 @@ class _Choosing:
         beside = Candidate(best.model, best.terms)
         orders = [
             FitOrder(
-                Candidate(best.model, (*best.terms, term)),
+                with_term(best, term),
                 None,
                 (best.values,),
                 BRIEF,
@@ -255,8 +261,7 @@ class _Choosing:
             return None
         gains.sort(key=lambda entry: -entry[0])
         tried = [
-            self._try(Candidate(best.model, (*best.terms, term)), (values,))
-            for _, term, values in gains[:_SCREENED]
+            self._try(with_term(best, term), (values,)) for _, term, values in gains[:_SCREENED]
         ]
         nearest = min(tried, key=lambda each: each.error)
         return nearest if nearest.error < (1.0 - self.least_gain) * best.error else None

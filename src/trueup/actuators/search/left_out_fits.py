@@ -233,8 +233,17 @@ class LeftOutFits:
         left_out = () if order.part is None else order.part.rows
         rows = [i for i in range(len(self.logs)) if i not in left_out]
         prepared = self.prepared(order.candidate, rows)
-        starts, evaluations = self._starts(prepared, order)
-        x, cost, more = self._descend(prepared, starts, order.effort)
+        groups, evaluations = self._starts(prepared, order)
+        coarse = [stage for stage in order.effort.stages if stage.coarse]
+        fine = [stage for stage in order.effort.stages if not stage.coarse]
+        # known optima are ahead of scanned points at first: they would crowd out better valleys
+        ends = []
+        for starts in groups:
+            found, more = self._descend(prepared, starts, coarse)
+            ends.append(found)
+            evaluations += more
+        best, more = self._descend(prepared, np.vstack(ends), fine)
+        x, cost = best[0], float(_costs(prepared.problem, best[:1])[0])
         error = np.nan
         if left_out:
             judged = self.prepared(order.candidate, left_out)
@@ -242,8 +251,8 @@ class LeftOutFits:
         values = dict(zip(prepared.space.names, x.tolist(), strict=True))
         return FoundFit(values, cost, error, evaluations + more)
 
-    def _starts(self, prepared: Prepared, order: FitOrder) -> tuple[np.ndarray, int]:
-        """Start values of the descents ``(n, p)``, and the number of candidates they took."""
+    def _starts(self, prepared: Prepared, order: FitOrder) -> tuple[list[np.ndarray], int]:
+        """Known and scanned start values ``(n, p)``, and the number of candidates they took."""
         space, effort = prepared.space, order.effort
         parameters = {p.name: p for p in prepared.start_model.parameters}
         known = [
@@ -264,8 +273,8 @@ class LeftOutFits:
             costs = _costs(prepared.problem, points)
             starts.append(points[best_of_families(costs, families, effort.scan_starts)])
             evaluations += len(points)
-        found = np.vstack(starts) if starts else space.start[None, :]
-        if not len(found):
+        found = [points for points in starts if len(points)]
+        if not found:
             raise SimulationError(
                 f"the simulation of {order.candidate.label} diverges wherever a fit of it could "
                 "begin: correct the logs, the bench or the bounds of the servo"
@@ -273,14 +282,15 @@ class LeftOutFits:
         return found, evaluations
 
     def _descend(
-        self, prepared: Prepared, starts: np.ndarray, effort: Effort
-    ) -> tuple[np.ndarray, float, int]:
-        """Optimum ``(p,)``, its objective, and the number of candidates it took."""
+        self, prepared: Prepared, starts: np.ndarray, stages: Sequence[Stage]
+    ) -> tuple[np.ndarray, int]:
+        """Ends of the best descents ``(n, p)``, the best first, and the candidates they took."""
         problem = prepared.problem
         kind = OBJECTIVES[self.settings.objective.kind]
-        cost = float(_costs(problem, starts).min())
-        x, evaluations = starts, len(starts)
-        for stage in effort.stages:
+        costs = _costs(problem, starts)
+        order = np.argsort(costs, kind="stable")
+        x, cost, evaluations = starts[order], float(costs[order[0]]), len(starts)
+        for stage in stages:
             settings = LeastSquaresSettings(
                 jacobian="exact",
                 loss=kind.descent_loss,
@@ -297,14 +307,14 @@ class LeftOutFits:
                 evaluations += len(batch)
                 failures: Failures = {}
                 answers = descents.evaluate(smooth, problem, batch, failures, self._threads)
-                costs = np.array(answers.costs, float)
-                costs[costs >= LARGE_COST] = np.inf
-                descents.tell(batch, replace(answers, costs=costs))
+                found = np.array(answers.costs, float)
+                found[found >= LARGE_COST] = np.inf
+                descents.tell(batch, replace(answers, costs=found))
             chosen = descents.best(stage.kept)
             if not len(chosen):
                 break
             x, cost = descents.x[chosen], float(descents.costs[chosen[0]])
-        return x[0], cost, evaluations
+        return x, evaluations
 
 
 def _costs(problem: Problem, X: np.ndarray) -> np.ndarray:

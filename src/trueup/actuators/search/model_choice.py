@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup.actuators.search.choice_parts import SPLITS
+
 LEAST_GAIN = 0.05
 """Relative difference of errors within which the simpler model is taken."""
 
@@ -29,8 +31,17 @@ class TriedModel:
 
     @property
     def error(self) -> float:
-        """Mean of the errors [rad]."""
-        return float(np.mean(list(self.errors.values())))
+        """Mean of the errors [rad], in which each quantity that logs are split by counts alike."""
+        return float(np.mean(list(self.by_quantity.values())))
+
+    @property
+    def by_quantity(self) -> dict[str, float]:
+        """Mean error [rad] on the parts of each quantity that logs are split by."""
+        groups: dict[str, list[float]] = {}
+        for label, error in self.errors.items():
+            quantity, _, value = label.partition(" ")
+            groups.setdefault(quantity if value and quantity in SPLITS else "", []).append(error)
+        return {quantity: float(np.mean(errors)) for quantity, errors in groups.items()}
 
     @property
     def label(self) -> str:
@@ -76,9 +87,9 @@ class ModelChoice:
         """The rule of choice in a sentence."""
         return (
             f"Logs are left out by {self.by}, one part after the other, and predicted by a fit to "
-            "the others: the model with the smallest mean error on the logs left out is taken, or "
-            f"a model with fewer parameters whose error is within {100 * self.least_gain:g} % of "
-            "it."
+            "the others: the model with the smallest mean error on the logs left out is taken"
+            f"{', each of these quantities counting alike' if ',' in self.by else ''}, or a model "
+            f"with fewer parameters whose error is within {100 * self.least_gain:g} % of it."
         )
 
     @property
