@@ -25,7 +25,11 @@ class ServoFitOptions:
     """Folder of evenly sampled logs; trueup actuator process makes them."""
     model: Annotated[str | None, arg(metavar="MODEL")] = None
     """Friction model, m1 to m6. Where absent, all are tried with the extended terms that servo and
-    logs can carry, and what predicts unseen gains, masses and trajectories best is taken."""
+    logs can carry, and what predicts unseen gains, masses and trajectories best is taken; of
+    several, m1,m4,m6, the choice is among these."""
+    try_terms: Annotated[str | None, arg(metavar="TERM,...")] = None
+    """Extended terms that a choice may add, none for none; all that servo and logs can carry where
+    absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
     method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
@@ -126,13 +130,20 @@ class FitServo(TrackerOptions, ServoFitOptions):
             scheme=self.scheme,
             reset_period=self.reset_period,
             vin=self.vin,
-            terms=tuple(t.strip() for t in self.terms.split(",") if t.strip()),
+            terms=_names(self.terms),
+            models=self._models if len(self._models) > 1 else (),
+            try_terms=None if self.try_terms is None else _try_terms(self.try_terms),
             quadratic=self.quadratic,
             fixed=values_of_options(self.set),
             validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
             validation_mass=self.validation_mass,
             validation_trajectory=self.validation_trajectory,
         )
+
+    @property
+    def _models(self) -> tuple[str, ...]:
+        """Friction models that are named."""
+        return _names((self.model or "").lower())
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -142,7 +153,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
         job = ServoFitJob(
             self.actuator,
-            self.model,
+            self._models[0] if len(self._models) == 1 else None,
             self.logdir,
             self.settings,
             output=self.output,
@@ -162,6 +173,14 @@ class FitServo(TrackerOptions, ServoFitOptions):
             dry_run=self.dry_run,
             verbose=not (self.quiet or output.json),
         )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _try_terms(text: str) -> tuple[str, ...]:
+    return () if text.strip() == "none" else _names(text)
 
 
 @dataclass(frozen=True, kw_only=True)

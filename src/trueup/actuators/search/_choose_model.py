@@ -7,8 +7,7 @@ import numpy as np
 
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations.extended_terms import EXTENDED_TERMS, check_terms, terms_for
+from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.choice_parts import left_out_parts, split_quantities
@@ -30,12 +29,14 @@ from trueup.actuators.search.model_choice import (
     ModelChoice,
     ScreenedTerm,
     TriedModel,
+    simplest,
 )
+from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError, SimulationError, listing
 
-_MEASURED = {"measured_voltage": "input_volts", "resistance_temperature": "temperature"}
 _SCREENED = 2  # terms that a screening sends on to cross-validation
 _WORKING = 12  # free parameters at most of the model that terms are added to
+_RICH = 10  # free parameters from which on a model has several valleys
 _POOLED = 3  # models that are fitted a second time, from what all fits have found
 _BETTER = 0.005  # relative fall of the objective that makes a second fit count
 
@@ -117,41 +118,6 @@ def choose_model(
     return choosing.choose(names, suitable, ", ".join(quantities))
 
 
-def suitable_terms(
-    servo: str | Servo,
-    logs: Sequence[ServoLog],
-    settings: FitSettings,
-    terms: Sequence[str] | None = None,
-) -> tuple[str, ...]:
-    """Extended terms that a choice tries: those given, or all that servo and logs can carry.
-
-    Raises:
-      FitError: a term that does not exist, or has no meaning for the servo.
-    """
-    model = ServoModel.create(servo, "m1")
-    law = model.servo.law
-    if terms is not None:
-        return tuple(
-            t for t in check_terms(terms, law, model.servo.name) if t not in settings.terms
-        )
-    own = {parameter.name for parameter in model.servo.parameters}
-    return tuple(
-        term
-        for term in terms_for(law)
-        if term not in own
-        and term not in settings.terms
-        and not (term == "backlash" and settings.scheme == "bam")
-        and all(getattr(log, _MEASURED.get(term, "times")) is not None for log in logs)
-    )
-
-
-def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
-    """The model with fewest parameters among those that are about as good as the best."""
-    least = min(tried.error for tried in found)
-    near = [tried for tried in found if tried.error <= least / (1.0 - least_gain)]
-    return min(near, key=lambda tried: (tried.parameters, tried.error))
-
-
 def with_term(tried: TriedModel, term: str) -> Candidate:
     """A model with one term more, in the order in which terms are listed."""
     order = list(EXTENDED_TERMS)
@@ -230,7 +196,7 @@ class _Choosing:
             best = nearest
         for model in reversed(order):
             # the richer ones have valleys that the search for terms may not have met
-            rich = sizes[model] >= sizes[working]
+            rich = sizes[model] >= max(sizes[working], _RICH)
             self._try(Candidate(model, best.terms), effort=THOROUGH if rich else LIGHT)
         self._second_fits()
         self._without_each_term(always)

@@ -17,7 +17,6 @@ from trueup.actuators.catalogue.parameter_file import save_model
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.report._servo_report import servo_fit_report
-from trueup.actuators.search._choose_model import suitable_terms
 from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.live_parameters import LiveParameters
@@ -33,6 +32,7 @@ from trueup.actuators.search.prepared_fit import Prepared, start_model
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
 from trueup.actuators.search.servo_run_report import report_of_run
+from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError, RunDirectoryError, SimulationError, listing
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST
@@ -209,14 +209,19 @@ class ServoFitJob(Job):
         super().prepare()
         if self.model is None:
             split_quantities(self.prepared.training_logs, None)
-            suitable_terms(self.servo, self.prepared.training_logs, self.fit_settings)
+            settings = self.fit_settings
+            for name in settings.models:
+                start_model(self.servo, name, settings)
+            suitable_terms(self.servo, self.prepared.training_logs, settings, settings.try_terms)
 
     @property
     def fitted_model(self) -> str:
         """Friction model of the search; the simplest one before the choice."""
         if self.choice is not None:
             return self.choice.chosen.model
-        return next(iter(FRICTION_MODELS)) if self.model is None else self.model
+        if self.model is not None:
+            return self.model
+        return next(iter(self.fit_settings.models or FRICTION_MODELS))
 
     @property
     def fitted_settings(self) -> FitSettings:

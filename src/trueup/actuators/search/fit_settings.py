@@ -18,7 +18,7 @@ ENDLESS = ("cmaes", "random", "nsgaii")
 DEFAULT_TRIALS = 100_000
 """Evaluations of a fit at most."""
 
-_TUPLES = ("terms", "validation_kp", "validation_mass", "validation_trajectory")
+_TUPLES = ("terms", "models", "validation_kp", "validation_mass", "validation_trajectory")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ class FitSettings:
     """Nominal bus voltage [V] in place of the logs' own."""
     terms: tuple[str, ...] = ()
     """Extended terms, see :data:`EXTENDED_TERMS`."""
+    models: tuple[str, ...] = ()
+    """Friction models that a fit without a named one chooses from; all where empty."""
+    try_terms: tuple[str, ...] | None = None
+    """Extended terms that such a fit may add; all that suit servo and measurements where None."""
     quadratic: str = "gated"
     """Form of the quadratic term of M6."""
     fixed: Mapping[str, float] = field(default_factory=dict)
@@ -81,6 +85,8 @@ class FitSettings:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         content = {**asdict(self), "fixed": dict(self.fixed)}
+        if self.try_terms is not None:
+            content["try_terms"] = list(self.try_terms)
         return content | {name: list(content[name]) for name in _TUPLES}
 
     @classmethod
@@ -94,6 +100,8 @@ class FitSettings:
         if unknown := [name for name in content if name not in known]:
             raise FitError(f"a fit has no setting {listing(unknown)}; it has {listing(known, 40)}")
         values: dict[str, Any] = {k: tuple(v) if k in _TUPLES else v for k, v in content.items()}
+        if values.get("try_terms") is not None:
+            values["try_terms"] = tuple(values["try_terms"])
         return cls(**{**values, "objective": Objective(**content.get("objective", {}))})
 
 

@@ -1,6 +1,6 @@
 """Models that a choice has tried, and the one to take."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,3 +164,10 @@ class ModelChoice:
             int(content.get("evaluations", 0)),
             bool(content.get("complete", True)),
         )
+
+
+def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
+    """The model with fewest parameters among those that are about as good as the best."""
+    least = min(tried.error for tried in found)
+    near = [tried for tried in found if tried.error <= least / (1.0 - least_gain)]
+    return min(near, key=lambda tried: (tried.parameters, tried.error))

@@ -11,6 +11,7 @@ import numpy as np
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._choose_model import choose_model
 from trueup.actuators.search.fit_settings import FitSettings
@@ -94,6 +95,8 @@ def choice_for_fit(
                 servo,
                 logs,
                 settings=inner,
+                models=settings.models or tuple(FRICTION_MODELS),
+                terms=settings.try_terms,
                 by=None,
                 on_tried=tell,
                 on_progress=progress.update,
