@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from trueup.actuators.search.fit_assessment import ServoAssessment
     from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
     from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.model_choice import ModelChoice, TriedModel
     from trueup.actuators.search.model_comparison import ComparedModel, ModelComparison
     from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem

@@ -97,9 +97,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
     Examples:
       trueup actuator fit --actuator xl330 --logdir logs --output params/xl330.json
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
-          --validation-kp 400
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs -o m6.json --validation-kp 400
       trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
       trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
 
@@ -132,7 +130,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
             vin=self.vin,
             terms=_names(self.terms),
             models=self._models if len(self._models) > 1 else (),
-            try_terms=None if self.try_terms is None else _try_terms(self.try_terms),
+            try_terms=self._try_terms,
             quadratic=self.quadratic,
             fixed=values_of_options(self.set),
             validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
@@ -142,8 +140,13 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
     @property
     def _models(self) -> tuple[str, ...]:
-        """Friction models that are named."""
         return _names((self.model or "").lower())
+
+    @property
+    def _try_terms(self) -> tuple[str, ...] | None:
+        return (
+            () if self.try_terms == "none" else _names(self.try_terms) if self.try_terms else None
+        )
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -177,10 +180,6 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _try_terms(text: str) -> tuple[str, ...]:
-    return () if text.strip() == "none" else _names(text)
 
 
 @dataclass(frozen=True, kw_only=True)
