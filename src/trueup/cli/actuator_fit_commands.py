@@ -8,6 +8,7 @@ from tyro.conf import UseAppendAction, arg
 
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of_options
+from trueup.cli.actuator_simulation_options import names_in
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
 from trueup.studies.trackers.registry import TRACKERS
@@ -128,9 +129,9 @@ class FitServo(TrackerOptions, ServoFitOptions):
             scheme=self.scheme,
             reset_period=self.reset_period,
             vin=self.vin,
-            terms=_names(self.terms),
+            terms=names_in(self.terms),
             models=self._models if len(self._models) > 1 else (),
-            try_terms=self._try_terms,
+            try_terms=names_in(self.try_terms or "") or None,
             quadratic=self.quadratic,
             fixed=values_of_options(self.set),
             validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
@@ -140,13 +141,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
     @property
     def _models(self) -> tuple[str, ...]:
-        return _names((self.model or "").lower())
-
-    @property
-    def _try_terms(self) -> tuple[str, ...] | None:
-        return (
-            () if self.try_terms == "none" else _names(self.try_terms) if self.try_terms else None
-        )
+        return names_in((self.model or "").lower())
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -176,10 +171,6 @@ class FitServo(TrackerOptions, ServoFitOptions):
             dry_run=self.dry_run,
             verbose=not (self.quiet or output.json),
         )
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,8 @@ class FitSettings:
     models: tuple[str, ...] = ()
     """Friction models that a fit without a named one chooses from; all where empty."""
     try_terms: tuple[str, ...] | None = None
-    """Extended terms that such a fit may add; all that suit servo and measurements where None."""
+    """Extended terms that such a fit may add, ``("none",)`` for none; all that suit servo and
+    measurements where None."""
     quadratic: str = "gated"
     """Form of the quadratic term of M6."""
     fixed: Mapping[str, float] = field(default_factory=dict)
@@ -69,6 +70,8 @@ class FitSettings:
                 f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."
                 f"{did_you_mean(self.method, METHODS)}"
             )
+        if self.try_terms == ("none",):
+            object.__setattr__(self, "try_terms", ())
         if self.trials < 1 or self.seed < 0:
             raise FitError(
                 f"trials are at least 1 and the seed is 0 or more, got {self.trials} and "
