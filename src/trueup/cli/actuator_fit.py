@@ -122,7 +122,7 @@ def show_choice(choice: ModelChoice, output: Output) -> None:
 def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
     output.result(plan)
     held = len(plan["held_out_logs"])
-    what = job.model or "friction model and terms to choose, of the simplest one"
+    what = job.model or "m1, which a choice of friction model and terms begins with"
     output.text(
         f"{job.servo} {what}: {len(plan['parameters'])} parameters from "
         f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
