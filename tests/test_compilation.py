@@ -1,6 +1,8 @@
 """Compilation with a cache on disk: nothing stale, nothing of another variant, nothing needed."""
 
 import importlib
+import os
+import subprocess
 import sys
 import textwrap
 
@@ -140,3 +142,24 @@ def test_a_digest_changes_with_options_arrays_and_closures():
     digests.add(source_digest(numba.njit(of_table)))
     assert len(digests) == 5 and None not in digests
     assert source_digest(numba.njit(closed(1.0))) in digests
+
+
+def test_a_digest_is_the_same_in_every_process():
+    program = """
+import numba
+from trueup.compilation import source_digest
+def is_late(mode):
+    return mode in {"late", "later", "latest", "last"}
+print(source_digest(numba.njit(fastmath={"reassoc", "contract", "nsz"})(is_late)))
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(3)
+    }
+    assert len(digests) == 1 and "None" not in digests.pop()

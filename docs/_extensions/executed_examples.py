@@ -3,7 +3,8 @@
 The blocks of a Markdown page run in order, in one namespace and one empty folder:
 
 - ``python`` runs; ``pycon`` runs and its output is compared;
-- ``console`` runs each line that starts with ``$``, which has to succeed;
+- ``console`` runs each line that starts with ``$``, which has to succeed; ``trueup`` runs in the
+  process of the page, which spares its imports;
 - a ``code-block`` with a ``:caption:`` is written to the file of that name;
 - any other block is left alone, and so is one under the comment ``<!-- not executed -->``.
 """
@@ -130,14 +131,25 @@ def _run_commands(block: Block, where: str) -> None:
         if not line.startswith("$ "):
             continue
         words = shlex.split(line[2:], comments=True)
-        # the commands of the environment that runs this page, also where it is not activated
-        places = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
-        environment = {**os.environ, "PATH": os.pathsep.join([*places, os.environ["PATH"]])}
-        done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
-        if done.returncode:
-            raise ExampleError(
-                f"{where}: {line[2:]} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-            )
+        code, said = _run_trueup(words[1:]) if words[0] == "trueup" else _run_program(words)
+        if code:
+            raise ExampleError(f"{where}: {line[2:]} ended with {code}:\n{said}")
+
+
+def _run_trueup(arguments: list[str]) -> tuple[int, str]:
+    from trueup.cli import main
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        return main(arguments), said.getvalue()
+
+
+def _run_program(words: list[str]) -> tuple[int, str]:
+    # the commands of the environment that runs this page, also where it is not activated
+    places = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
+    environment = {**os.environ, "PATH": os.pathsep.join([*places, os.environ["PATH"]])}
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, done.stdout + done.stderr
 
 
 def pages_with_examples(docs: Path) -> list[Path]:

@@ -1,18 +1,19 @@
 """Writes the reference pages that follow from the code: files, commands, targets, public names."""
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
+import io
 import itertools
 import os
 import pkgutil
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
+from unittest import mock
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -250,17 +251,16 @@ def command_page() -> str:
 
 
 def _help_of(words: list[str]) -> list[str]:
-    program = "import sys; from trueup.cli import main; sys.argv[0] = 'trueup'; sys.exit(main())"
+    from trueup.cli import main
+
     plain = {**os.environ, "COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb"}
     plain.pop("FORCE_COLOR", None)
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words, "--help"],
-        capture_output=True,
-        text=True,
-        env=plain,
-        check=True,
-    )
-    return ["```text", *(line.rstrip() for line in done.stdout.rstrip().splitlines()), "```"]
+    # with an encoding that has the characters of boxes
+    text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with mock.patch.dict(os.environ, plain, clear=True), contextlib.redirect_stdout(text):
+        main([*words, "--help"])
+    shown = text.buffer.getvalue().decode()
+    return ["```text", *(line.rstrip() for line in shown.rstrip().splitlines()), "```"]
 
 
 def target_page() -> str:

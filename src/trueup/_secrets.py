@@ -6,10 +6,12 @@ that it is a password, a token or a key, the value of an environment variable wi
 Where the end of a secret is doubtful, more is masked rather than less.
 """
 
+import contextlib
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import quote
 
@@ -57,6 +59,7 @@ _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 _NUMBERS = frozenset({float, int, bool, type(None)})
 
 _SHORTEST_FROM_ENVIRONMENT = 8
+_READ: ContextVar[Sequence[str] | None] = ContextVar("secrets of the environment", default=None)
 # The shell keeps its working folder there: masked, no path below it could be read back.
 _NO_SECRETS = ("PWD", "OLDPWD")
 
@@ -68,7 +71,19 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
       text: any text: a message, a file, a URL.
       known: further secrets, such as the password of a storage that an error is about.
     """
-    return _mask(text, _spellings([*known, *_of_environment()]))
+    read = _READ.get()
+    spelled = _spellings(_of_environment()) if read is None else read
+    return _mask(text, [*_spellings(known), *spelled])
+
+
+@contextlib.contextmanager
+def environment_read_once() -> Iterator[None]:
+    """Read the environment once for all calls of :func:`mask` inside: a page makes thousands."""
+    token = _READ.set(_spellings(_of_environment()))
+    try:
+        yield
+    finally:
+        _READ.reset(token)
 
 
 def masked(value: Any) -> Any:
@@ -94,11 +109,11 @@ def mask_arguments(arguments: Sequence[str]) -> list[str]:
 
 def is_secret(name: object) -> bool:
     """Whether a name is that of a password, a token or a key."""
-    return isinstance(name, str) and _is_secret_name(name)
+    return isinstance(name, str) and _names_secret(name)
 
 
-@lru_cache(maxsize=4096)
-def _is_secret_name(name: str) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _names_secret(name: str) -> bool:
     return _NAME.search(name) is not None
 
 

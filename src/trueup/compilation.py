@@ -137,7 +137,7 @@ class _Cache(FunctionCache):
 def _content(value: Any, seen: set[Any]) -> Iterator[str]:
     """Lines that change whenever the machine code made from a value does."""
     if isinstance(value, Dispatcher):
-        yield repr(sorted(value.targetoptions.items()))
+        yield from (f"{key} {_text(option)}" for key, option in sorted(value.targetoptions.items()))
         yield from _content_of_function(value.py_func, seen)
     elif isinstance(value, _Intrinsic):
         yield from _content_of_function(value._defn, seen)
@@ -204,4 +204,11 @@ def _content_of_code(code: python_types.CodeType) -> Iterator[str]:
         if isinstance(constant, python_types.CodeType):
             yield from _content_of_code(constant)
         else:
-            yield repr(constant)
+            yield _text(constant)
+
+
+def _text(value: Any) -> str:
+    # the order of a set differs between processes
+    if isinstance(value, set | frozenset):
+        return f"set {sorted(map(repr, value))}"
+    return repr(value)

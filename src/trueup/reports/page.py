@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from trueup._secrets import environment_read_once
 from trueup._version import __version__
 from trueup.errors import ReportError, listing
 from trueup.reports.content import provenance_rows
@@ -98,7 +99,10 @@ class Page:
 
     def html(self) -> str:
         """Return the whole page as text."""
-        context = Context()
+        with environment_read_once():
+            return self._html(Context())
+
+    def _html(self, context: Context) -> str:
         context.anchors.update(section.anchor for section in self.sections if section.anchor)
         lead = context.parts(self.lead)
         sections = [self._shown_section(section, context) for section in self.sections]

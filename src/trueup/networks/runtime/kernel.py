@@ -192,7 +192,9 @@ def _feed_forward(record, inputs, state, work):
     history, half = int(record[HEADER.history]), len(work) // 2
     for i in range(history * features - 1, features - 1, -1):
         state[i] = state[i - features]
-    state[:features] = inputs[:features]
+    # number by number: numba compiles the error of slices that differ in length for seconds
+    for feature in range(features):
+        state[feature] = inputs[feature]
     start = len(HEADER)
     for feature in range(features):
         mean, deviation = record[start + feature], record[start + features + feature]
@@ -348,7 +350,8 @@ def network_functions(layout: ServoLayout) -> NetworkFunctions:
         for sample in range(count):
             if sample % every == 0:
                 angle, velocity = angles[sample], velocities[sample]
-            row[:] = inputs[sample]
+            for column in range(len(row)):
+                row[column] = inputs[sample, column]
             if places[PLACES.angle] >= 0:
                 row[places[PLACES.angle]] = angle
             if places[PLACES.velocity] >= 0:
