@@ -84,7 +84,15 @@ def safe_yaml(text: str) -> Any:
     Raises:
       yaml.YAMLError: it is no YAML, or its aliases stand for far more than the file says.
     """
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    return plain_data(yaml.compose(text, Loader=yaml.SafeLoader))
+
+
+def plain_data(node: Any) -> Any:
+    """Plain data of a composed YAML document.
+
+    Raises:
+      yaml.YAMLError: its aliases stand for far more than the file says.
+    """
     if node is None:
         return None
     check_aliases(node)

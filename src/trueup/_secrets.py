@@ -56,6 +56,8 @@ _BEARER = re.compile(r"\b(bearer|basic)\s+(?=\S*\d|\S{20})[\w.~+/=-]{8,}", re.IG
 # In an argument, a value of a query reaches to the next "&", blanks and quotes included.
 _IN_QUERY = re.compile(r"([?&;]([\w.-]+)=)[^&]+")
 
+_NUMBERS = frozenset({float, int, bool, type(None)})
+
 _SHORTEST_FROM_ENVIRONMENT = 8
 _READ: ContextVar[Sequence[str] | None] = ContextVar("secrets of the environment", default=None)
 # The shell keeps its working folder there: masked, no path below it could be read back.
@@ -184,7 +186,7 @@ def _masked(value: Any, known: Sequence[str]) -> Any:
             for key, v in value.items()
         }
     if isinstance(value, list | tuple):
-        if value and isinstance(value[0], float):  # numbers, of which there may be many
+        if _NUMBERS.issuperset(map(type, value)):  # of which there may be many
             return value
         return [_masked(each, known) for each in value]
     return value

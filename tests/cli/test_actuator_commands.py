@@ -188,3 +188,8 @@ def test_logs_that_cannot_be_fitted_are_named(options, command, logdir, tmp_path
     assert code == 0
     assert found["training"]["by_log"].keys() == {"b"}
     assert any("a.json" in note for note in found["notes"])
+
+
+def test_models_separated_by_blanks_are_refused_with_the_form_of_the_list(capsys):
+    assert main(["actuator", "compare", "--logdir", "logs", "--models", "m1", "m9"]) == 2
+    assert "--models m1,m9" in capsys.readouterr().err

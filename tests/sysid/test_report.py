@@ -1,5 +1,6 @@
 """The report of an identification: what it says, how big it is, and that it is the same again."""
 
+import dataclasses
 import html
 import re
 
@@ -10,8 +11,9 @@ import pytest
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
 from trueup.sysid.recordings.channel_units import signal_units
-from trueup.sysid.report import ReportBuilder, identification_report, save_path_of, shown_initial
+from trueup.sysid.report import ReportBuilder, identification_report, save_path_of
 from trueup.sysid.results.outputs import pack_signals
+from trueup.sysid.results.recording_sections import shown_initial
 
 CHANNELS = ("angle", "speed")
 
@@ -253,3 +255,23 @@ def test_units_of_signals():
 
 def test_packed_signals_hold_no_objects():
     assert b"pickle" not in pack_signals([signals()])
+
+
+def test_a_page_of_many_recordings_shows_the_worst_and_stays_small():
+    good = signals()
+    parts = [dataclasses.replace(good, name=f"run_{k:03d}") for k in range(300)]
+    parts[217] = dataclasses.replace(good, name="run_217", fitted=good.measured + 0.5)
+    fine = {"findings": [{"severity": "info", "sentence": "500 samples."}]}
+    odd = {"findings": [{"severity": "warning", "sentence": "The clock jumps."}]}
+    quality = {part.name: odd if part.name == "run_250" else fine for part in parts}
+    white = {part.name: ["angle: not white"] for part in parts}
+    notes = [f"run_{k:03d}: a note" for k in range(300)]
+    page = identification_report(summary(quality=quality, whiteness=white, notes=notes), [*parts])
+    one = identification_report(summary(), [good])
+    assert len(page.build()) < len(one.build()) + 500_000
+    text = text_of(page)
+    assert "300 recordings or parts of recordings" in text
+    assert "run_217" in text
+    assert re.search(r"run_250\W.{0,40}The clock jumps\.", text)
+    assert "288 more recordings, none of them with a warning" in text
+    assert "281 more notes" in text

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from trueup.actuators.report._servo_report import servo_fit_report, servo_report
     from trueup.actuators.report.compare_report import comparison_image, comparison_report
     from trueup.actuators.report.overlay_image import overlay_images
-    from trueup.actuators.search._choose_model import ModelChoice, TriedModel, choose_model
+    from trueup.actuators.search._choose_model import choose_model
     from trueup.actuators.search._compare import compare
     from trueup.actuators.search._evaluate import Evaluation, evaluate
     from trueup.actuators.search._fit import fit
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from trueup.actuators.search.fit_assessment import ServoAssessment
     from trueup.actuators.search.fit_job import ServoFitInterrupted, ServoFitJob
     from trueup.actuators.search.fit_settings import FitSettings
+    from trueup.actuators.search.model_choice import ModelChoice, TriedModel
     from trueup.actuators.search.model_comparison import ComparedModel, ModelComparison
     from trueup.actuators.search.model_errors import ModelErrors, model_errors
     from trueup.actuators.search.problem import ServoProblem
@@ -111,7 +112,7 @@ _EXPORTS = {
     "IntervalStatistics": "trueup.actuators.logs._jitter",
     "Jitter": "trueup.actuators.logs._jitter",
     "MJCF_FORMS": "trueup.actuators.export.mjcf",
-    "ModelChoice": "trueup.actuators.search._choose_model",
+    "ModelChoice": "trueup.actuators.search.model_choice",
     "ModelComparison": "trueup.actuators.search.model_comparison",
     "ModelErrors": "trueup.actuators.search.model_errors",
     "ModelParameter": "trueup.actuators.equations.model_parameter",
@@ -134,7 +135,7 @@ _EXPORTS = {
     "ServoProblem": "trueup.actuators.search.problem",
     "TabulatedBench": "trueup.actuators.bench.loads",
     "Trajectory": "trueup.actuators.record.trajectory",
-    "TriedModel": "trueup.actuators.search._choose_model",
+    "TriedModel": "trueup.actuators.search.model_choice",
     "all_trajectories": "trueup.actuators.record.trajectories",
     "bench_from_mujoco": "trueup.actuators.bench.joint_bench",
     "bench_of": "trueup.actuators.bench.loads",

@@ -1,6 +1,8 @@
 """Arguments of ``trueup actuator compare``."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -78,6 +80,15 @@ class CompareServoModels(SimulationOptions):
     quiet: bool = False
     """No progress."""
     json: Json = False
+
+    @staticmethod
+    def check_words(words: Sequence[str]) -> None:
+        """Raise FitError where models are separated by blanks."""
+        for place, word in enumerate(words[:-2]):
+            following = list(takewhile(lambda w: not w.startswith("-"), words[place + 1 :]))
+            if word == "--models" and len(following) > 1:
+                names = ",".join(name.strip(",") for name in following)
+                raise FitError(f"--models takes one list, with commas: --models {names}")
 
     @property
     def settings(self) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from trueup.actuators import ServoFit, ServoFitJob, load_catalogue
 from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
 from trueup.actuators.search.fit_job import plan_fit, start_fit
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.prepared_fit import start_model
 from trueup.cli.actuator_evaluate import milli, show_evaluation, trivial_sentence
 from trueup.cli.output import Output
@@ -42,7 +43,7 @@ def run_fit_evaluation(job: ServoFitJob, output: Output) -> int:
     if job.catalogue is not None:
         load_catalogue(job.catalogue, replace=True)
     settings = job.fit_settings
-    servo = start_model(job.servo, job.model, settings).servo.name
+    servo = start_model(job.servo, job.fitted_model, settings).servo.name
     return show_evaluation(
         job.output,
         job.source.place,
@@ -61,6 +62,8 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     output.text(
         f"\n{model.servo.name} {model.friction.name}: {solution.status.value}. {solution.message}\n"
     )
+    if result.choice is not None:
+        show_choice(result.choice, output)
     space = result.problem.space
     units = space.units or ("",) * space.size
     remarks = _remarks(result)
@@ -96,11 +99,32 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     output.text("", *files, f"Report:     {outcome.report}", f"Run:        {outcome.directory}")
 
 
+def show_choice(choice: ModelChoice, output: Output) -> None:
+    """Print the models that a choice has tried, the best first."""
+    ranked = sorted(choice.tried, key=lambda tried: tried.error)
+    chosen = choice.chosen.label
+    output.table(
+        ["mrad", "parameters", "left out", "fitted", ""],
+        [
+            [
+                tried.label,
+                str(tried.parameters),
+                milli(tried.error),
+                milli(tried.training),
+                "chosen" if tried.label == chosen else "",
+            ]
+            for tried in ranked
+        ],
+    )
+    output.text(f"{choice.rule} {choice.reason}", "")
+
+
 def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
     output.result(plan)
     held = len(plan["held_out_logs"])
+    what = job.model or "m1, which a choice of friction model and terms begins with"
     output.text(
-        f"{job.servo} {job.model}: {len(plan['parameters'])} parameters from "
+        f"{job.servo} {what}: {len(plan['parameters'])} parameters from "
         f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
         f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms here, with "
         f"{plan['threads']} threads.",

@@ -8,6 +8,7 @@ from tyro.conf import UseAppendAction, arg
 
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of_options
+from trueup.cli.actuator_simulation_options import names_in
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
 from trueup.studies.trackers.registry import TRACKERS
@@ -21,15 +22,21 @@ class ServoFitOptions:
 
     actuator: Annotated[str, arg(metavar="SERVO")]
     """Servo; trueup actuator list shows them."""
-    model: Annotated[str, arg(metavar="MODEL")]
-    """Friction model, m1 to m6."""
     logdir: Annotated[Path, arg(metavar="FOLDER")]
     """Folder of evenly sampled logs; trueup actuator process makes them."""
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Friction model, m1 to m6. Where absent, all are tried with the extended terms that servo and
+    logs can carry, and what predicts unseen gains, masses and trajectories best is taken; of
+    several, m1,m4,m6, the choice is among these."""
+    try_terms: Annotated[str | None, arg(metavar="TERM,...")] = None
+    """Extended terms that a choice may add, none for none; all that servo and logs can carry where
+    absent."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("params.json")
     """Parameter file to write."""
     method: Literal[*METHODS] = "auto"  # pyright: ignore[reportInvalidTypeForm]
     """Search; auto: Sobol points, least squares from the best, CMA-ES, polish. least-squares: the
-    same without CMA-ES. cmaes: the whole box, BIPOP restarts. nsgaii: position and speed error."""
+    same without CMA-ES. refine: from the start alone. cmaes: the whole box, BIPOP restarts. nsgaii:
+    position and speed error."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
     """Evaluated candidates at most, in all; 100000 where absent."""
     workers: Annotated[int | None, arg(metavar="INT")] = None
@@ -86,10 +93,12 @@ class ServoFitOptions:
 class FitServo(TrackerOptions, ServoFitOptions):
     """Fit a friction model and the motor's parameters of a servo to logs from a bench.
 
+    Without --model, the friction model and its extended terms are chosen by cross-validation: some
+    minutes, with a first usable file after half a minute.
+
     Examples:
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output params/m6.json
-      trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json
-          --validation-kp 400
+      trueup actuator fit --actuator xl330 --logdir logs --output params/xl330.json
+      trueup actuator fit --actuator xl330 --model m6 --logdir logs -o m6.json --validation-kp 400
       trueup actuator fit --actuator xl330 --model m1 --logdir logs --output m1.json --set R=2.0
       trueup actuator fit --actuator xl330 --model m6 --logdir logs --output m6.json --eval
 
@@ -120,13 +129,19 @@ class FitServo(TrackerOptions, ServoFitOptions):
             scheme=self.scheme,
             reset_period=self.reset_period,
             vin=self.vin,
-            terms=tuple(t.strip() for t in self.terms.split(",") if t.strip()),
+            terms=names_in(self.terms),
+            models=self._models if len(self._models) > 1 else (),
+            try_terms=names_in(self.try_terms or "") or None,
             quadratic=self.quadratic,
             fixed=values_of_options(self.set),
             validation_kp=tuple(kp for kp in self.validation_kp if kp != 0),
             validation_mass=self.validation_mass,
             validation_trajectory=self.validation_trajectory,
         )
+
+    @property
+    def _models(self) -> tuple[str, ...]:
+        return names_in((self.model or "").lower())
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
@@ -136,7 +151,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
         job = ServoFitJob(
             self.actuator,
-            self.model,
+            self._models[0] if len(self._models) == 1 else None,
             self.logdir,
             self.settings,
             output=self.output,

@@ -31,3 +31,8 @@ class SimulationOptions:
     def simulation(self) -> dict[str, Any]:
         """How the bench steps, by the names of the library."""
         return {"scheme": self.scheme, "reset_period": self.reset_period, "vin": self.vin}
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -12,6 +12,7 @@ from trueup.errors import ExperimentError
 from trueup.runs import Outcome
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.results.recording_sections import shortened
 
 
 def run_identify(
@@ -60,7 +61,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     for insight in summary["insights"]:
         mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
         output.text(f"  {mark} {insight['sentence']}")
-    for note in summary["notes"]:
+    for note in shortened(summary["notes"]):
         output.text(f"  - {note}")
     output.text("", f"Report: {outcome.report}", f"Files:  {outcome.directory}")
 
@@ -104,6 +105,6 @@ def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
         f"{plan['residuals']} residuals.",
         f"An iteration takes about {seconds:.2g} s; a fit usually needs 5 to 30.",
         f"It would be written to {plan['directory']}.",
-        *plan["notes"],
+        *shortened(plan["notes"]),
     )
     return DONE

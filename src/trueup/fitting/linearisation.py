@@ -108,7 +108,7 @@ def difference_jacobian(
     steps: np.ndarray,
     central: bool,
     space: Space,
-    acting: np.ndarray | None = None,
+    columns: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
     """Columns of the Jacobian from the values of a point and its neighbours.
 
@@ -117,10 +117,10 @@ def difference_jacobian(
       steps: signed steps from :func:`difference_points`.
       central: how the neighbours were chosen.
       space: the unknowns.
-      acting: elements that act on these rows ``(p,)`` bool; None for all.
+      columns: elements whose columns are wanted; default all.
 
     Returns:
-      ``(p, b)``; zero for an element that cannot move.
+      ``(columns, b)``; zero for an element that cannot move.
     """
     p = space.size
     width = steps[:p] - steps[p:] if central else steps
@@ -128,10 +128,10 @@ def difference_jacobian(
     groups = (len(values) - 1) // (2 if central else 1)
     change = values[1 : 1 + groups] - (values[1 + groups :] if central else values[0])
     if space.together is not None:
-        change = change[space.together]
-    if acting is not None:
-        slope = np.where(acting, slope, 0.0)
-    return change * slope[:, None]
+        change = change[space.together[columns]]
+    else:
+        change = change[columns]
+    return change * slope[columns][:, None]
 
 
 def failed_elements(space: Space, failures: Failures) -> np.ndarray:
@@ -161,14 +161,17 @@ def linearise(
         weights = problem.weights_of(rows)
         costs += block_loss.costs(values, weights)
         acting = problem.acting_on(rows)
-        jacobian = difference_jacobian(values, steps, central, problem.space, acting)
+        # initial states of other windows do not act: with them, cost grows with windows squared
+        columns = slice(None) if acting is None else np.flatnonzero(acting)
+        square = columns if acting is None else np.ix_(columns, columns)
+        jacobian = difference_jacobian(values, steps, central, problem.space, columns)
         if block_loss.is_linear and weights is None:
-            gradient += jacobian @ values[0]
-            gram += jacobian @ jacobian.T
+            gradient[columns] += jacobian @ values[0]
+            gram[square] += jacobian @ jacobian.T
         else:
             first, second = _weighted(block_loss, values[0], weights)
-            gradient += jacobian @ (first * values[0])
-            gram += (jacobian * second) @ jacobian.T
+            gradient[columns] += jacobian @ (first * values[0])
+            gram[square] += (jacobian * second) @ jacobian.T
     failed = failed_elements(problem.space, failures)
     costs[list(failures)] = np.inf
     gradient[failed] = 0.0
@@ -234,7 +237,13 @@ def final_jacobian(
     for rows, values in problem.residual_blocks(points, failures):
         residual[rows] = values[0]
         acting = problem.acting_on(rows)
-        jacobian[rows] = difference_jacobian(values, steps, True, problem.space, acting).T
+        if acting is None:
+            jacobian[rows] = difference_jacobian(values, steps, True, problem.space).T
+            continue
+        columns = np.flatnonzero(acting)
+        part = difference_jacobian(values, steps, True, problem.space, columns)
+        jacobian[rows] = 0.0
+        jacobian[rows, columns] = part.T
     failed = failed_elements(problem.space, failures)
     if failed.any():
         jacobian[:, failed] = 0.0

@@ -112,10 +112,13 @@ class Row:
         return context.render("row.html", parts=parts, minimum_width=int(self.minimum_width))
 
 
+_MOST_ROWS = 20  # of a list of inputs
+
+
 def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
     """Return nested plain data as rows (key, text), keys joined by dots.
 
-    A list of mappings, such as inputs with their hashes, has a row for each.
+    A list of mappings, such as inputs with their hashes, has a row for each, of many for the first.
     """
     rows: list[tuple[str, str]] = []
     for key, value in provenance.items():
@@ -123,10 +126,12 @@ def provenance_rows(provenance: Mapping[str, object], prefix: str = "") -> list[
         if isinstance(value, Mapping):
             rows.extend(provenance_rows(value, f"{name}."))
         elif isinstance(value, list | tuple) and any(isinstance(each, Mapping) for each in value):
-            for index, each in enumerate(value, 1):
+            for index, each in enumerate(value[:_MOST_ROWS], 1):
                 pairs = provenance_rows(each) if isinstance(each, Mapping) else [("", str(each))]
                 text = ", ".join(f"{key} {entry}".strip() for key, entry in pairs)
                 rows.append((f"{name} {index}", text))
+            if len(value) > _MOST_ROWS:
+                rows.append((name, f"{len(value)} in all; the others are in provenance.json"))
         elif isinstance(value, list | tuple):
             rows.append((name, ", ".join(str(entry) for entry in value)))
         else:

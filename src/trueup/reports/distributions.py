@@ -43,6 +43,8 @@ def histogram_figure(
     samples = samples[np.isfinite(samples)]
     if samples.size == 0:
         raise ReportError(f"the histogram of {label!r} has no finite value to show")
+    if np.ptp(samples) <= 1e-12 * np.abs(samples).max():
+        samples = np.full_like(samples, samples[0])  # numbers apart by rounding have no bins
     if bins is None:
         bins = _number_of_bins(samples)
     density, edges = np.histogram(samples, bins=bins, density=True)

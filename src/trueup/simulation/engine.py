@@ -59,6 +59,7 @@ class BatchEngine:
         self.order = np.argsort([-s.steps for s in segments], kind="stable")
         self.segments = [segments[i] for i in self.order]
         self._rows = _integration_rows(model, self._data, self.segments)
+        self._places = _places(self.segments)
         chains = [c for c in chains if any(s.carried is not None for s in c)]
         self._continuation = Continuation(
             model,
@@ -161,11 +162,9 @@ class BatchEngine:
             batch.state[np.ix_(np.arange(n) * count + place, columns)] = values
         for write, values in writes:
             rows = batch.bind(write.field.removeprefix("state."))[: n * count]
-            for s, segment in enumerate(self.segments):
-                common = segment.begins and not write.sequence
-                if write.sequence == segment.sequence or common:
-                    # rows of one segment of every candidate, a strided view of the state
-                    rows[s::count][:, write.entries] = values
+            for s in self._places.get(write.sequence, ()):
+                # rows of one segment of every candidate, a strided view of the state
+                rows[s::count][:, write.entries] = values
 
     def _set_fields(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> None:
         count = len(self.segments)
@@ -234,6 +233,15 @@ class BatchEngine:
             if int(candidate) not in failures:
                 sim = candidate * count + int(np.argmax(raised[candidate]))
                 failures[int(candidate)] = warning_reasons(batch.warning[sim])
+
+
+def _places(segments: Sequence[Segment]) -> dict[str, list[int]]:
+    """Segments by the sequence that state targets address; '' addresses all beginnings."""
+    out: dict[str, list[int]] = {}
+    for place, segment in enumerate(segments):
+        for name in {segment.sequence, "" if segment.begins else segment.sequence}:
+            out.setdefault(name, []).append(place)
+    return out
 
 
 def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:

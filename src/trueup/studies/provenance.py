@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from trueup._secrets import MASK, is_secret, mask, mask_arguments
+from trueup._secrets import MASK, is_secret, mask_arguments, masked
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError
 from trueup.studies.atomic import to_plain
@@ -72,7 +72,7 @@ def collect(
         "platform": _platform(),
         "arguments": _arguments(arguments, folder),
         "inputs": hashed(inputs, folder),
-        "settings": to_plain(_published(settings, folder)),
+        "settings": to_plain(_published(masked(settings), folder)),
     }
 
 
@@ -193,7 +193,7 @@ def _portable(path: PurePath, folder: Path | None) -> str:
 
 
 def _published(value: Any, folder: Path | None) -> Any:
-    """Plain data without secrets and without paths of this machine."""
+    """Plain data, secrets in its strings masked already, without paths of this machine."""
     if isinstance(value, dict):
         return {
             key: MASK if is_secret(key) and v is not None else _published(v, folder)
@@ -204,7 +204,7 @@ def _published(value: Any, folder: Path | None) -> Any:
     if isinstance(value, PurePath):
         return _portable(value, folder) if value.is_absolute() else _text(str(value), folder)
     if isinstance(value, str):
-        return _text(mask(value), folder)
+        return _text(value, folder)
     return value
 
 

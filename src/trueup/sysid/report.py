@@ -10,6 +10,11 @@ import numpy as np
 
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.results.recording_sections import (
+    quality_section,
+    residual_section,
+    signal_section,
+)
 
 _DIRECTIONS = 6  # that are drawn
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
@@ -51,15 +56,15 @@ def identification_report(
         page.add(reports.verdict_section(summary["verdict"]))
     page.add(_overview(summary))
     page.add(_parameters(summary))
-    page.add(_signals(signals, summary))
+    page.add(signal_section(signals))
     page.add(_scores(summary, signals))
     page.add(_identifiability(summary))
-    page.add(_residuals(signals, summary))
+    page.add(residual_section(signals, summary["whiteness"]))
     if summary.get("cross_validation"):
         page.add(_cross_validation(summary))
     page.add(_course(summary))
     if summary.get("quality") or summary.get("notes"):
-        page.add(_quality(summary))
+        page.add(quality_section(summary["quality"], summary["notes"]))
     if videos:
         page.add(reports.Section("Motion", "motion", content=list(videos)))
     return page
@@ -213,41 +218,6 @@ def _span(low: float, high: float) -> str:
     return f"{reports.format_number(low, 5)} to {reports.format_number(high, 5)}"
 
 
-def _signals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
-    figures = []
-    for s in signals:
-        panels = [_panel(s, c) for c in range(len(s.channels))]
-        title = f"{s.name}: not seen by the fit" if s.held_out else s.name
-        if s.held_out and s.name.endswith("(held out)"):
-            title = s.name
-        figures.append(reports.time_series_figure(panels, title=title))
-    return reports.Section("Signals", "signals", content=figures)
-
-
-def _panel(s: SequenceSignals, c: int) -> reports.Panel:
-    """One channel: measured, initial, identified and the residual."""
-    measured, fitted = s.measured[:, c], s.fitted[:, c]
-    error = measured - fitted
-    unit = s.units[c] if s.units else ""
-    rmse, spread = np.sqrt(np.mean(error**2)), np.std(measured)
-    score = f"RMSE {rmse:.3g} {unit}".rstrip()
-    if spread > 0:
-        score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
-    traces = [
-        reports.Trace("measured", s.times, measured, "measured"),
-        reports.Trace("initial", s.times, shown_initial(s.initial[:, c], measured), "initial"),
-        reports.Trace("identified", s.times, fitted, "fitted"),
-        reports.Trace("residual", s.times, error, "residual"),
-    ]
-    return reports.Panel(s.channels[c], unit, traces, subtitle=score)
-
-
-def shown_initial(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
-    """The initial prediction, cut off where it would flatten everything else."""
-    middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
-    return np.where(np.abs(initial - middle) > reach, np.nan, initial)
-
-
 def _scores(summary: dict[str, Any], signals: Sequence[SequenceSignals]) -> reports.Section:
     units = {c: u for s in signals for c, u in zip(s.channels, s.units, strict=False)}
     found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
@@ -362,37 +332,6 @@ def _sentence(text: str) -> str:
     return text + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def _residuals(signals: Sequence[SequenceSignals], summary: dict[str, Any]) -> reports.Section:
-    content: list[Any] = [reports.Text(s) for t in summary["whiteness"].values() for s in t]
-    for s in [s for s in signals if not s.held_out][:2]:
-        for c, channel in list(enumerate(s.channels))[:4]:
-            error = s.measured[:, c] - s.fitted[:, c]
-            if len(error) < 20 or np.ptp(error) == 0:
-                continue
-            content.append(
-                reports.figure_grid(
-                    [
-                        reports.acf_figure(
-                            _autocorrelation(error),
-                            samples=len(error),
-                            title=f"{s.name}, {channel}: correlation of the residual",
-                        ),
-                        reports.histogram_figure(error, label="residual", title="distribution"),
-                    ],
-                    columns=2,
-                )
-            )
-    return reports.Section("Residuals", "residuals", content=content)
-
-
-def _autocorrelation(error: np.ndarray, lags: int = 60) -> np.ndarray:
-    centred = error - error.mean()
-    size = 1 << (2 * len(centred) - 1).bit_length()
-    spectrum = np.abs(np.fft.rfft(centred, size)) ** 2
-    correlation = np.fft.irfft(spectrum)[: min(lags, len(centred) - 1) + 1]
-    return correlation / max(correlation[0], 1e-300)
-
-
 def _cross_validation(summary: dict[str, Any]) -> reports.Section:
     crossed = summary["cross_validation"]
     names = [r["name"] for r in summary["parameters"]]
@@ -447,15 +386,6 @@ def _course(summary: dict[str, Any]) -> reports.Section:
         )
     )
     return reports.Section("Course", "course", content=content)
-
-
-def _quality(summary: dict[str, Any]) -> reports.Section:
-    tone = {"info": "info", "warning": "warning", "refuse": "serious"}
-    content: list[Any] = [reports.Note(note) for note in summary["notes"]]
-    for name, report in summary["quality"].items():
-        findings = [(tone[f["severity"]], f["sentence"]) for f in report["findings"]]
-        content.append(reports.Group(name, reports.Findings(findings, empty="No complaint.")))
-    return reports.Section("Data quality", "data-quality", content=content)
 
 
 def save_path_of(path: str | Path) -> Path:

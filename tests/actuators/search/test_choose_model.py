@@ -2,11 +2,17 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import servo_model_logs as made
 
-from trueup.actuators import FitSettings, ServoModel, choose_model
-from trueup.actuators.search._choose_model import TriedModel, _simplest, _Trials
+from trueup import actuators
+from trueup.actuators import FitSettings, ModelChoice, ServoModel, TriedModel, choose_model
+from trueup.actuators.search.choice_parts import left_out_parts
+from trueup.actuators.search.known_optima import carried_over, term_values
+from trueup.actuators.search.missing_terms import term_findings
+from trueup.actuators.search.model_choice import simplest
+from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError, RecordingError
 
 NOISE = 1e-3
@@ -23,16 +29,29 @@ def logs_of(terms=None, loads=((100.0, 0.2), (100.0, 0.4), (300.0, 0.2), (300.0,
     ]
 
 
-def test_the_term_that_acts_is_chosen_and_no_other():
-    logs = logs_of({"torque_saturation": 0.8})
-    told = []
+@pytest.fixture(scope="module")
+def saturated_logs():
+    return logs_of({"torque_saturation": 0.8})
+
+
+@pytest.fixture(scope="module")
+def course(saturated_logs):
+    """A choice, with everything that it told on its way."""
+    told, fits, shares = [], {}, []
     choice = choose_model(
         "xl330",
-        logs,
+        saturated_logs,
         models=("m1", "m3"),
         terms=("winding_braking", "torque_saturation"),
         on_tried=told.append,
+        on_progress=lambda words, share: shares.append(share),
+        on_fit=fits.update,
     )
+    return choice, told, fits, shares
+
+
+def test_the_term_that_acts_is_chosen_and_no_other(course):
+    choice, told, _, _ = course
     assert choice.chosen.label == "m1+torque_saturation"
     assert choice.chosen.error < 2.0 * NOISE
     assert tuple(told) == choice.tried
@@ -40,15 +59,60 @@ def test_the_term_that_acts_is_chosen_and_no_other():
     assert labels[:2] == ["m1", "m3"]
     assert {"m1+torque_saturation", "m3+torque_saturation"} <= set(labels)
     assert set(choice.chosen.errors) == {"100", "300"}
+    assert choice.chosen.values["torque_saturation"] == pytest.approx(0.8, rel=0.1)
     plain = choice.to_dict()
     assert plain["terms"] == ["torque_saturation"]
     assert plain["error"] == choice.chosen.error
+    assert ModelChoice.from_dict(plain) == choice
+
+
+def test_a_finding_says_what_the_term_brought_and_which_left_no_trace(course):
+    choice = course[0]
+    sentences = term_findings(choice)
+    without = next(t for t in choice.tried if t.label == "m1")
+    assert sentences[0].startswith("the torque per ampere falls as the current rises")
+    assert f"from {1e3 * without.error:.1f} mrad (m1)" in sentences[0]
+    assert "winding_braking" in sentences[-1]
+
+
+def test_progress_grows_and_stays_below_the_end(course):
+    shares = course[3]
+    assert shares == sorted(shares)
+    assert 0.0 <= shares[0] < shares[-1] < 1.0
+
+
+def test_a_choice_goes_on_from_the_fits_of_an_earlier_one(course, saturated_logs):
+    choice, _, fits, _ = course
+    names = list(fits)
+    new = []
+    again = choose_model(
+        "xl330",
+        saturated_logs,
+        models=("m1", "m3"),
+        terms=("winding_braking", "torque_saturation"),
+        known={name: fits[name] for name in names[: len(names) // 2]},
+        on_fit=new.append,
+        workers=2,
+    )
+    assert again == choice
+    assert len(new) == len(names) - len(names) // 2
 
 
 def test_no_term_is_taken_where_none_acts():
     choice = choose_model("xl330", logs_of(), models=("m1",), terms=("torque_saturation",))
     assert choice.chosen.label == "m1"
-    assert len(choice.tried) == 2
+    assert [s.term for s in choice.screened] == ["torque_saturation"]
+
+
+def test_trials_end_a_choice_and_it_says_so(saturated_logs):
+    def choose(limit):
+        return choose_model("xl330", saturated_logs, models=("m1",), terms=(), limit=limit)
+
+    choice = choose(600)
+    assert not choice.complete
+    assert choice.chosen.label == "m1"
+    with pytest.raises(FitError, match="100 trials are too few"):
+        choose(100)
 
 
 def test_of_models_about_as_good_the_smallest_is_taken():
@@ -57,18 +121,63 @@ def test_of_models_about_as_good_the_smallest_is_taken():
         TriedModel("m3", (), 7, {"1": 1.04}),
         TriedModel("m6", (), 15, {"1": 1.0}),
     ]
-    assert _simplest(tried, 0.05).model == "m3"
-    assert _simplest(tried, 0.0).model == "m6"
+    assert simplest(tried, 0.05).model == "m3"
+    assert simplest(tried, 0.0).model == "m6"
+
+
+def test_each_quantity_counts_alike_however_many_values_it_has():
+    tried = TriedModel("m1", (), 6, {"kp 1": 1.0, "kp 2": 3.0, "mass 1": 6.0})
+    assert tried.by_quantity == {"kp": 2.0, "mass": 6.0}
+    assert tried.error == 4.0
+
+
+def test_logs_are_left_out_by_all_that_varies():
+    loads = ((100.0, 0.2), (100.0, 0.4), (300.0, 0.2))
+    logs = [made.template_log(f"{kp}_{mass}", seconds=0.1, kp=kp, mass=mass) for kp, mass in loads]
+    parts = left_out_parts(logs)
+    assert [(part.label, part.rows) for part in parts] == [
+        ("kp 100", (0, 1)),
+        ("kp 300", (2,)),
+        ("mass 0.2", (0, 2)),
+        ("mass 0.4", (1,)),
+    ]
+    many = [made.template_log(str(kp), seconds=0.1, kp=kp) for kp in (1.0, 2.0, 4.0, 8.0, 9.0, 9.5)]
+    assert [part.rows for part in left_out_parts(many)] == [(0, 1), (2, 3), (4,), (5,)]
+    with pytest.raises(RecordingError, match="one gain, one mass and one trajectory"):
+        left_out_parts(many[:1])
+
+
+def test_values_are_carried_over_between_models():
+    rich = ServoModel.create("xl330", "m5", ("torque_saturation",))
+    point = carried_over({"kt": 0.5, "load_friction_base": 0.2}, rich.parameters, rich.names)
+    found = dict(zip(rich.names, point, strict=True))
+    assert found["kt"] == 0.5
+    assert found["load_friction_motor"] == found["load_friction_external"] == 0.2
+    assert found["friction_stribeck"] == found["torque_saturation"] == 0.0
+    poor = ServoModel.create("xl330", "m3")
+    values = {**found, "load_friction_motor": 0.1, "load_friction_external": 0.3}
+    back = dict(zip(poor.names, carried_over(values, poor.parameters, poor.names), strict=True))
+    assert back["load_friction_base"] == pytest.approx(0.2)
+
+
+def test_terms_that_switch_have_starts_over_their_whole_range():
+    limit = next(
+        p for p in ServoModel.create("xl330", "m1", ("current_limit",)).parameters
+        if p.name == "current_limit"
+    )  # fmt: skip
+    values = term_values(limit)
+    assert 1.75 in values  # as published
+    assert (np.diff(values) > 0).all()
+    assert values[-1] == limit.upper
 
 
 def test_terms_that_logs_cannot_show_are_not_tried():
     logs = [dataclasses.replace(log, temperature=None) for log in logs_of()]
-    trials = _Trials("xl330", logs, FitSettings(scheme="bam"), "kp", None)
-    suitable = trials.suitable(None)
+    suitable = suitable_terms("xl330", logs, FitSettings(scheme="bam"))
     assert "torque_saturation" in suitable
     assert "measured_voltage" in suitable
     assert not {"resistance_temperature", "backlash"} & set(suitable)
-    assert "max_velocity" not in _Trials("sts3215", logs, FitSettings(), "kp", None).suitable(None)
+    assert "max_velocity" not in suitable_terms("sts3215", logs, FitSettings())
 
 
 @pytest.mark.parametrize(
@@ -86,3 +195,53 @@ def test_terms_that_logs_cannot_show_are_not_tried():
 def test_what_cannot_be_chosen_from_is_named(changes, error, message):
     with pytest.raises(error, match=message):
         choose_model("xl330", logs_of(), **changes)
+
+
+# --- a fit that names no model ---------------------------------------------------------------
+
+SETTINGS = FitSettings(models=("m1",), try_terms=("torque_saturation",))
+
+
+def test_a_fit_without_a_model_takes_the_chosen_one(saturated_logs, tmp_path):
+    output = tmp_path / "xl330.json"
+    found = actuators.fit("xl330", None, saturated_logs, settings=SETTINGS, output=output)
+    assert found.choice.chosen.label == "m1+torque_saturation"
+    assert found.model.terms == ("torque_saturation",)
+    assert found.training.mae <= found.choice.chosen.training * (1.0 + 1e-9)
+    kept = actuators.load_model(output)
+    assert kept.values == found.model.values
+    assert len(kept.provenance["choice"]["tried"]) == len(found.choice.tried)
+    assert any("torque_saturation takes the error" in sentence for sentence in found.findings)
+    report = (tmp_path / "xl330.run" / "report.html").read_text()
+    assert "Choice of the model" in report
+
+
+def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch):
+    from trueup.actuators.search import model_for_fit
+
+    output = tmp_path / "xl330.json"
+
+    def stop(output, servo, settings, tried, origin):
+        kept(output, servo, settings, tried, origin)
+        raise KeyboardInterrupt
+
+    kept = model_for_fit.write_live
+    monkeypatch.setattr(model_for_fit, "write_live", stop)
+    with pytest.raises(KeyboardInterrupt, match="study resume"):
+        actuators.fit("xl330", None, saturated_logs, settings=SETTINGS, output=output)
+    first = actuators.load_model(output)  # usable before the end
+    assert first.friction.name == "m1"
+    assert first.provenance["status"] == "in progress"
+    monkeypatch.undo()
+    found = actuators.fit(
+        "xl330", None, saturated_logs, settings=SETTINGS, output=output, resume=True
+    )
+    whole = actuators.fit("xl330", None, saturated_logs, settings=SETTINGS)
+    assert found.model.values == whole.model.values
+
+
+def test_logs_of_one_kind_cannot_decide_on_a_model(tmp_path):
+    logs = logs_of(loads=((100.0, 0.2), (100.0, 0.2)))
+    with pytest.raises(RecordingError, match="name a friction model with --model"):
+        actuators.fit("xl330", None, logs, output=tmp_path / "xl330.json")
+    assert not (tmp_path / "xl330.run").exists()

@@ -61,7 +61,7 @@ def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tu
     current [A] or torque [N m] per unit of kp and radian), ``damping``, ``max_pwm`` (0 to 1),
     ``max_amps`` [A], ``parameters`` and ``bounds``. A parameter is
     ``[start value, lower bound, upper bound]``; an entry of ``bounds`` is ``[lower, upper]`` of a
-    friction parameter or extended term.
+    friction parameter or extended term, or ``[start value, lower, upper]``.
 
     Args:
       path: the file.
@@ -121,7 +121,15 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
             raise ParameterError(f"{where}: the key {key!r} is missing")
     numbers = {key: _number(entry[key], f"{where}: {key}") for key in _NUMBERS if key in entry}
     parameters = _table(entry["parameters"], 3, f"{where}: parameters")
-    bounds = _table(entry.get("bounds", {}), 2, f"{where}: bounds")
+    given = entry.get("bounds", {})
+    short, long = (
+        {k: v for k, v in given.items() if (isinstance(v, list) and len(v) == 3) is has_start}
+        if isinstance(given, Mapping)
+        else given
+        for has_start in (False, True)
+    )
+    bounds = _table(short, 2, f"{where}: bounds")
+    started = _table(long, 3, f"{where}: bounds") if isinstance(given, Mapping) else {}
     try:
         return Servo(
             name=name,
@@ -129,7 +137,11 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
             title=str(entry.get("title", name)),
             source=str(entry.get("source", "")),
             parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
-            bounds={key: (low, high) for key, (low, high) in bounds.items()},
+            bounds={
+                **{key: (low, high) for key, (low, high) in bounds.items()},
+                **{key: (low, high) for key, (_, low, high) in started.items()},
+            },
+            starts={key: start for key, (start, _, _) in started.items()},
             **numbers,
         )
     except ParameterError as error:

@@ -1,7 +1,7 @@
 """Description of a servo before any fit: motor law, firmware constants, parameter bounds."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trueup.actuators.equations._parameter_layout import LAWS
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS, check_terms
@@ -36,6 +36,9 @@ class Servo:
     """Current limit of the firmware [A]."""
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Bounds of friction parameters and extended terms that differ from the defaults."""
+    starts: dict[str, float] = field(default_factory=dict)
+    """Start values of friction parameters and extended terms that differ from the defaults, such as
+    a published current limit."""
     source: str = ""
     """Source of the constants."""
 
@@ -72,6 +75,13 @@ class Servo:
                 f"{label}: bounds of {listing(unknown)}, not a friction parameter or "
                 f"extended term; there are {listing(sorted(others), 40)}"
             )
+        for name, start in self.starts.items():
+            low, high = self.bounds.get(name, (-math.inf, math.inf))
+            if not low <= start <= high:
+                raise ParameterError(
+                    f"{label}: the start value of {name}, {start:g}, lies beyond its bounds "
+                    f"{low:g} to {high:g}"
+                )
         if self.law != "torque_pd" and not self.vin > 0:
             raise ParameterError(f"{label}: the law {self.law!r} needs a positive vin [V]")
 
@@ -94,10 +104,15 @@ class Servo:
         own = {p.name: p for p in self.parameters}
         terms = check_terms(terms, self.law, self.name)
         more = [*friction.parameters, *(EXTENDED_TERMS[t] for t in terms if t not in own)]
-        return (
-            *self.parameters,
-            *(p.within(*self.bounds[p.name]) if p.name in self.bounds else p for p in more),
-        )
+        return (*self.parameters, *map(self._own_range, more))
+
+    def _own_range(self, parameter: ModelParameter) -> ModelParameter:
+        """A friction parameter or term with the bounds and start value that the servo has."""
+        if parameter.name in self.bounds:
+            parameter = parameter.within(*self.bounds[parameter.name])
+        if parameter.name in self.starts:
+            parameter = replace(parameter, initial=self.starts[parameter.name])
+        return parameter
 
 
 MOTOR_PARAMETERS = {

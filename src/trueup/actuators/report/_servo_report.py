@@ -13,9 +13,11 @@ from trueup import reports
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
+from trueup.actuators.report.choice_section import choice_section
 from trueup.actuators.report.overlay_figures import motions_of, overlay_figure
 from trueup.actuators.report.parameter_section import parameter_rows, parameter_section
 from trueup.actuators.report.residual_sections import friction_section, residual_section
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.model_comparison import GROUPED_BY, grouped
 from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import RecordingError
@@ -39,6 +41,7 @@ def servo_report(
     reset_period: float | None = None,
     vin: float | None = None,
     benches: Sequence[Bench] | None = None,
+    choice: ModelChoice | None = None,
 ) -> reports.Page:
     """Build the report of an identified servo model, and write it to ``path`` if given.
 
@@ -56,6 +59,7 @@ def servo_report(
         reset_period: interval at which position and speed restart from the log [s].
         vin: nominal bus voltage [V], instead of that of the logs.
         benches: load of each log, training logs first.
+        choice: how friction model and terms were chosen, where they were.
 
     Raises:
         RecordingError: no log, or one that cannot be simulated.
@@ -88,6 +92,8 @@ def servo_report(
     if known.get("verdict"):  # of a fit, rather than of a parameter file
         page.add(reports.verdict_section(known["verdict"], anchors={"scores": "errors"}))
     page.add(_overview(errors, held, trivial, known, rows, kind))
+    if choice is not None:
+        page.add(choice_section(choice))
     page.add(parameter_section(rows, known, model))
     if known.get("confidence"):
         page.add(_identifiability(known))
@@ -131,6 +137,7 @@ def servo_fit_report(
         reset_period=settings.reset_period,
         vin=settings.vin,
         benches=benches,
+        choice=fit.choice,
     )
 
 

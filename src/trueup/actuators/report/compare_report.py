@@ -9,10 +9,11 @@ import numpy as np
 
 from trueup import reports
 from trueup.actuators.report._overlay_report import overlay_report
+from trueup.actuators.report.choice_section import choice_section
 from trueup.actuators.report.overlay_figures import error_table, worst_first
 from trueup.actuators.report.png_files import new_figure, numbered_paths, save_png
-from trueup.actuators.search._choose_model import ModelChoice
 from trueup.actuators.search._information_criteria import LIKELIHOODS
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.model_comparison import (
     GROUPED_BY,
     ComparedModel,
@@ -48,7 +49,7 @@ def comparison_report(
     page.add(reports.verdict_section(c.verdict(notes).plain()))
     page.add(_overview(c, notes), _errors(c), _criteria(c), _groups(c), _values(c))
     if choice is not None:
-        page.add(_extended(choice))
+        page.add(choice_section(choice))
     order = worst_first([m.errors for m in c.models], c.kind)
     errors = [m.errors for m in c.models]
     table = error_table(errors, c.logs, order, c.is_held_out if held else None, kind=c.kind)
@@ -301,30 +302,6 @@ def _values(c: ModelComparison) -> reports.Section:
         reports.Column("meaning"),
     ]
     return reports.Section("Parameters", content=[reports.Table(columns, rows)], collapsed=True)
-
-
-def _extended(choice: ModelChoice) -> reports.Section:
-    """Section on the selection of extended terms: tried models and their errors."""
-    values = list(choice.chosen.errors)
-    columns = [
-        reports.Column("model"),
-        reports.Column("parameters"),
-        reports.Column("mean", "mrad", digits=4),
-        *(reports.Column(f"{choice.by} {v}", "mrad", digits=3) for v in values),
-    ]
-    rows = [
-        [t.label, t.parameters, t.error * _MRAD, *(t.errors[v] * _MRAD for v in values)]
-        for t in choice.tried
-    ]
-    label = choice.chosen.label
-    chosen = reports.Highlight("model", lambda m: m == label, "good", "chosen", whole_row=True)
-    notes = (
-        f"Cross-validation over the training logs: those of each {choice.by} in turn, predicted "
-        "by a fit to the others. Held-out logs take no part. Terms are added one at a time "
-        "while they lower the error."
-    )
-    table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
-    return reports.Section("Extended terms", content=[table])
 
 
 def _folded(section: reports.Section) -> reports.Section:

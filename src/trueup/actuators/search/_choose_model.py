@@ -1,100 +1,44 @@
-"""Choose friction model and extended terms by what a fit says of logs that it has not seen."""
+"""Choose friction model and extended terms by what a fit says of conditions it has not seen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS, check_terms, terms_for
+from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.choice_parts import left_out_parts, split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
-from trueup.actuators.search.model_faces import model_faces
-from trueup.actuators.search.prepared_fit import Prepared
-from trueup.actuators.search.servo_search import ServoSearch
-from trueup.errors import FitError, RecordingError, listing
-from trueup.fitting._minimise import minimise
-from trueup.fitting.solution import Status
+from trueup.actuators.search.left_out_fits import (
+    AGAIN,
+    BRIEF,
+    LIGHT,
+    POOLED,
+    THOROUGH,
+    Candidate,
+    Effort,
+    FitOrder,
+    FoundFit,
+    LeftOutFits,
+)
+from trueup.actuators.search.model_choice import (
+    LEAST_GAIN,
+    ModelChoice,
+    ScreenedTerm,
+    TriedModel,
+    simplest,
+)
+from trueup.actuators.search.suitable_terms import suitable_terms
+from trueup.errors import FitError, SimulationError, listing
 
-SPLITS = {
-    "kp": "validation_kp",
-    "mass": "validation_mass",
-    "trajectory": "validation_trajectory",
-}
-"""What :func:`choose_model` may split logs by -> the setting that holds them out."""
-
-_MEASURED = {"measured_voltage": "input_volts", "resistance_temperature": "temperature"}
-_SCANNED, _DESCENTS = 64, 3  # beside what is known already
-_LEAST_GAIN = 0.05
-
-
-@dataclass(frozen=True)
-class TriedModel:
-    """A friction model with extended terms, and its error on logs that its fits have not seen."""
-
-    model: str
-    """Friction model."""
-    terms: tuple[str, ...]
-    """Extended terms."""
-    parameters: int
-    """Number of parameters that a fit determines."""
-    errors: dict[str, float]
-    """Mean absolute position error [rad] on the logs of each held-out value."""
-
-    @property
-    def error(self) -> float:
-        """Mean of the errors [rad]."""
-        return float(np.mean(list(self.errors.values())))
-
-    @property
-    def label(self) -> str:
-        """Name in tables: the model, then its terms."""
-        return "+".join((self.model, *self.terms))
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """The outcome of :func:`choose_model`."""
-
-    chosen: TriedModel
-    """What to take."""
-    tried: tuple[TriedModel, ...]
-    """Everything that was tried, in order."""
-    by: str
-    """What the logs were split by."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; errors in rad."""
-        return {
-            "model": self.chosen.model,
-            "terms": list(self.chosen.terms),
-            "error": self.chosen.error,
-            "by": self.by,
-            "tried": [
-                {
-                    "model": t.model,
-                    "terms": list(t.terms),
-                    "parameters": t.parameters,
-                    "error": t.error,
-                    "errors": dict(t.errors),
-                }
-                for t in self.tried
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "ModelChoice":
-        """Inverse of :meth:`to_dict`."""
-        tried = tuple(
-            TriedModel(t["model"], tuple(t["terms"]), int(t["parameters"]), dict(t["errors"]))
-            for t in content["tried"]
-        )
-        wanted = (content["model"], tuple(content["terms"]))
-        chosen = next(t for t in tried if (t.model, t.terms) == wanted)
-        return cls(chosen, tried, content["by"])
+_SCREENED = 2  # terms that a screening sends on to cross-validation
+_WORKING = 12  # free parameters at most of the model that terms are added to
+_RICH = 10  # free parameters from which on a model has several valleys
+_POOLED = 3  # models that are fitted a second time, from what all fits have found
+_BETTER = 0.005  # relative fall of the objective that makes a second fit count
 
 
 def choose_model(
@@ -104,161 +48,275 @@ def choose_model(
     settings: FitSettings | None = None,
     models: Sequence[str] = tuple(FRICTION_MODELS),
     terms: Sequence[str] | None = None,
-    by: str = "kp",
-    least_gain: float = _LEAST_GAIN,
+    by: str | Sequence[str] | None = "kp",
+    least_gain: float = LEAST_GAIN,
     on_tried: Callable[[TriedModel], None] | None = None,
+    on_progress: Callable[[str, float], None] | None = None,
+    benches: Sequence[Bench] | None = None,
+    workers: int = 1,
+    limit: int | None = None,
+    known: Mapping[str, Any] | None = None,
+    on_fit: Callable[[dict[str, Any]], None] | None = None,
 ) -> ModelChoice:
     """Choose a friction model and extended terms by cross-validation over training logs.
 
-    The logs of each gain (mass, trajectory) in turn are predicted by fits to all others. First the
-    friction models are tried; then, to the best one, terms are added one at a time as long as the
-    best of them lowers the error by ``least_gain``; then the friction models are tried once more
-    with these terms. Of models whose errors are within ``least_gain`` of the smallest, the one with
-    fewest parameters is taken. Logs for a final judgement must not be among those given here.
+    The logs of each gain, mass and trajectory in turn are predicted by fits to all others:
+
+    1. The simplest friction model, then one with Stribeck and load friction, which terms are added
+       to one at a time. Fits to all logs say which terms could help; those are cross-validated. A
+       term stays as long as the best one lowers the error by ``least_gain``.
+    2. All friction models with these terms.
+    3. The best models are fitted again from all optima that were found, and cross-validated again
+       where that gave a lower objective. Terms are left out again one at a time.
+
+    The model with the smallest mean error is taken, or one with fewer parameters whose error is
+    within ``least_gain`` of it. Logs for a final judgement must not be among those given here.
 
     Args:
       servo: servo, or its name in the catalogue.
       logs: evenly sampled training logs.
       settings: settings of the fits, ``method`` aside: they are least-squares searches, each from
-        the optima of the simpler models too. Terms that it names are in every model.
+        the optima of other models too. Terms that it names are in every model.
       models: friction models to try.
       terms: extended terms to try; by default all that suit the servo's law and what was measured.
-      by: ``"kp"``, ``"mass"`` or ``"trajectory"``.
+      by: quantities that logs are split by, of ``"kp"``, ``"mass"`` and ``"trajectory"``; None: all
+        that vary.
       least_gain: relative reduction of the error that is worth more parameters.
-      on_tried: told of each model as it is tried.
+      on_tried: called with each model as it is tried.
+      on_progress: called with what was done, and the share of the work that is done.
+      benches: load of each log; by default the pendulum that the log describes.
+      workers: fits at a time; nothing of the result depends on it.
+      limit: evaluated candidates at most; the choice is among what was tried until then.
+      known: fits of an earlier, unfinished choice, as ``on_fit`` got them: they are not repeated.
+      on_fit: called with all fits so far as plain data, after each new one.
 
     Raises:
       FitError: an unknown model, term or split, or settings that hold out logs.
       RecordingError: all logs have one gain (mass, trajectory), or lack what a term reads.
+      SimulationError: the simulation of a model diverges wherever a fit of it could begin.
     """
     settings = settings or FitSettings()
     if settings.holds_out:
         raise FitError("choose_model holds logs out itself: give it the training logs alone")
-    if by not in SPLITS:
-        raise FitError(f"logs cannot be split by {by!r}; they can by {listing(SPLITS)}")
     if not 0.0 <= least_gain < 1.0:
         raise FitError(f"least_gain is a share of the error, 0 to 1, got {least_gain}")
     names = [friction_model(name).name for name in dict.fromkeys(models)]
     if not names:
         raise FitError(f"there is no friction model to try; there are {listing(FRICTION_MODELS)}")
-    trials = _Trials(servo, logs, settings, by, on_tried)
-    always = tuple(settings.terms)
-    candidates = [t for t in trials.suitable(terms) if t not in always]
-    best = _simplest([trials.error(name, always) for name in names], least_gain)
-    while left := [t for t in candidates if t not in best.terms]:
-        found = [trials.error(best.model, (*best.terms, term)) for term in left]
-        nearest = min(found, key=lambda tried: tried.error)
-        if not nearest.error < (1.0 - least_gain) * best.error:
-            break
-        best = nearest
-    if best.terms != always:
-        best = _simplest([trials.error(name, best.terms) for name in names], least_gain)
-    return ModelChoice(best, tuple(trials.tried.values()), by)
+    suitable = suitable_terms(servo, logs, settings, terms)
+    quantities = split_quantities(logs, by)
+    fits = LeftOutFits(
+        servo,
+        logs,
+        settings,
+        benches=benches,
+        workers=workers,
+        known=known,
+        on_fit=None if on_fit is None else lambda order, found: on_fit(fits.plain()),
+    )
+    choosing = _Choosing(fits, by, least_gain, on_tried, on_progress, limit)
+    return choosing.choose(names, suitable, ", ".join(quantities))
 
 
-def _simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:
-    """The model with fewest parameters among those that are about as good as the best."""
-    least = min(tried.error for tried in found)
-    near = [tried for tried in found if tried.error <= least / (1.0 - least_gain)]
-    return min(near, key=lambda tried: (tried.parameters, tried.error))
+def with_term(tried: TriedModel, term: str) -> Candidate:
+    """A model with one term more, in the order in which terms are listed."""
+    order = list(EXTENDED_TERMS)
+    return Candidate(tried.model, tuple(sorted((*tried.terms, term), key=order.index)))
 
 
-class _Trials:
-    """Fits with each value held out, each begun from what is known of simpler models."""
+class _LimitReachedError(Exception):
+    """The evaluations are used up."""
+
+
+class _Choosing:
+    """The course of a choice; the fits are made elsewhere."""
 
     def __init__(
         self,
-        servo: str | Servo,
-        logs: Sequence[ServoLog],
-        settings: FitSettings,
-        by: str,
+        fits: LeftOutFits,
+        by: str | Sequence[str] | None,
+        least_gain: float,
         on_tried: Callable[[TriedModel], None] | None,
+        on_progress: Callable[[str, float], None] | None,
+        limit: int | None,
     ):
-        self.servo, self.logs, self.settings, self.by = servo, logs, settings, by
-        self.tried: dict[tuple[str, frozenset[str]], TriedModel] = {}
-        self._on_tried = on_tried
-        self._values = list(dict.fromkeys(sorted(getattr(log, by) for log in logs)))
-        self._optima: dict[tuple[str, frozenset[str], Any], dict[str, float]] = {}
-        if len(self._values) < 2:
-            raise RecordingError(
-                f"all {len(logs)} logs have one {by}: a model can only be chosen by {by} from logs "
-                "of two or more"
+        self.fits, self.least_gain = fits, least_gain
+        self.parts = left_out_parts(fits.logs, by)
+        self.tried: dict[str, TriedModel] = {}
+        self.screened: list[ScreenedTerm] = []
+        self._on_tried, self._on_progress, self._limit = on_tried, on_progress, limit
+        self._whole: dict[str, FoundFit] = {}
+        self._of_parts: dict[str, list[FoundFit]] = {}
+        self._done, self._planned = 0.0, 1.0
+
+    def choose(self, models: list[str], terms: tuple[str, ...], by: str) -> ModelChoice:
+        """Try everything, and take a model."""
+        always = tuple(self.fits.settings.terms)
+        complete = True
+        try:
+            self._try_all(models, terms, always)
+        except _LimitReachedError:
+            complete = False
+        if not self.tried:
+            raise FitError(
+                f"{self._limit} trials are too few to choose a model: give more --trials, or name "
+                "a friction model with --model"
             )
-
-    def suitable(self, terms: Sequence[str] | None) -> tuple[str, ...]:
-        """Terms to try."""
-        model = ServoModel.create(self.servo, "m1")
-        law = model.servo.law
-        if terms is not None:
-            return check_terms(terms, law, model.servo.name)
-        own = {parameter.name for parameter in model.servo.parameters}
-        return tuple(
-            term
-            for term in terms_for(law)
-            if term not in own
-            and not (term == "backlash" and self.settings.scheme == "bam")
-            and all(getattr(log, _MEASURED.get(term, "times")) is not None for log in self.logs)
+        tried = tuple(self.tried.values())
+        chosen = simplest(tried, self.least_gain)
+        return ModelChoice(
+            chosen,
+            tried,
+            by,
+            tuple(self.screened),
+            self.least_gain,
+            self.fits.evaluations,
+            complete,
         )
 
-    def error(self, model: str, terms: tuple[str, ...]) -> TriedModel:
-        """Errors on each value after a fit to the others."""
-        key = model, frozenset(terms)
-        if key not in self.tried:
-            parameters, errors = 0, {}
-            for value in self._values:
-                label = value if isinstance(value, str) else f"{value:g}"
-                parameters, errors[label] = self._held_out(model, terms, value)
-            self.tried[key] = TriedModel(model, terms, parameters, errors)
-            if self._on_tried is not None:
-                self._on_tried(self.tried[key])
-        return self.tried[key]
-
-    def _held_out(self, model: str, terms: tuple[str, ...], value: Any) -> tuple[int, float]:
-        """Number of free parameters, and the error on the logs of a value."""
-        settings = replace(
-            self.settings, method="least-squares", terms=terms, **{SPLITS[self.by]: (value,)}
+    def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
+        sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
+        order = sorted(models, key=lambda m: sizes[m])
+        small = [m for m in order if sizes[m] <= _WORKING]
+        working = (small or order)[-1]
+        validated = self._work_of(sizes[working])
+        steps = 2 if len(terms) > 1 else len(terms)
+        self._planned = (
+            sum(self._work_of(sizes[m]) for m in order)
+            + steps * (_SCREENED * validated + 0.1 * len(terms) * validated)
+            + validated * _POOLED
         )
-        prepared = Prepared(self.servo, model, self.logs, settings)
-        own = replace(prepared.search().settings, scanned=_SCANNED, descents=_DESCENTS)
-        known = self._known(prepared, model, terms, value)
-        solution = minimise(
-            prepared.problem, ServoSearch(prepared.space, own, settings.seed, known)
+        first = self._try(Candidate(order[0], always))
+        best = first if working == order[0] else self._try(Candidate(working, always))
+        while left := [t for t in terms if t not in best.terms]:
+            # one that was tried is the best of its step, or the last
+            nearest = self._next_term(best, left)
+            if nearest is None:
+                break
+            best = nearest
+        for model in reversed(order):
+            # the richer ones have valleys that the search for terms may not have met
+            rich = sizes[model] >= max(sizes[working], _RICH)
+            self._try(Candidate(model, best.terms), effort=THOROUGH if rich else LIGHT)
+        self._second_fits()
+        self._without_each_term(always)
+
+    def _next_term(self, best: TriedModel, left: list[str]) -> TriedModel | None:
+        """The model with one term more that predicts best; None where none is worth it."""
+        beside = Candidate(best.model, best.terms)
+        orders = [
+            FitOrder(
+                with_term(best, term),
+                None,
+                (best.values,),
+                BRIEF,
+                new_term=term,
+                name="screened",
+            )
+            for term in left
+        ]
+        found = self._make(orders, 0.1 * self._work_of(best.parameters))
+        gains = []
+        for order, fit in zip(orders, found, strict=True):
+            gain = 1.0 - fit.cost / best.training
+            term = order.new_term
+            self.screened.append(ScreenedTerm(term, beside.label, gain, fit.values[term]))
+            if gain > 0.5 * self.least_gain:
+                gains.append((gain, term, fit.values))
+        if not gains:
+            return None
+        gains.sort(key=lambda entry: -entry[0])
+        tried = [
+            self._try(with_term(best, term), (values,)) for _, term, values in gains[:_SCREENED]
+        ]
+        nearest = min(tried, key=lambda each: each.error)
+        return nearest if nearest.error < (1.0 - self.least_gain) * best.error else None
+
+    def _try(
+        self,
+        candidate: Candidate,
+        starts: Sequence[Mapping[str, float]] = (),
+        effort: Effort = LIGHT,
+    ) -> TriedModel:
+        """A candidate, fitted to all logs and without each part."""
+        if candidate.label in self.tried:
+            return self.tried[candidate.label]
+        near = [*starts, *(found.values for found in self._whole.values())]
+        (whole,) = self._make([FitOrder(candidate, None, tuple(near), effort)], 0.0)
+        return self._validate(candidate, whole, "")
+
+    def _validate(self, candidate: Candidate, whole: FoundFit, name: str) -> TriedModel:
+        """Errors of a candidate without each part, from its optimum on all logs."""
+        simpler = [
+            found
+            for label, found in self._of_parts.items()
+            if set(label.split("+")[1:]) <= set(candidate.terms)
+        ]
+        orders = [
+            FitOrder(
+                candidate,
+                part,
+                (whole.values, *(found[number].values for found in simpler)),
+                AGAIN,
+                name=name,
+            )
+            for number, part in enumerate(self.parts)
+        ]
+        found = self._make(orders, self._work_of(len(whole.values)) / len(orders))
+        errors = {part.label: fit.error for part, fit in zip(self.parts, found, strict=True)}
+        tried = TriedModel(
+            candidate.model,
+            candidate.terms,
+            len(whole.values),
+            errors,
+            whole.cost,
+            dict(whole.values),
         )
-        if solution.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        names = prepared.space.names
-        self._optima[model, frozenset(terms), value] = dict(zip(names, solution.x, strict=True))
-        judged = prepared.simulator(prepared.held_out_logs)
-        return len(names), float(judged.costs(solution.x[None, :])[0])
+        self._whole[candidate.label], self._of_parts[candidate.label] = whole, found
+        self.tried[candidate.label] = tried
+        if self._on_tried is not None:
+            self._on_tried(tried)
+        return tried
 
-    def _known(
-        self, prepared: Prepared, model: str, terms: tuple[str, ...], value: Any
-    ) -> np.ndarray:
-        """Optima of simpler models in the unknowns of this one ``(k, p)``."""
-        space = prepared.space
-        points = []
-        for face in model_faces(space)[:-1]:
-            optimum = self._optima.get((face.name, frozenset(terms), value))
-            if optimum is not None:
-                points.append(face.widened(_renamed(optimum, face.space.names)))
-        for term in terms:
-            fewer = self._optima.get((model, frozenset(terms) - {term}, value))
-            if fewer is not None:
-                for amount in (EXTENDED_TERMS[term].initial, ABSENT[term]):
-                    whole = {**fewer, term: amount}
-                    points.append(np.array([whole[name] for name in space.names]))
-        found = np.array(points, float).reshape(-1, space.size)
-        return np.clip(found, space.lower, space.upper)
+    def _second_fits(self) -> None:
+        """Fit the best models again, from what all fits have found."""
+        ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:_POOLED]
+        for tried in ranked:
+            candidate = Candidate(tried.model, tried.terms)
+            pool = [found.values for found in self._whole.values()]
+            pool += [fit.values for fits in self._of_parts.values() for fit in fits]
+            order = FitOrder(candidate, None, tuple(pool), POOLED, name="again")
+            (whole,) = self._make([order], self._work_of(tried.parameters))
+            if whole.cost < (1.0 - _BETTER) * tried.training:
+                self._validate(candidate, whole, "again")
 
+    def _without_each_term(self, always: tuple[str, ...]) -> None:
+        """Try the chosen model without each of its terms; those that are not missed go."""
+        chosen = simplest(list(self.tried.values()), self.least_gain)
+        free = [term for term in chosen.terms if term not in always]
+        if len(free) < 2:
+            return
+        for term in free:
+            rest = tuple(t for t in chosen.terms if t != term)
+            self._try(Candidate(chosen.model, rest), (chosen.values,))
 
-_ALSO_CALLED = {
-    "load_friction_motor": "load_friction_base",
-    "load_friction_motor_stribeck": "load_friction_stribeck",
-}
+    def _make(self, orders: list[FitOrder], work: float) -> list[FoundFit]:
+        if self._limit is not None and self.fits.evaluations >= self._limit:
+            raise _LimitReachedError
+        if self._on_progress is not None:
+            share = min(self._done / max(self._planned, self._done + work), 0.99)
+            self._on_progress(f"fitting {orders[0].candidate.label}", share)
+        found = self.fits.make(orders)
+        self._done += work * len(orders)
+        if not all(np.isfinite(fit.cost) for fit in found):
+            label = orders[0].candidate.label
+            raise SimulationError(
+                f"the simulation of {label} diverges wherever a fit of it could begin: correct the "
+                "logs, the bench or the bounds of the servo"
+            )
+        return found
 
-
-def _renamed(optimum: dict[str, float], names: Sequence[str]) -> np.ndarray:
-    """Values of a simpler model by the names that a richer one has for them."""
-    return np.array(
-        [optimum[n] if n in optimum else optimum[_ALSO_CALLED[n]] for n in names], float
-    )
+    @staticmethod
+    def _work_of(parameters: int) -> float:
+        """Time of trying a model, in a unit of its own: derivatives cost a share of a rollout."""
+        return 3.0 + parameters

@@ -52,10 +52,9 @@ def compare(
         found.recommended
 
     With logs held out, the choice is the model with fewest parameters whose held-out error is
-    within one standard error of the smallest one (the one-standard-error rule: Hastie, Tibshirani,
-    Friedman 2009, "The Elements of Statistical Learning", section 7.10). The standard error is that
-    of the difference log by log, over the logs, because logs differ more in how hard they are than
-    models do. With one log held out the smallest error decides; with none the Bayesian criterion.
+    within 5 % of the smallest one. With one log held out the smallest error decides; with none the
+    Bayesian criterion. The standard error of a difference is that of the logs one by one, because
+    logs differ more in how hard they are than models do.
 
     Args:
         models: label -> model; with ``directory`` parameter files.

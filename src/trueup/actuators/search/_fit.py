@@ -20,7 +20,7 @@ from trueup.studies import Budget, RunDirectory, Tracker
 
 def fit(
     servo: str | Servo,
-    model: str,
+    model: str | None,
     logs: Logs,
     *,
     settings: FitSettings | None = None,
@@ -45,7 +45,7 @@ def fit(
     With ``output`` or ``directory`` it does all that ``trueup actuator fit`` does, and both
     continue what the other began::
 
-        result = actuators.fit("xl330", "m6", "logs", output="m6.json")
+        result = actuators.fit("xl330", None, "logs", output="xl330.json")
         print(*result.verdict.lines(), sep="\\n")
 
     The run directory holds the settings, every evaluation, ``solution.json`` with the verdict and
@@ -54,7 +54,9 @@ def fit(
 
     Args:
       servo: servo, or its name in the catalogue.
-      model: friction model, ``m1`` to ``m6``.
+      model: friction model, ``m1`` to ``m6``. None tries all of them with the extended terms that
+        servo and logs can carry, and takes what predicts logs best that its fits have not seen; see
+        :func:`trueup.actuators.choose_model`. How it was chosen stands in ``choice``.
       logs: evenly sampled logs, from :func:`trueup.actuators.read_logs`; or a folder or files of
         them. A run of logs that no file holds, of other benches or of a servo beside the catalogue
         is continued from Python only.

@@ -17,10 +17,11 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report.compare_report import comparison_image, comparison_report
-from trueup.actuators.search._choose_model import ModelChoice, TriedModel, choose_model
+from trueup.actuators.search._choose_model import choose_model
 from trueup.actuators.search.comparison_settings import ComparisonSettings
 from trueup.actuators.search.fit_job import ServoFitJob
 from trueup.actuators.search.given_models import given_models
+from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.model_comparison import ModelComparison, compare_models
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import ServoFit

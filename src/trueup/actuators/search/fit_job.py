@@ -15,13 +15,24 @@ from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.entries import load_catalogue, servos
 from trueup.actuators.catalogue.parameter_file import save_model
 from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.report._servo_report import servo_fit_report
+from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.live_parameters import LiveParameters
+from trueup.actuators.search.missing_terms import term_findings
+from trueup.actuators.search.model_choice import ModelChoice
+from trueup.actuators.search.model_for_fit import (
+    CHOICE,
+    choice_for_fit,
+    chosen_settings,
+    start_of,
+)
 from trueup.actuators.search.prepared_fit import Prepared, start_model
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
 from trueup.actuators.search.servo_run_report import report_of_run
+from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError, RunDirectoryError, SimulationError, listing
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST
@@ -29,7 +40,7 @@ from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Execution, Job, Outcome, Run, RunInterrupted
-from trueup.studies import Budget, RunDirectory, Tracker, provenance, warm_start
+from trueup.studies import Budget, RunDirectory, Tracker, atomic, provenance, warm_start
 from trueup.studies.yaml_file import read_mapping
 
 
@@ -42,7 +53,8 @@ class ServoFitJob(Job):
 
     Args:
       servo: servo, or its name in the catalogue.
-      model: friction model, ``m1`` to ``m6``.
+      model: friction model, ``m1`` to ``m6``; None chooses friction model and extended terms by
+        cross-validation, see :func:`trueup.actuators.choose_model`.
       logs: evenly sampled logs, or where they are.
       settings: settings.
       output: parameter file, rewritten whenever a better candidate is found; None for none.
@@ -65,7 +77,7 @@ class ServoFitJob(Job):
     def __init__(
         self,
         servo: str | Servo,
-        model: str,
+        model: str | None,
         logs: Logs | RunLogs,
         settings: FitSettings | None = None,
         *,
@@ -102,6 +114,9 @@ class ServoFitJob(Job):
         self._lacking: list[str] = []
         self._supplied = False
         self._live: LiveParameters | None = None
+        self.choice: ModelChoice | None = None
+        if model is None and start is not None:
+            raise FitError("--load-study starts a fit of one friction model: name it with --model")
 
     # --- experiment.yaml -------------------------------------------------------------------------
 
@@ -123,7 +138,7 @@ class ServoFitJob(Job):
             "search": {"method": settings.method, "seed": settings.seed},
             "budget": {"max_evaluations": settings.trials},
             "settings": settings.to_dict(),
-            "parameters": space_records(self.prepared.space),
+            "parameters": {} if self.model is None else space_records(self.prepared.space),
             "notes": list(self.notes),
         }
 
@@ -156,7 +171,9 @@ class ServoFitJob(Job):
             catalogue=place("catalogue"),
         )
         job.notes = list(content.get("notes") or ())
-        job._kept_start = {name: row["start"] for name, row in content["parameters"].items()}
+        if job.model is not None:
+            rows = content["parameters"].items()
+            job._kept_start = {name: row["start"] for name, row in rows}
         job._former = directory
         job._lacking = list(content.get("only_in_python") or ())
         return job
@@ -188,17 +205,57 @@ class ServoFitJob(Job):
         self._check_whole()
         if self.catalogue is not None:
             load_catalogue(self.catalogue, replace=True)
-        start_model(self.servo, self.model, self.fit_settings)
+        start_model(self.servo, self.fitted_model, self.fit_settings)
         super().prepare()
+        if self.model is None:
+            split_quantities(self.prepared.training_logs, None)
+            settings = self.fit_settings
+            for name in settings.models:
+                start_model(self.servo, name, settings)
+            suitable_terms(self.servo, self.prepared.training_logs, settings, settings.try_terms)
+
+    @property
+    def fitted_model(self) -> str:
+        """Friction model of the search; the simplest one before the choice."""
+        if self.choice is not None:
+            return self.choice.chosen.model
+        if self.model is not None:
+            return self.model
+        return next(iter(self.fit_settings.models or FRICTION_MODELS))
+
+    @property
+    def fitted_settings(self) -> FitSettings:
+        """Settings of the search."""
+        return chosen_settings(self.fit_settings, self.choice)
+
+    def _choose(self, directory: Path | None, origin: dict[str, Any], verbose: bool) -> None:
+        """Choose friction model and terms, where none is named."""
+        if self.model is not None or self.choice is not None:
+            return
+        prepared = self.prepared
+        self.choice = choice_for_fit(
+            self.servo,
+            prepared.training_logs,
+            self.fit_settings,
+            benches=[prepared.bench_of(log) for log in prepared.training_logs],
+            workers=prepared.threads,
+            directory=directory,
+            output=self.output,
+            origin=origin,
+            verbose=verbose,
+        )
+        for name in ("prepared", "problem", "search"):
+            self.__dict__.pop(name, None)  # those of the model before the choice
+        self.limits = dataclasses.replace(self.limits, max_evaluations=self.fitted_settings.trials)
 
     @functools.cached_property
     def prepared(self) -> Prepared:
         """Model, logs, simulators and problem, with the start values of the search."""
         found = Prepared(
             self.servo,
-            self.model,
+            self.fitted_model,
             self.source.logs,
-            self.fit_settings,
+            self.fitted_settings,
             self.benches,
             self.execution.workers,
         )
@@ -217,7 +274,7 @@ class ServoFitJob(Job):
         """Settings that the history depends on; a resumed fit may go on for longer."""
         prepared = self.prepared
         return {
-            **self.fit_settings.to_dict(),
+            **self.fitted_settings.to_dict(),
             "trials": None,
             "servo": prepared.start_model.servo.name,
             "model": prepared.start_model.friction.name,
@@ -227,6 +284,8 @@ class ServoFitJob(Job):
     def _start_of(self, space: Space) -> np.ndarray | None:
         """Start values ``(p,)``; None for those of the catalogue."""
         kept, start, execution = self._kept_start, self.start, self.execution
+        if self.choice is not None:
+            return start_of(self.choice, space.names)
         if kept is not None:
             if tuple(kept) != space.names:
                 where = "" if self._former is None else f" in {self._former.path}"
@@ -300,7 +359,8 @@ class ServoFitJob(Job):
     def in_memory(self) -> ServoFit:
         """The fit without a run directory; Ctrl-C ends it with what it has."""
         self.prepare()
-        settings = self.fit_settings
+        self._choose(None, {}, False)
+        settings = self.fitted_settings
         solution = minimise(self.problem, _Limited(self.search, settings.trials))
         solution.provenance = provenance.collect(self.seed, self.inputs(), settings.to_dict())
         if solution.status is not Status.INTERRUPTED:
@@ -344,6 +404,9 @@ class ServoFitJob(Job):
     def _result(self, solution: Solution, directory: Path | None) -> ServoFit:
         """The fit of a solution, judged."""
         result = self.prepared.result(solution)
+        result.choice = self.choice
+        if self.choice is not None:
+            result.findings = (*result.findings, *term_findings(self.choice))
         result.skipped = [*self.notes, *self._skipped, *self.source.skipped]
         result.output, result.directory = self.output, directory
         result.model = dataclasses.replace(result.model, provenance=result.provenance())
@@ -355,6 +418,7 @@ class ServoFitJob(Job):
 
     def solve(self, run: Run) -> Solution:
         """Search; the parameter file holds the best so far meanwhile."""
+        self._choose(run.directory.path, run.origin, run.verbose)
         if self.output is not None:
             problem = self.prepared.problem
             self._live = LiveParameters(self.output, problem, run.origin, begun=run.resume)
@@ -414,7 +478,11 @@ class ServoFitJob(Job):
             )
         if job.catalogue is not None:
             load_catalogue(job.catalogue, replace=True)
-        return report_of_run(directory, job.servo, job.model, job.fit_settings, job.source.logs)
+        if job.model is None:
+            job.choice = ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))
+        return report_of_run(
+            directory, job.servo, job.fitted_model, job.fitted_settings, job.source.logs, job.choice
+        )
 
     def plan(self) -> dict[str, Any]:
         """Model that would be fitted, and the time of an evaluation [s]."""

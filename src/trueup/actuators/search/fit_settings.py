@@ -9,7 +9,7 @@ from typing import Any
 from trueup.actuators.bench.objective import Objective
 from trueup.errors import FitError, did_you_mean, listing
 
-METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares")
+METHODS = ("auto", "cmaes", "random", "nsgaii", "least-squares", "refine")
 """Searches of a fit."""
 
 ENDLESS = ("cmaes", "random", "nsgaii")
@@ -18,7 +18,7 @@ ENDLESS = ("cmaes", "random", "nsgaii")
 DEFAULT_TRIALS = 100_000
 """Evaluations of a fit at most."""
 
-_TUPLES = ("terms", "validation_kp", "validation_mass", "validation_trajectory")
+_TUPLES = ("terms", "models", "validation_kp", "validation_mass", "validation_trajectory")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class FitSettings:
     method: str = "auto"
     """``"auto"``: Sobol points, robust least squares from the best, CMA-ES on the objective,
     polish, of M1 and then of each richer model up to the one wanted, from the optima of those that
-    it contains. ``"least-squares"``: the same without CMA-ES. ``"cmaes"``: CMA-ES over the whole
+    it contains. ``"least-squares"``: the same without CMA-ES. ``"refine"``: least squares, CMA-ES
+    and polish of the model wanted, from the start values alone. ``"cmaes"``: CMA-ES over the whole
     box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
     speed error; the parameters are those of the front with the smallest objective."""
     trials: int = DEFAULT_TRIALS
@@ -45,6 +46,11 @@ class FitSettings:
     """Nominal bus voltage [V] in place of the logs' own."""
     terms: tuple[str, ...] = ()
     """Extended terms, see :data:`EXTENDED_TERMS`."""
+    models: tuple[str, ...] = ()
+    """Friction models that a fit without a named one chooses from; all where empty."""
+    try_terms: tuple[str, ...] | None = None
+    """Extended terms that such a fit may add, ``("none",)`` for none; all that suit servo and
+    measurements where None."""
     quadratic: str = "gated"
     """Form of the quadratic term of M6."""
     fixed: Mapping[str, float] = field(default_factory=dict)
@@ -64,6 +70,8 @@ class FitSettings:
                 f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."
                 f"{did_you_mean(self.method, METHODS)}"
             )
+        if self.try_terms == ("none",):
+            object.__setattr__(self, "try_terms", ())
         if self.trials < 1 or self.seed < 0:
             raise FitError(
                 f"trials are at least 1 and the seed is 0 or more, got {self.trials} and "
@@ -80,6 +88,8 @@ class FitSettings:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         content = {**asdict(self), "fixed": dict(self.fixed)}
+        if self.try_terms is not None:
+            content["try_terms"] = list(self.try_terms)
         return content | {name: list(content[name]) for name in _TUPLES}
 
     @classmethod
@@ -93,6 +103,8 @@ class FitSettings:
         if unknown := [name for name in content if name not in known]:
             raise FitError(f"a fit has no setting {listing(unknown)}; it has {listing(known, 40)}")
         values: dict[str, Any] = {k: tuple(v) if k in _TUPLES else v for k, v in content.items()}
+        if values.get("try_terms") is not None:
+            values["try_terms"] = tuple(values["try_terms"])
         return cls(**{**values, "objective": Objective(**content.get("objective", {}))})
 
 

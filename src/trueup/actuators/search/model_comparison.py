@@ -15,6 +15,7 @@ from trueup.actuators.search._information_criteria import (
     InformationCriteria,
     information_criteria,
 )
+from trueup.actuators.search.model_choice import LEAST_GAIN
 from trueup.actuators.search.model_errors import ModelErrors, model_errors, trivial_errors
 from trueup.errors import FitError
 from trueup.fitting.judging import judge
@@ -281,22 +282,21 @@ def _choice(models: Sequence[ComparedModel], best: int, held_out: int) -> tuple[
             f"{top.label} has the smallest error on the one log that is held out. One log has no "
             "standard error: hold out more of them before a simpler model is ruled out."
         )
-    near = [m for m in models if m.behind_best <= m.behind_best_standard_error]
-    near = [m for m in near if m is not top and math.isfinite(m.held_out)]
+    share = f"{100 * LEAST_GAIN:g} %"
+    near = [m for m in models if m is not top and m.held_out <= top.held_out / (1.0 - LEAST_GAIN)]
     simpler = [m for m in near if m.parameters < top.parameters]
     error = f"{top.held_out * 1e3:.1f} mrad"
     if not simpler:
         return top.label, (
             f"{top.label} has the smallest held-out error, {error} over {held_out} logs, and no "
-            "model with fewer parameters comes within one standard error of it."
+            f"model with fewer parameters comes within {share} of it."
         )
     chosen = min(simpler, key=lambda m: (m.parameters, m.held_out))
     return chosen.label, (
         f"{chosen.label} has {chosen.parameters} parameters, {top.label} has {top.parameters} and "
         f"the smallest held-out error, {error}. {chosen.label} is "
-        f"{chosen.behind_best * 1e3:.1f} mrad behind, within one standard error of that difference "
-        f"({chosen.behind_best_standard_error * 1e3:.1f} mrad over {held_out} logs): the "
-        "simpler one is taken."
+        f"{chosen.behind_best * 1e3:.1f} mrad behind, within {share} of it: the simpler one is "
+        "taken."
     )
 
 

@@ -1,5 +1,6 @@
 """A servo fit before and after its search: model, logs, simulators, problem, judged result."""
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.actuators.search.servo_search import ServoSearchSettings
+from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.actuators.search.staged_problem import PositionAndSpeed, StagedProblem, default_threads
 from trueup.actuators.search.unseen_logs import unseen_logs
 from trueup.errors import FitError, ParameterError
@@ -79,7 +80,7 @@ class Prepared:
             trajectory=settings.validation_trajectory,
         )
         self._benches = {id(log): bench for log, bench in zip(logs, loads, strict=True)}
-        self.findings = _findings(logs, settings)
+        self._logs = list(logs)
         self.free = tuple(n for n in self.start_model.names if n not in settings.fixed)
         if not self.free:
             raise FitError("all parameters are fixed: there is nothing to fit")
@@ -89,6 +90,11 @@ class Prepared:
             coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
         self.problem = StagedProblem(fine, coarse, settings.objective)
         self.start_at(start)
+
+    @functools.cached_property
+    def findings(self) -> list[str]:
+        """What looks wrong in the logs and settings before a fit, in words."""
+        return _findings(self._logs, self.settings)
 
     def start_at(self, start: np.ndarray | None) -> None:
         """Take other start values of the free parameters ``(p,)``, within their bounds."""
@@ -130,6 +136,15 @@ class Prepared:
     def search(self) -> Any:
         """The search at its start."""
         settings, space = self.settings, self.space
+        if settings.method == "refine":
+            near = ServoSearchSettings(
+                scanned=1,
+                descents=1,
+                kept=1,
+                loss=OBJECTIVES[settings.objective.kind].descent_loss,
+                loss_scale=_loss_scale(settings.objective),
+            )
+            return ServoSearch(space, near, settings.seed)
         if settings.method in ("auto", "least-squares"):
             most = ServoSearchSettings().scanned
             scanned = max(1, min(most, settings.trials // (4 * len(model_faces(space)))))

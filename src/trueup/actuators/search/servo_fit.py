@@ -13,6 +13,7 @@ from trueup.actuators.search._evaluate import Evaluation
 from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
 from trueup.actuators.search.fit_verdict import verdict_of
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.search.unseen_logs import UnseenLogs
 from trueup.fitting.solution import Solution, Status
@@ -63,6 +64,9 @@ class ServoFit:
     """Why logs were left out."""
     unseen: UnseenLogs | None = None
     """Errors of a second fit on logs that it left out, where no log is held out."""
+
+    choice: ModelChoice | None = None
+    """How friction model and terms were chosen; None where they were given."""
 
     @property
     def reached_its_end(self) -> bool:
@@ -131,6 +135,7 @@ class ServoFit:
             ],
             "fixed": dict(self.settings.fixed),
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
+            "choice": None if self.choice is None else self.choice.to_dict(),
             "front": None if self.solution.front is None else _front(self.solution.front),
             "findings": list(self.findings),
             "notes": list(self.findings) + list(self.assessment.sentences) + self.skipped,
@@ -159,6 +164,7 @@ class ServoFit:
             "held_out_logs": {} if self.held_out is None else dict(self.held_out.by_log),
             "fixed": dict(self.settings.fixed),
             "findings": list(self.findings),
+            **({} if self.choice is None else {"choice": self.choice.to_dict()}),
             **confidence,
         }
 

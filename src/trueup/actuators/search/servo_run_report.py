@@ -10,6 +10,7 @@ from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report._servo_report import servo_report
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.servo_search import STAGES
 from trueup.parameters import Space
@@ -24,6 +25,7 @@ def report_of_run(
     friction: str,
     settings: FitSettings,
     logs: list[ServoLog],
+    choice: ModelChoice | None = None,
 ) -> Page:
     """The report of a finished fit.
 
@@ -33,6 +35,7 @@ def report_of_run(
       friction: friction model.
       settings: settings of the fit.
       logs: all logs of the fit.
+      choice: how friction model and terms were chosen, where they were.
     """
     study = read_study(directory)
     summary = atomic.read_json(directory.solution)
@@ -59,6 +62,7 @@ def report_of_run(
         scheme=settings.scheme,
         reset_period=settings.reset_period,
         vin=settings.vin,
+        choice=choice,
     )
 
 

@@ -1,6 +1,7 @@
 """Autoregressive models of residuals: order, coefficients, correlation time."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class AutoregressiveModel:
         """Number of past samples the model looks back."""
         return len(self.coefficients) - 1
 
-    @property
+    @cached_property
     def memory(self) -> float:
         """Samples after which the slowest mode has decayed to 1/e (0 for white noise)."""
         if self.order == 0:

@@ -39,7 +39,8 @@ def summarise(
         unseen, how = ends.signals, ends.reason
     # initial states of windows are unknowns that nobody asks for: kept apart
     labels = element_labels(problem.parameters)
-    asked = np.flatnonzero(["#" not in label for label in labels])
+    is_asked = ["#" not in label for label in labels]
+    asked = np.flatnonzero(is_asked)
     final = problem.parameters.copy()
     final.update_from_vector(solution.x)
     rows = parameter_rows(problem, final, solution, assessment)
@@ -56,8 +57,8 @@ def summarise(
         "advice": solution.status.advice,
         "cost": solution.cost,
         "level": 1.0 - assessment.covariance.alpha,
-        "parameters": [r for i, r in enumerate(rows) if i in set(asked)],
-        "window_states": [r for i, r in enumerate(rows) if i not in set(asked)],
+        "parameters": [r for r, wanted in zip(rows, is_asked, strict=True) if wanted],
+        "window_states": [r for r, wanted in zip(rows, is_asked, strict=True) if not wanted],
         "fixed": fixed_rows(final),
         "covariance": {
             "names": [problem.space.names[i] for i in asked],

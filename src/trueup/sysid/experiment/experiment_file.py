@@ -6,7 +6,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from trueup._input_files import read_settings, safe_yaml
+from trueup._input_files import plain_data, read_settings
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.experiment.short_forms import example_of, written_out
@@ -38,7 +38,7 @@ def parse_experiment(text: str, name: str = "experiment") -> Experiment:
     """Read an experiment from YAML text; ``name`` stands in messages."""
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = safe_yaml(text)
+        content = plain_data(tree)
     except RecursionError as error:
         raise ExperimentError(f"{name}: this is nested too deep for an experiment file") from error
     except (yaml.YAMLError, ValueError) as error:

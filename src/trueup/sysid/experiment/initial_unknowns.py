@@ -44,20 +44,19 @@ def add_initial_states(
       half_width: half width of the local fit that gives the start value [s].
     """
     columns = state_columns(model, measured)
-    data = mujoco.MjData(model)
     for label, time in starts:
         state = base
         if "#" in label:
             state = measured_state(model, measured, columns, time, half_width, base)
-        mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        qpos, qvel = state[1 : 1 + model.nq], state[1 + model.nq : 1 + model.nq + model.nv]
         for dof, address in columns.position_of_velocity.items():
             if address not in columns.positions:
                 continue
             joint = model.joint(int(np.flatnonzero(model.jnt_qposadr == address)[0])).name
             reach, speed = _spans(measured, columns, address)
             for kind, value, span in (
-                ("qpos", data.qpos[address], reach),
-                ("qvel", data.qvel[dof], speed),
+                ("qpos", qpos[address], reach),
+                ("qvel", qvel[dof], speed),
             ):
                 parameters.add(
                     Parameter(

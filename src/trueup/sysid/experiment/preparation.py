@@ -1,5 +1,6 @@
 """From an experiment file to problems: models, unknowns, recordings, what is held out."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,12 @@ from trueup.sysid.recordings.sequence_start import (
     unmeasured_positions,
 )
 
+_Part = tuple[CheckedRecording, SystemTrajectory]
+
+MOST_ALONE = 64
+"""Held-out parts that are fitted alone. Each brings initial states of its own as unknowns, and the
+cost of a fit grows with the square of their number."""
+
 
 @dataclass
 class Prepared:
@@ -43,6 +50,8 @@ class Prepared:
     """Unknowns at their start values, initial states that are estimated included."""
     training: list[ModelSequences]
     held_out: list[ModelSequences]
+    alone: list[ModelSequences]
+    """Held-out parts that are fitted alone: all, or :data:`MOST_ALONE` spread over them."""
     settings: ObservationSettings
     rules: MeasurementRules
     recordings: list[CheckedRecording]
@@ -52,7 +61,7 @@ class Prepared:
     """Files that were read."""
     notes: list[str]
     held_out_states: ParameterDict
-    """Unknown initial states of held-out parts, which only a fit to these parts alone has."""
+    """Unknown initial states of the parts that are fitted alone, which only that fit has."""
 
     def problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
@@ -66,12 +75,12 @@ class Prepared:
         )
 
     def held_out_alone(self) -> GrayBoxProblem | None:
-        """Problem of the held-out data for a fit of its own; None where nothing is held out.
+        """Problem of held-out data for a fit of its own; None where nothing is held out.
 
         The error of a measured initial state would be taken for one of the parameters: these states
         are unknowns too, after those of :meth:`problem`.
         """
-        return self.problem(self.held_out_parameters(), self.held_out) if self.held_out else None
+        return self.problem(self.held_out_parameters(), self.alone) if self.alone else None
 
     def held_out_parameters(self) -> ParameterDict:
         """The unknowns of :meth:`held_out_alone`."""
@@ -120,8 +129,8 @@ def prepare(
     signals = list(dict.fromkeys(s for _, w in loaded for s in w.sensordata.signal_mapping or {}))
     check_patterns(experiment.measurement, sorted(signals))
     _check_quality(recordings)
-    training: list[tuple[CheckedRecording, SystemTrajectory]] = []
-    held_out: list[tuple[CheckedRecording, SystemTrajectory]] = []
+    training: list[_Part] = []
+    held_out: list[_Part] = []
     for facts, whole in loaded:
         first, later = _split(facts, whole, experiment)
         training += [(facts, first)] if first is not None else []
@@ -131,7 +140,8 @@ def prepare(
         estimated = facts.part.initial == "estimated"
         _add_initial_unknowns(experiment, parameters, sequence, estimated)
     held_out_states = ParameterDict()
-    for facts, sequence in held_out:
+    alone = _spread_over(held_out, MOST_ALONE)
+    for facts, sequence in alone:
         # a measured state has the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
         _add_initial_unknowns(experiment, held_out_states, sequence, measured)
@@ -139,6 +149,11 @@ def prepare(
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for facts in recordings for note in facts.notes]
     estimated_joints = _estimated_joints(parameters)
+    if len(alone) < len(held_out):
+        notes.append(
+            f"{len(alone)} of the {len(held_out)} held-out parts, spread evenly, are fitted alone "
+            "to see whether they give the same parameters; all count in the held-out error."
+        )
     for facts, whole in loaded:
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
     return Prepared(
@@ -147,6 +162,7 @@ def prepare(
         parameters,
         _groups(training, specs),
         _groups(held_out, specs),
+        _groups(alone, specs),
         observation_settings(experiment, signals),
         rules,
         recordings,
@@ -155,6 +171,13 @@ def prepare(
         notes,
         held_out_states,
     )
+
+
+def _spread_over(parts: list[_Part], most: int) -> list[_Part]:
+    """The parts, or so many of them spread evenly over the list."""
+    if len(parts) <= most:
+        return parts
+    return [parts[k * len(parts) // most] for k in range(most)]
 
 
 def _load(
@@ -209,7 +232,7 @@ def _split_advice(recording: CheckedRecording) -> str:
 
 def _check_names(recordings: list[CheckedRecording], experiment: Experiment) -> None:
     names = [r.name for r in recordings]
-    double = sorted({n for n in names if names.count(n) > 1})
+    double = sorted(name for name, count in Counter(names).items() if count > 1)
     if double:
         raise ExperimentError(
             f"recordings share the name {listing(double)}: give each its own name"
@@ -276,9 +299,7 @@ def _estimated_joints(parameters: ParameterDict) -> set[str]:
     return {t.split("/")[1] for t in targets if t.startswith("state/") and t.endswith("/qpos")}
 
 
-def _groups(
-    sequences: list[tuple[CheckedRecording, SystemTrajectory]], specs: dict[str, Any]
-) -> list[ModelSequences]:
+def _groups(sequences: list[_Part], specs: dict[str, Any]) -> list[ModelSequences]:
     """The sequences by variant of the model."""
     groups = []
     for variant, spec in specs.items():

@@ -164,7 +164,7 @@ class IdentificationJob(Job):
             profile=experiment.confidence.profile,
             seed=experiment.seed,
             starts=measured_starts(prepared, prepared.training, held_out=False),
-            held_out_starts=measured_starts(prepared, prepared.held_out, held_out=True),
+            held_out_starts=measured_starts(prepared, prepared.alone, held_out=True),
         )
         folds = experiment.held_out.folds
         crossed = None

@@ -90,7 +90,11 @@ class GrayBoxProblem(Problem):
             raise FitError("there is no recorded sequence to fit")
         self.parameters = parameters.copy()
         self.parameters.apply_ties()
-        self._labels = element_labels(self.parameters)
+        labels = element_labels(self.parameters)
+        self._everywhere = np.array([label == "" for label in labels], bool)
+        self._elements_of: dict[str, list[int]] = {}
+        for element, label in enumerate(labels):
+            self._elements_of.setdefault(label, []).append(element)
         self.space = replace(self.parameters.space(), together=element_groups(self.parameters))
         self.settings = settings or ObservationSettings()
         self.measurement = measurement or MeasurementModel()
@@ -115,6 +119,9 @@ class GrayBoxProblem(Problem):
                     row += len(times) * len(sequence.channels)
             group.make_engine(n_threads)
             self._groups.append(group)
+        windows = [placed for g in self._groups for placed in g.windows]
+        self._first_rows = np.array([placed.first_residual for placed in windows])
+        self._window_labels = [placed.window.segment.sequence for placed in windows]
         check_signal_settings(self.settings, [s for o in self.sequences for s in o.signal_names])
         self.sequence_names = [sequence.name for sequence in self.sequences]
         self.groups = tuple(groups)
@@ -137,12 +144,11 @@ class GrayBoxProblem(Problem):
         """Elements that act on a block: initial states of other windows do not."""
         if self.space.together is None:
             return None
-        if rows.start >= self.data_rows:
-            return self._labels == ""
-        windows = [placed for g in self._groups for placed in g.windows]
-        first_rows = [placed.first_residual for placed in windows]
-        owner = windows[int(np.searchsorted(first_rows, rows.start, side="right")) - 1]
-        return (self._labels == "") | (self._labels == owner.window.segment.sequence)
+        acting = self._everywhere.copy()
+        if rows.start < self.data_rows:
+            window = int(np.searchsorted(self._first_rows, rows.start, side="right")) - 1
+            acting[self._elements_of.get(self._window_labels[window], [])] = True
+        return acting
 
     def limit_threads(self, threads: int) -> None:
         """Simulate in so many threads from now on, 0 for all cores; a worker among others does."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import state_mappings
-from trueup.simulation.initial_state import with_start_time
+from trueup.simulation.initial_state import create_initial_state, with_start_time
 
 _FEWEST = 5  # samples in a local fit of three coefficients
 
@@ -113,13 +113,10 @@ def measured_state(
       base: state that gives what was not measured; the model's defaults where None.
       sensor_lag: how late sensors are labelled [s]: a time step by the toolbox's convention.
     """
-    data = mujoco.MjData(model)
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    unmeasured = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, data, unmeasured, spec)
     # delayed samples stay as old as they were
-    unmeasured = with_start_time(model, unmeasured if base is None else base, time)
-    mujoco.mj_setState(model, data, unmeasured, spec)
+    base = create_initial_state(model, model.qpos0) if base is None else base
+    state = with_start_time(model, base, time)
+    qpos, qvel = state[1 : 1 + model.nq], state[1 + model.nq : 1 + model.nq + model.nv]
     value, slope = local_fit(recorded.times, recorded.data, time, half_width)
     if sensor_lag and columns.from_sensors:
         late = sorted(columns.from_sensors)
@@ -127,14 +124,12 @@ def measured_state(
             recorded.times, recorded.data[:, late], time + sensor_lag, half_width
         )
     for address, column in columns.positions.items():
-        data.qpos[address] = value[column]
+        qpos[address] = value[column]
     for dof in range(model.nv):
         if dof in columns.velocities:
-            data.qvel[dof] = value[columns.velocities[dof]]
+            qvel[dof] = value[columns.velocities[dof]]
         elif columns.position_of_velocity.get(dof) in columns.positions:
-            data.qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
-    state = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, data, state, spec)
+            qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
     return state
 
 

@@ -52,7 +52,7 @@ def initial_state(
 
 def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.ndarray:
     """Measured state at a time [s]; what was not measured has the model's default."""
-    default = create_initial_state(model, mujoco.MjData(model).qpos)
+    default = create_initial_state(model, model.qpos0)
     columns = state_columns(model, measured)
     return measured_state(model, measured, columns, time, SMOOTHING, default)
 

@@ -1,0 +1,44 @@
+"""Section of a report on the choice of friction model and extended terms."""
+
+import math
+
+from trueup import reports
+from trueup.actuators.search.missing_terms import term_findings
+from trueup.actuators.search.model_choice import ModelChoice
+
+_MRAD = 1e3
+
+
+def choice_section(choice: ModelChoice) -> reports.Section:
+    """Models that were tried, their errors on the logs left out, and what each term brought."""
+    values = list(choice.chosen.errors)
+    has_training = all(math.isfinite(t.training) for t in choice.tried)
+    columns = [
+        reports.Column("model"),
+        reports.Column("parameters"),
+        reports.Column("left out", "mrad", digits=4, note="mean over the parts left out"),
+        *([reports.Column("fitted", "mrad", digits=4)] if has_training else []),
+        *(reports.Column(value, "mrad", digits=3) for value in values),
+    ]
+    rows = [
+        [
+            t.label,
+            t.parameters,
+            t.error * _MRAD,
+            *([t.training * _MRAD] if has_training else []),
+            *(t.errors[v] * _MRAD for v in values),
+        ]
+        for t in choice.tried
+    ]
+    label = choice.chosen.label
+    chosen = reports.Highlight("model", lambda m: m == label, "good", "chosen", whole_row=True)
+    notes = (
+        f"{choice.rule} Columns by {choice.by}: error on the logs left out. Logs that are held out "
+        "of the whole fit take no part."
+    )
+    table = reports.Table(columns, rows, highlights=[chosen], notes=notes)
+    told = [("good", choice.reason)]
+    if not choice.complete:
+        told.append(("warning", "The trials were used up before everything was tried."))
+    told += [("info", f"{sentence}.") for sentence in term_findings(choice)]
+    return reports.Section("Choice of the model", "choice", content=[reports.Findings(told), table])

@@ -1,0 +1,188 @@
+"""Sections of a report with something for each recording; of many recordings, those that matter.
+
+A page with a figure for each of 1000 recordings is neither read nor opened: it shows how the error
+is spread over all, and the recordings where it is largest.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+from trueup.sysid.assess.assessment import SequenceSignals
+
+MOST_SHOWN = 12
+"""Recordings, or parts of them, up to which all are shown."""
+_WORST = 8
+_LISTED = 20  # recordings in a table, lines in a list
+_GRAVITY = ("refuse", "warning", "info")
+
+
+def signal_section(signals: Sequence[SequenceSignals]) -> reports.Section:
+    """Measured and predicted signals."""
+    shown = shown_parts(signals)
+    content: list[Any] = [] if len(shown) == len(signals) else _spread(signals, len(shown))
+    for s in shown:
+        title = f"{s.name}: not seen by the fit" if s.held_out else s.name
+        if s.held_out and s.name.endswith("(held out)"):
+            title = s.name
+        panels = [_panel(s, c) for c in range(len(s.channels))]
+        content.append(reports.time_series_figure(panels, title=title))
+    return reports.Section("Signals", "signals", content=content)
+
+
+def residual_section(
+    signals: Sequence[SequenceSignals], whiteness: dict[str, list[str]]
+) -> reports.Section:
+    """Whether the residuals are noise."""
+    fitted = [s for s in shown_parts(signals) if not s.held_out]
+    if len(whiteness) <= MOST_SHOWN:
+        content: list[Any] = [reports.Text(s) for t in whiteness.values() for s in t]
+    else:
+        content = [reports.Text("The recordings with the largest errors:")]
+        names = [s.name for s in fitted if s.name in whiteness]
+        content += [reports.Text(f"{name}: {s}") for name in names for s in whiteness[name]]
+    for s in fitted[:2]:
+        for c, channel in list(enumerate(s.channels))[:4]:
+            error = s.measured[:, c] - s.fitted[:, c]
+            if len(error) < 20 or np.ptp(error) == 0:
+                continue
+            content.append(
+                reports.figure_grid(
+                    [
+                        reports.acf_figure(
+                            _autocorrelation(error),
+                            samples=len(error),
+                            title=f"{s.name}, {channel}: correlation of the residual",
+                        ),
+                        reports.histogram_figure(error, label="residual", title="distribution"),
+                    ],
+                    columns=2,
+                )
+            )
+    return reports.Section("Residuals", "residuals", content=content)
+
+
+def quality_section(quality: dict[str, Any], notes: Sequence[str]) -> reports.Section:
+    """Notes on the data and the findings of their checks."""
+    tone = {"info": "info", "warning": "warning", "refuse": "serious"}
+    content: list[Any] = [reports.Note(note) for note in shortened(notes)]
+    by_gravity = sorted(quality, key=lambda name: _gravity(quality[name]))  # stable
+    names = list(quality) if len(quality) <= MOST_SHOWN else by_gravity[:MOST_SHOWN]
+    for name in names:
+        findings = [(tone[f["severity"]], f["sentence"]) for f in quality[name]["findings"]]
+        content.append(reports.Group(name, reports.Findings(findings, empty="No complaint.")))
+    left_out = [quality[name] for name in by_gravity[MOST_SHOWN:]]
+    if left_out:
+        complaints = sum(_gravity(report) < _GRAVITY.index("info") for report in left_out)
+        content.append(
+            reports.Text(
+                f"{len(left_out)} more recordings, {complaints or 'none'} of them with a warning: "
+                "see solution.json."
+            )
+        )
+    return reports.Section("Data quality", "data-quality", content=content)
+
+
+def shortened(lines: Sequence[str]) -> list[str]:
+    """Lines of a list that may have one for each recording: the first, and how many follow."""
+    if len(lines) <= _LISTED:
+        return list(lines)
+    left_out = len(lines) - _LISTED + 1
+    return [*lines[: _LISTED - 1], f"{left_out} more notes of this kind."]
+
+
+def shown_parts(signals: Sequence[SequenceSignals]) -> list[SequenceSignals]:
+    """All parts; of many, those with the largest errors and the middle one, worst first."""
+    if len(signals) <= MOST_SHOWN:
+        return list(signals)
+    order = np.argsort([-error for error, _ in _errors(signals)], kind="stable")
+    return [signals[i] for i in (*order[:_WORST], order[len(order) // 2])]
+
+
+def _errors(signals: Sequence[SequenceSignals]) -> list[tuple[float, str]]:
+    """Error of each part in its worst channel, over the spread of the channel in all parts."""
+    measured: dict[str, list[np.ndarray]] = {}
+    for s in signals:
+        for c, channel in enumerate(s.channels):
+            measured.setdefault(channel, []).append(s.measured[:, c])
+    spread = {c: float(np.std(np.concatenate(parts))) for c, parts in measured.items()}
+    out = []
+    for s in signals:
+        rmse = np.sqrt(np.mean((s.measured - s.fitted) ** 2, axis=0))
+        relative = [e / max(spread[c], 1e-300) for e, c in zip(rmse, s.channels, strict=True)]
+        worst = int(np.argmax(relative))
+        out.append((float(relative[worst]), s.channels[worst]))
+    return out
+
+
+def _spread(signals: Sequence[SequenceSignals], shown: int) -> list[Any]:
+    """How the error is spread over many parts, and a table of the worst."""
+    errors = _errors(signals)
+    order = np.argsort([-error for error, _ in errors], kind="stable")[:_LISTED]
+    percent = 100 * np.array([error for error, _ in errors])
+    return [
+        reports.Text(
+            f"{len(signals)} recordings or parts of recordings. Shown are the {shown - 1} with the "
+            "largest errors, and the middle one; all are in signals.npz."
+        ),
+        reports.histogram_figure(
+            percent,
+            label="error",
+            unit="%",
+            normal=False,
+            title="Error of each part in its worst channel",
+            caption="Root mean square, over the standard deviation of the channel in all parts.",
+        ),
+        reports.Table(
+            ["recording", "data", "worst channel", reports.Column("error", "%", digits=3)],
+            [
+                [
+                    signals[i].name,
+                    "held-out" if signals[i].held_out else "training",
+                    errors[i][1],
+                    percent[i],
+                ]
+                for i in order
+            ],
+            title="Largest errors",
+        ),
+    ]
+
+
+def _panel(s: SequenceSignals, c: int) -> reports.Panel:
+    """One channel: measured, initial, identified and the residual."""
+    measured, fitted = s.measured[:, c], s.fitted[:, c]
+    error = measured - fitted
+    unit = s.units[c] if s.units else ""
+    rmse, spread = np.sqrt(np.mean(error**2)), np.std(measured)
+    score = f"RMSE {rmse:.3g} {unit}".rstrip()
+    if spread > 0:
+        score = f"fit {100 * (1 - rmse / spread):.1f} %, {score}"
+    traces = [
+        reports.Trace("measured", s.times, measured, "measured"),
+        reports.Trace("initial", s.times, shown_initial(s.initial[:, c], measured), "initial"),
+        reports.Trace("identified", s.times, fitted, "fitted"),
+        reports.Trace("residual", s.times, error, "residual"),
+    ]
+    return reports.Panel(s.channels[c], unit, traces, subtitle=score)
+
+
+def shown_initial(initial: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """The initial prediction, cut off where it would flatten everything else."""
+    middle, reach = measured.mean(), 5 * max(float(np.ptp(measured)), 1e-12)
+    return np.where(np.abs(initial - middle) > reach, np.nan, initial)
+
+
+def _autocorrelation(error: np.ndarray, lags: int = 60) -> np.ndarray:
+    centred = error - error.mean()
+    size = 1 << (2 * len(centred) - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(centred, size)) ** 2
+    correlation = np.fft.irfft(spectrum)[: min(lags, len(centred) - 1) + 1]
+    return correlation / max(correlation[0], 1e-300)
+
+
+def _gravity(report: dict[str, Any]) -> int:
+    found = [_GRAVITY.index(f["severity"]) for f in report["findings"]]
+    return min(found, default=len(_GRAVITY))
