@@ -78,6 +78,18 @@ def test_a_dry_run_writes_nothing(options, command, tmp_path):
     code, planned = command(*options, "--dry-run", "--validation-kp", "100", "200")
     assert code == 0
     assert planned["held_out_logs"] == ["kp100", "kp200"]
+    assert planned["choice"] is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_without_a_model_says_what_is_tried(options, command, tmp_path):
+    place = options.index("--model")
+    unnamed = [*options[:place], *options[place + 2 :], "--dry-run"]
+    code, planned = command(*unnamed, "--try-terms", "torque_saturation")
+    assert code == 0
+    assert planned["choice"]["models"] == ["m1", "m2", "m3", "m4", "m5", "m6"]
+    assert planned["choice"]["terms"] == ["torque_saturation"]
+    assert planned["choice"]["left_out"] == ["100", "200", "400"]
     assert not list(tmp_path.iterdir())
 
 

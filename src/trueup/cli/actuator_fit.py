@@ -128,11 +128,22 @@ def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
         f"{len(plan['training_logs'])} logs, {held} held out, searched with {plan['method']}.",
         f"An evaluation takes {1e3 * plan['seconds_per_evaluation']:.2g} ms here, with "
         f"{plan['threads']} threads.",
+        *_planned_choice(plan["choice"]),
         f"It would write {plan['output']} and {plan['directory']}.",
         *plan["notes"],
         *(f"  ! {message}" for message in plan["skipped"]),
     )
     return DONE
+
+
+def _planned_choice(choice: dict[str, list[str]] | None) -> list[str]:
+    if choice is None:
+        return []
+    return [
+        f"The choice tries the models {', '.join(choice['models'])} and the terms "
+        f"{', '.join(choice['terms']) or '(none)'}, and leaves out {len(choice['left_out'])} parts "
+        f"of the logs in turn: {', '.join(choice['left_out'])}."
+    ]
 
 
 def _remarks(result: ServoFit) -> list[str]:

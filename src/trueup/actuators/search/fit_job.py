@@ -25,6 +25,7 @@ from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.model_for_fit import (
     CHOICE,
     choice_for_fit,
+    choice_plan,
     chosen_settings,
     start_of,
 )
@@ -495,6 +496,9 @@ class ServoFitJob(Job):
         return {
             "output": None if self.output is None else str(self.output),
             "method": self.fit_settings.method,
+            "choice": None
+            if self.model is not None
+            else choice_plan(self.servo, prepared.training_logs, self.fit_settings),
             "parameters": list(prepared.space.names),
             "training_logs": [log.name for log in prepared.training_logs],
             "held_out_logs": [log.name for log in prepared.held_out_logs],

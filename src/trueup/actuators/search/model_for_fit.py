@@ -14,9 +14,11 @@ from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._choose_model import choose_model
+from trueup.actuators.search.choice_parts import left_out_parts
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.prepared_fit import start_model
+from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError
 from trueup.studies import Progress, atomic
 
@@ -39,6 +41,21 @@ def chosen_settings(settings: FitSettings, choice: ModelChoice | None) -> FitSet
         method="refine" if settings.method == "auto" else settings.method,
         trials=max(1, settings.trials - choice.evaluations),
     )
+
+
+def choice_plan(
+    servo: str | Servo, logs: list[ServoLog], settings: FitSettings
+) -> dict[str, list[str]]:
+    """Friction models and terms that a choice would try, and the parts of the logs it leaves out.
+
+    Raises:
+      RecordingError: all logs are of one gain, mass and trajectory.
+    """
+    return {
+        "models": list(settings.models or FRICTION_MODELS),
+        "terms": list(suitable_terms(servo, logs, settings, settings.try_terms)),
+        "left_out": [part.label for part in left_out_parts(logs)],
+    }
 
 
 def choice_for_fit(
