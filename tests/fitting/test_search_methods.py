@@ -150,4 +150,5 @@ def test_a_method_of_ones_own_needs_its_class_and_an_entry(monkeypatch):
 
 
 def test_the_searches_of_a_servo_fit_are_in_the_registry():
-    assert set(METHODS) <= set(SEARCH_METHODS)
+    # refine is auto begun at the start values alone, a course that only servo fits have
+    assert set(METHODS) - set(SEARCH_METHODS) == {"refine"}
