@@ -46,8 +46,9 @@ def split_quantities(logs: Sequence[ServoLog], by: str | Sequence[str] | None) -
             "from logs of two or more"
         )
     if not varying:
+        listed = "the only log has" if len(logs) == 1 else f"the {len(logs)} logs have"
         raise RecordingError(
-            f"the {len(logs)} logs are of one gain, one mass and one trajectory: which model "
+            f"{listed} one gain, one mass and one trajectory: which model "
             "predicts other conditions cannot be decided from them. Record other gains, masses or "
             "trajectories, or name a friction model with --model"
         )

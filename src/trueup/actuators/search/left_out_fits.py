@@ -44,7 +44,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Effort:
-    """How thoroughly a fit searches."""
+    """Thoroughness of the search of a fit."""
 
     scanned: int
     """Points of a scan over the whole box and its faces; 0 for none."""
@@ -112,7 +112,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FoundFit:
-    """What a fit of a candidate came to."""
+    """Result of the fit of a candidate."""
 
     values: dict[str, float]
     """Values of the free parameters."""
@@ -141,7 +141,7 @@ class FitOrder:
     new_term: str = ""
     """Term whose values are tried in the first of these."""
     name: str = ""
-    """What tells it from another fit of the same candidate and part."""
+    """Name that tells it from another fit of the same candidate and part."""
 
     @property
     def key(self) -> str:

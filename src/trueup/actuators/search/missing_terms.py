@@ -1,4 +1,4 @@
-"""What logs say of effects beyond a friction model, and what each term brought on unseen logs."""
+"""Findings on effects beyond a friction model: the gain of each term on logs left out."""
 
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 
@@ -13,7 +13,7 @@ SYMPTOMS = {
     "max_velocity": "the speed stops at a plateau below what the voltage allows",
     "current_limit": "the torque stops growing with the duty cycle: the current is limited",
 }
-"""What a reader sees in the motion where a term acts."""
+"""Effect on the motion by term, in words."""
 
 
 def term_findings(choice: ModelChoice) -> list[str]:

@@ -68,11 +68,11 @@ class ModelChoice:
     """The outcome of :func:`choose_model`."""
 
     chosen: TriedModel
-    """What to take."""
+    """Model to take."""
     tried: tuple[TriedModel, ...]
     """Everything that was tried, in order."""
     by: str
-    """What the logs were split by."""
+    """Quantities that the logs were split by."""
     screened: tuple[ScreenedTerm, ...] = ()
     """Terms that were tried on the logs of the fit alone, in order."""
     least_gain: float = LEAST_GAIN

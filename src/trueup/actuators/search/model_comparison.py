@@ -36,7 +36,7 @@ class ComparedModel:
     parameters: int
     """Number of parameters that a fit of it determines."""
     origin: str
-    """Where its numbers come from."""
+    """Origin of its numbers."""
     training: float
     """Error on the training logs."""
     held_out: float
@@ -78,7 +78,7 @@ class ModelComparison:
     samples: int
     """Samples of the training logs."""
     effective_samples: float
-    """How many independent samples they are worth, by the residuals of the best model."""
+    """Equivalent number of independent samples, by the residuals of the best model."""
     recommended: str
     """Label of the model to take."""
     reason: str

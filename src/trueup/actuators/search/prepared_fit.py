@@ -93,7 +93,7 @@ class Prepared:
 
     @functools.cached_property
     def findings(self) -> list[str]:
-        """What looks wrong in the logs and settings before a fit, in words."""
+        """Findings on logs and settings before a fit, in words."""
         return _findings(self._logs, self.settings)
 
     def start_at(self, start: np.ndarray | None) -> None:
@@ -197,7 +197,7 @@ class Prepared:
 
 
 def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
-    """What looks wrong in the logs and settings before a fit, in words."""
+    """Findings on logs and settings before a fit, in words."""
     found = findings_in_words((log.name, log_findings(log)) for log in logs)
     slip = None if settings.vin is None else header_finding("vin", settings.vin)
     return found if slip is None else [*found, f"the settings: {slip.sentence}"]
