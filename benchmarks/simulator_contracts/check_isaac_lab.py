@@ -7,12 +7,12 @@ import isaac_lab_import
 import numpy as np
 
 from trueup.actuators import ServoModel
-from trueup.actuators.export.isaac_lab import (
+from trueup.actuators.exports.isaac_lab import (
     isaac_lab_snippet,
     nearest_actuators,
     stand_in_simulator,
 )
-from trueup.actuators.export.standard_logs import standard_logs
+from trueup.actuators.exports.standard_logs import standard_logs
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
 CASES = {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from trueup.actuators.export.forms import EXPORT_FORMS, export_servo
+from trueup.actuators.exports.forms import EXPORT_FORMS, export_servo
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
 

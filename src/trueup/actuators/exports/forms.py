@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export.servo_export import ExportRequest, ServoExport
+from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import FitError, did_you_mean, listing
 
@@ -72,31 +72,31 @@ def register_export_form(
 
 
 def _mujoco(request: ExportRequest) -> ServoExport:
-    from trueup.actuators.export.scripts import mujoco_script
+    from trueup.actuators.exports.scripts import mujoco_script
 
     return ServoExport(mujoco_script(request))
 
 
 def _mjcf_dcmotor(request: ExportRequest) -> ServoExport:
-    from trueup.actuators.export.mjcf import export_mjcf
+    from trueup.actuators.exports.mjcf import export_mjcf
 
     return export_mjcf(request, "dcmotor")
 
 
 def _mjcf_position(request: ExportRequest) -> ServoExport:
-    from trueup.actuators.export.mjcf import export_mjcf
+    from trueup.actuators.exports.mjcf import export_mjcf
 
     return export_mjcf(request, "position")
 
 
 def _mjlab(request: ExportRequest) -> ServoExport:
-    from trueup.actuators.export.scripts import mjlab_configuration
+    from trueup.actuators.exports.scripts import mjlab_configuration
 
     return ServoExport(mjlab_configuration(request))
 
 
 def _isaac_lab(request: ExportRequest) -> ServoExport:
-    from trueup.actuators.export.isaac_lab import export_isaac_lab
+    from trueup.actuators.exports.isaac_lab import export_isaac_lab
 
     return export_isaac_lab(request)
 

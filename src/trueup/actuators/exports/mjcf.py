@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Sequence
 
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export.nearest_mjcf import (
+from trueup.actuators.exports.nearest_mjcf import (
     EXPRESSED_TERMS,
     Nearest,
     actuators_of,
     defaults_of,
     nearest_servo,
 )
-from trueup.actuators.export.servo_export import ExportRequest, ServoExport, missing_terms
-from trueup.actuators.export.standard_logs import DESCRIPTION, standard_logs
+from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, missing_terms
+from trueup.actuators.exports.standard_logs import DESCRIPTION, standard_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError, listing

@@ -1,6 +1,6 @@
 """Exports that load the parameter file and keep the whole model: MuJoCo script, mjlab config."""
 
-from trueup.actuators.export.servo_export import ExportRequest
+from trueup.actuators.exports.servo_export import ExportRequest
 from trueup.errors import FitError
 
 _MUJOCO = """\

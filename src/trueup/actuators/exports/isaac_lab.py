@@ -20,8 +20,8 @@ from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.model_parameter import ModelParameter
-from trueup.actuators.export.servo_export import ExportRequest, ServoExport, missing_terms
-from trueup.actuators.export.standard_logs import DESCRIPTION, standard_logs
+from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, missing_terms
+from trueup.actuators.exports.standard_logs import DESCRIPTION, standard_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError

@@ -11,8 +11,8 @@ import numpy as np
 from trueup.actuators.bench.loads import bench_of
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.export.mjcf_servo import MjcfServo, bench_log, motor_of, with_motor_of
-from trueup.actuators.export.servo_export import missing_terms
+from trueup.actuators.exports.mjcf_servo import MjcfServo, bench_log, motor_of, with_motor_of
+from trueup.actuators.exports.servo_export import missing_terms
 from trueup.actuators.logs.servo_log import ServoLog
 
 EXPRESSED_TERMS = ("command_delay", "max_velocity", "current_limit", "winding_braking")

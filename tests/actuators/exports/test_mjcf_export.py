@@ -9,8 +9,8 @@ import pytest
 from servo_law_models import pendulum_log, small_servo
 
 from trueup.actuators import BenchSimulator, ServoModel, export_servo, find_servo, mjcf_snippet
-from trueup.actuators.export.mjcf_servo import MjcfServo, motor_of
-from trueup.actuators.export.nearest_mjcf import mujoco_positions
+from trueup.actuators.exports.mjcf_servo import MjcfServo, motor_of
+from trueup.actuators.exports.nearest_mjcf import mujoco_positions
 from trueup.errors import FitError, RecordingError
 
 
