@@ -11,6 +11,7 @@ from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of
 from trueup.cli.actuator_simulation_options import names_in
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
+from trueup.errors import FitError
 from trueup.studies.trackers.registry import TRACKERS
 
 Scheme = Literal["semi-implicit", "bam"]
@@ -148,6 +149,14 @@ class FitServo(TrackerOptions, ServoFitOptions):
         from trueup.actuators import ServoFitJob
         from trueup.cli.actuator_fit import run_fit, run_fit_evaluation
         from trueup.studies import Budget
+
+        if self.trials is not None and self.trials < 1:
+            raise FitError(f"--trials is {self.trials}: it has to be 1 or more")
+        if len(self._models) == 1 and self.try_terms not in (None, "", "none"):
+            raise FitError(
+                f"--try-terms {self.try_terms} is for a choice of the model, and --model names "
+                f"one: add terms to it with --terms, or leave --model out"
+            )
 
         job = ServoFitJob(
             self.actuator,

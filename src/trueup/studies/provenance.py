@@ -133,7 +133,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not Path(path).is_file():
         return {}
     content = read_json(path)
-    inputs = content.get("inputs", []) if isinstance(content, dict) else None
+    inputs = content.get("inputs") if isinstance(content, dict) else None
     if not isinstance(inputs, list) or not all(
         isinstance(entry, dict) and isinstance(entry.get(key), str)
         for entry in inputs
