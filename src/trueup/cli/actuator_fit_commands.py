@@ -153,11 +153,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
         if self.trials is not None and self.trials < 1:
             raise FitError(f"--trials is {self.trials}: it has to be 1 or more")
         if len(self._models) == 1 and self.try_terms not in (None, "", "none"):
-            raise FitError(
-                f"--try-terms {self.try_terms} is for a choice of the model, and --model names "
-                f"one: add terms to it with --terms, or leave --model out"
-            )
-
+            raise FitError("--model names one model: give --terms instead of --try-terms")
         job = ServoFitJob(
             self.actuator,
             self._models[0] if len(self._models) == 1 else None,
