@@ -30,7 +30,7 @@ from trueup.actuators.bench._step_program import (
     step_slopes,
 )
 from trueup.actuators.equations._parameter_layout import LOG, C, columns_named
-from trueup.actuators.equations.compiled import compiled_apart
+from trueup.actuators.equations.compiled import compiled_once
 from trueup.actuators.equations.tracing import Value
 
 _STATE = ("position", "speed", "motor_speed", "gap", "is_open", "target")
@@ -55,7 +55,7 @@ PAIR = columns_named(("candidate", "log", "first", "length", "substeps"))
 """Rows of the whole numbers of the lanes."""
 
 
-@compiled_apart
+@compiled_once
 def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs):
     """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still."""
     logs = offsets.shape[0] - 1
@@ -83,7 +83,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lane
         lanes[L.gate + w] = gate
 
 
-@compiled_apart
+@compiled_once
 def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs):
     """Begin sample ``k`` of each lane: take the log's state where it is due, and add the losses."""
     kind = int(objective[0])
@@ -110,7 +110,7 @@ def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lane
         lanes[L.volts + w], lanes[L.warmth + w] = inputs[2, sample], inputs[3, sample]
 
 
-@compiled_apart
+@compiled_once
 def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
     """Set the command of each lane's step, and whether it makes one.
 
@@ -131,7 +131,7 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
                 lanes[L.wanted + w], lanes[L.on + w] = goal[first + k], enable[first + k]
 
 
-@compiled_apart
+@compiled_once
 def load_lanes(width, log_rows, table, lanes, pairs):
     """Set the load of each lane at its state, from its table."""
     for w in range(width):
@@ -144,7 +144,7 @@ def load_lanes(width, log_rows, table, lanes, pairs):
         lanes[L.load_torque_by_1 + w] = by_speed
 
 
-@compiled_apart
+@compiled_once
 def end_sample(k, count, measured, objective, recorded, lanes, pairs):
     """Add the loss of the duty cycle of the sample's first step, and record it."""
     kind = int(objective[0])
@@ -162,7 +162,7 @@ def end_sample(k, count, measured, objective, recorded, lanes, pairs):
                 recorded[pairs[PAIR.candidate, w], 2, sample] = duty
 
 
-@compiled_apart
+@compiled_once
 def mark_diverged(k, count, log_rows, failed, lanes, pairs):
     """Stop the lanes whose state is no motion of a servo any more."""
     for w in range(count):
@@ -170,6 +170,35 @@ def mark_diverged(k, count, log_rows, failed, lanes, pairs):
             j = pairs[PAIR.log, w]
             failed[pairs[PAIR.candidate, w], j] = k * log_rows[j, LOG.dt]
             pairs[PAIR.length, w] = 0
+
+
+@compiled_once
+def begin_slopes(k, count, columns, s_position, s_speed, s_motor, jacobian, lanes, slopes, pairs):
+    """Begin a sample: derivatives begin anew with the state; those of its motion are recorded.
+
+    ``s_position``, ``s_speed`` and ``s_motor`` are where those of position and speeds begin.
+    """
+    for w in range(count):
+        runs = k < pairs[PAIR.length, w]
+        if runs and lanes[L.clock + w] == 0.0:
+            for n in range(columns):
+                at = LANES * n + w
+                slopes[s_position + at] = slopes[s_speed + at] = slopes[s_motor + at] = 0.0
+        if runs and jacobian.shape[0] > 0:
+            i, sample = pairs[PAIR.candidate, w], pairs[PAIR.first, w] + k
+            for n in range(columns):
+                jacobian[i, 0, sample, n] = slopes[s_position + LANES * n + w]
+                if jacobian.shape[1] > 1:
+                    jacobian[i, 1, sample, n] = slopes[s_speed + LANES * n + w]
+
+
+@compiled_once
+def add_slopes(width, count, place, start, row, lanes, slopes):
+    """Add the derivatives of one sample's losses to those of their sums."""
+    for n in range(count):
+        for w in range(width):
+            at = LANES * n + w
+            slopes[place + at] += lanes[row + w] * slopes[start + at]
 
 
 class SlopeSpace(NamedTuple):
@@ -363,30 +392,6 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     s_motor = space.states[program.smooth.index("motor_speed")] if kind.backlash else s_speed
     sums, s_duty = space.sums, space.duty
 
-    @compiled_apart
-    def begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs):
-        """Begin a sample: derivatives begin anew with the state; those of sums and samples."""
-        for w in range(count):
-            runs = k < pairs[PAIR.length, w]
-            if runs and lanes[L.clock + w] == 0.0:
-                for n in range(len(wanted)):
-                    at = LANES * n + w
-                    slopes[s_position + at] = slopes[s_speed + at] = slopes[s_motor + at] = 0.0
-            if runs and jacobian.shape[0] > 0:
-                i, sample = pairs[PAIR.candidate, w], pairs[PAIR.first, w] + k
-                for n in range(len(wanted)):
-                    jacobian[i, 0, sample, n] = slopes[s_position + LANES * n + w]
-                    if jacobian.shape[1] > 1:
-                        jacobian[i, 1, sample, n] = slopes[s_speed + LANES * n + w]
-
-    @compiled_apart
-    def add_slopes(width, count, place, start, row, lanes, slopes):
-        """Add the derivatives of one sample's losses to those of their sums."""
-        for n in range(count):
-            for w in range(width):
-                at = LANES * n + w
-                slopes[place + at] += lanes[row + w] * slopes[start + at]
-
     def rollouts(
         start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums_out,
         failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
@@ -419,7 +424,10 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
                 )
                 each_sample(width, lanes, slopes)
                 if wanted is not None:
-                    begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs)
+                    begin_slopes(
+                        k, count, len(wanted), s_position, s_speed, s_motor, jacobian, lanes,
+                        slopes, pairs,
+                    )  # fmt: skip
                     if gradient.shape[0] > 0:
                         n = len(wanted)
                         add_slopes(width, n, sums[0], s_position, L.slope_position, lanes, slopes)
