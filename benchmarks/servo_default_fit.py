@@ -13,8 +13,8 @@ Runs are kept in ``FOLDER`` and resumed; a finished one is read.
   what the other two, with torque off, depend on.
 - ``sts3215-alternate``: every other log by name, scored on the rest, and the reverse.
 
-Limits of the last three are 24, 24 and 22 mrad; the recommendation of one half has to be within 5 % of
-that of the other half, fitted to the same logs and scored on the same logs.
+Limits of the last three are 24, 24 and 22 mrad; the recommendation of one half has to be within 5 %
+of that of the other half, fitted to the same logs and scored on the same logs.
 """
 
 import argparse
