@@ -116,3 +116,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the names near ``name``, or the empty string."""
     near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.55)
     return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+def reason(error: Exception) -> str:
+    """An error in words; of the system's errors without number and path."""
+    return getattr(error, "strerror", None) or str(error)

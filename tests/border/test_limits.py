@@ -171,7 +171,7 @@ def test_a_terminated_command_says_so(tmp_path):
             continue
     os.kill(process.pid, signal.SIGTERM)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 143, err
     assert "Traceback" not in out + err
     assert "trueup study resume" in err
     assert main(["study", "resume", str(run), "--max-generations", "20"]) in (0, 3)

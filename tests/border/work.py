@@ -101,10 +101,15 @@ KINDS: dict[str, Callable[[Path], Work]] = {
 }
 
 
-def tree(folder: Path) -> dict[str, tuple[bytes, int] | str]:
-    """Everything below a folder: contents and times of files, targets of links, folders."""
+def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int] | str]:
+    """Everything below a folder: contents and times of files, targets of links, folders.
+
+    ``hidden``, and what it holds, cannot be read and is left out.
+    """
     found: dict[str, tuple[bytes, int] | str] = {}
     for path in sorted(folder.rglob("*")):
+        if hidden is not None and path.is_relative_to(hidden):
+            continue
         name = str(path.relative_to(folder))
         if path.is_symlink():
             found[name] = str(path.readlink())
@@ -115,9 +120,15 @@ def tree(folder: Path) -> dict[str, tuple[bytes, int] | str]:
     return found
 
 
-def refused(words: list[str], folder: Path, capfd, named: tuple[str, ...] = ()) -> str:
+def refused(
+    words: list[str],
+    folder: Path,
+    capfd,
+    named: tuple[str, ...] = (),
+    hidden: Path | None = None,
+) -> str:
     """Run a command that has to refuse its input; return what it says."""
-    before = tree(folder)
+    before = tree(folder, hidden)
     started = time.monotonic()
     code = main(words)
     seconds = time.monotonic() - started
@@ -130,7 +141,7 @@ def refused(words: list[str], folder: Path, capfd, named: tuple[str, ...] = ()) 
     assert said.count("trueup: ") == 1 or "Parsing error" in said or "─" in said, said
     for text in named:
         assert text in said, f"{text!r} is not named: {said}"
-    after = tree(folder)
+    after = tree(folder, hidden)
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     assert not changed, f"changed on disk: {sorted(changed)}"
     assert seconds < LONGEST

@@ -63,18 +63,20 @@ def same_result(run: Path, expected: dict) -> None:
     assert found["status"] == expected["status"]
 
 
-def test_ctrl_c_saves_and_resuming_gives_the_same_result(
-    files: pendulum.Files, uninterrupted: dict
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_resuming_gives_the_same_result(
+    files: pendulum.Files, uninterrupted: dict, number: int, code: int
 ):
     process = started(files)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
     assert "trueup study resume" in err.splitlines()[-1]
     assert str(files.run) in err.splitlines()[-1]
     assert "Traceback" not in err
-    assert (files.run / "parameters.json").is_file()
+    if number == signal.SIGINT:  # the iteration in progress was finished
+        assert (files.run / "parameters.json").is_file()
     assert not (files.run / "solution.json").exists()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
     same_result(files.run, uninterrupted)
@@ -107,31 +109,38 @@ def test_two_processes_do_not_share_a_run(files: pendulum.Files, capsys):
     process.communicate(timeout=60)
 
 
-def test_ctrl_c_in_the_assessment_keeps_the_fit(
-    files: pendulum.Files, uninterrupted: dict, monkeypatch: pytest.MonkeyPatch, capsys
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_in_the_assessment_keeps_the_fit(
+    files: pendulum.Files,
+    uninterrupted: dict,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
+    number: int,
+    code: int,
 ):
     from trueup.sysid.fit import identification_job
 
     def stop(*arguments: object, **options: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr(identification_job, "assess", stop)
-    assert main(["identify", str(files.experiment), "--quiet"]) == 130
+    assert main(["identify", str(files.experiment), "--quiet"]) == code
     assert "trueup study resume" in capsys.readouterr().err
     monkeypatch.undo()
     assert main(["identify", str(files.experiment), "--quiet", "--resume"]) == 0
     same_result(files.run, uninterrupted)
 
 
-def test_ctrl_c_before_the_fit_writes_nothing(
-    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, capsys
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_before_the_fit_writes_nothing(
+    files: pendulum.Files, monkeypatch: pytest.MonkeyPatch, capsys, number: int, code: int
 ):
     from trueup.sysid.fit import identification_job
 
     def stop(*arguments: object, **options: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr(identification_job, "prepare", stop)
-    assert main(["identify", str(files.experiment)]) == 130
+    assert main(["identify", str(files.experiment)]) == code
     assert "before anything new was saved" in capsys.readouterr().err
     assert not (files.folder / "runs").exists()

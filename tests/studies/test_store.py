@@ -223,3 +223,8 @@ def test_a_damaged_state_is_told_so():
     for content in ({}, dict.fromkeys(arrays, b"\x93NUMPY")):
         with pytest.raises(RunDirectoryError, match="damaged"):
             decode_state(document, content)
+
+
+def test_no_journal_stays_beside_a_closed_study(tmp_path):
+    _filled(tmp_path / "study.sqlite").close()
+    assert [file.name for file in tmp_path.iterdir()] == ["study.sqlite"]

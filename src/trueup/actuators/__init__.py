@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     )
     from trueup.actuators.equations.model_parameter import ModelParameter
     from trueup.actuators.equations.servo_laws import SERVO_LAWS, motor_torque
-    from trueup.actuators.export.forms import (
+    from trueup.actuators.exports.forms import (
         EXPORT_FORMS,
         ExportForm,
+        export,
         export_servo,
         register_export_form,
     )
-    from trueup.actuators.export.isaac_lab import isaac_lab_snippet
-    from trueup.actuators.export.mjcf import MJCF_FORMS, mjcf_snippet
-    from trueup.actuators.export.servo_export import ExportRequest, ServoExport
+    from trueup.actuators.exports.isaac_lab import isaac_lab_snippet
+    from trueup.actuators.exports.mjcf import MJCF_FORMS, mjcf_snippet, set_mjcf_gains
+    from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
     from trueup.actuators.logs.log_files import read_log, read_logs, write_log
@@ -90,12 +91,14 @@ if TYPE_CHECKING:
     from trueup.actuators.search.servo_fit import ServoFit
 
 _EXPORTS = {
-    "EXPORT_FORMS": "trueup.actuators.export.forms",
-    "ExportForm": "trueup.actuators.export.forms",
-    "ExportRequest": "trueup.actuators.export.servo_export",
-    "ServoExport": "trueup.actuators.export.servo_export",
-    "export_servo": "trueup.actuators.export.forms",
-    "register_export_form": "trueup.actuators.export.forms",
+    "EXPORT_FORMS": "trueup.actuators.exports.forms",
+    "ExportForm": "trueup.actuators.exports.forms",
+    "ExportRequest": "trueup.actuators.exports.servo_export",
+    "ServoExport": "trueup.actuators.exports.servo_export",
+    "export": "trueup.actuators.exports.forms",
+    "export_servo": "trueup.actuators.exports.forms",
+    "set_mjcf_gains": "trueup.actuators.exports.mjcf",
+    "register_export_form": "trueup.actuators.exports.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
     "ComparedModel": "trueup.actuators.search.model_comparison",
@@ -111,7 +114,7 @@ _EXPORTS = {
     "InformationCriteria": "trueup.actuators.search._information_criteria",
     "IntervalStatistics": "trueup.actuators.logs._jitter",
     "Jitter": "trueup.actuators.logs._jitter",
-    "MJCF_FORMS": "trueup.actuators.export.mjcf",
+    "MJCF_FORMS": "trueup.actuators.exports.mjcf",
     "ModelChoice": "trueup.actuators.search.model_choice",
     "ModelComparison": "trueup.actuators.search.model_comparison",
     "ModelErrors": "trueup.actuators.search.model_errors",
@@ -155,13 +158,13 @@ _EXPORTS = {
     "friction_curves": "trueup.actuators.report._friction_curves",
     "friction_model": "trueup.actuators.equations.friction_models",
     "information_criteria": "trueup.actuators.search._information_criteria",
-    "isaac_lab_snippet": "trueup.actuators.export.isaac_lab",
+    "isaac_lab_snippet": "trueup.actuators.exports.isaac_lab",
     "jitter": "trueup.actuators.logs._jitter",
     "jitter_figure": "trueup.actuators.logs._jitter",
     "load_catalogue": "trueup.actuators.catalogue.entries",
     "load_model": "trueup.actuators.catalogue.parameter_file",
     "load_models": "trueup.actuators.catalogue.parameter_file",
-    "mjcf_snippet": "trueup.actuators.export.mjcf",
+    "mjcf_snippet": "trueup.actuators.exports.mjcf",
     "model_errors": "trueup.actuators.search.model_errors",
     "model_from_dict": "trueup.actuators.catalogue.parameter_file",
     "model_to_dict": "trueup.actuators.catalogue.parameter_file",
@@ -250,6 +253,7 @@ __all__ = [
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",
+    "export",
     "export_servo",
     "find_servo",
     "fit",
@@ -285,6 +289,7 @@ __all__ = [
     "servo_law",
     "servo_report",
     "servos",
+    "set_mjcf_gains",
     "slow_ramp",
     "split_logs",
     "staircase",

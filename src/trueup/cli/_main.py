@@ -1,6 +1,6 @@
 """Entry point of the ``trueup`` command: parses arguments, runs a command, reports errors.
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+from trueup import _stop_signals
 from trueup._secrets import mask
 from trueup._version import __version__
 from trueup.cli import commands
@@ -23,7 +24,7 @@ from trueup.cli.output import Output
 from trueup.cli.override_words import overrides_together
 from trueup.errors import TrueupError, TrueupWarning
 
-DONE, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 2, 3, 130
+DONE, WRONG_INPUT, NOT_CONVERGED = 0, 2, 3
 
 DESCRIPTION = """Make simulators match reality: identify MuJoCo models from recordings.
 
@@ -39,7 +40,7 @@ Examples:
   trueup network train                 learned actuators: train, score and export networks
   trueup gait list                     walking: reflex controllers and exoskeletons
 
-Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
 """
 
 
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"trueup {__version__}")
         return DONE
     output = Output(json="--json" in arguments)
+    _stop_signals.clear()
     try:
         check_paths(arguments)
         with _plain_warnings(), explained_graphics(), terminated_in_words():
@@ -80,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         message = str(stop) or "stopped before anything new was saved"
         output.error("Interrupted", message)
-        return INTERRUPTED
+        return _stop_signals.exit_code()
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ class CompareServoModels(SimulationOptions):
 
     Writes comparison.html, comparison.json and the parameter files of what it fitted. Ctrl-C saves;
     --resume or trueup study resume continues.
-    Exit codes: 0 done, 2 wrong input, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     logdir: Annotated[Path, arg(metavar="FOLDER")]

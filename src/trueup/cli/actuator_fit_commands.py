@@ -104,7 +104,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
     The parameter file holds the best so far while the fit runs. The run directory beside it,
     m6.run for m6.json, keeps the search: Ctrl-C saves, --resume or trueup study resume continues.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     @property

@@ -82,7 +82,7 @@ class RecordServo(RecordOptions):
       trueup actuator record --port /dev/ttyUSB0 --motor xl330 --mass 0.49 --length 0.1 --kp 200
           --trajectory sin_sin --output data_raw/kp200_sin_sin.json
 
-    Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted, 143 terminated.
     """
 
     kp: Annotated[float, arg(metavar="GAIN")]
@@ -116,7 +116,7 @@ class SweepServo(RecordOptions):
       trueup actuator sweep --port /dev/ttyUSB0 --motor xl330 --mass 0.49 --length 0.1
           --logdir data_raw --dry-run
 
-    Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input or a fault of the servo, 130 interrupted, 143 terminated.
     """
 
     logdir: Annotated[Path, arg(metavar="FOLDER")]

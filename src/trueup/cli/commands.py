@@ -25,7 +25,7 @@ class Identify:
       trueup identify experiment.yaml --dry-run --json
 
     Ctrl-C saves and says how to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT")]
@@ -163,7 +163,7 @@ class Demo:
       trueup demo
       trueup demo --output /tmp/demo
 
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     output: Annotated[Path, arg(aliases=["-o"], metavar="DIRECTORY")] = Path("trueup-demo")

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import trueup
+from trueup import _stop_signals
 from trueup._input_files import check_regular
 from trueup._secrets import mask
 
@@ -106,6 +107,7 @@ def terminated_in_words() -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
+        _stop_signals.note(number)
         raise KeyboardInterrupt("")
 
     signal.signal(number, stop)

@@ -48,7 +48,7 @@ class OptimizeGait(GaitOverrides):
     configuration gives. The run directory holds the resolved configuration, every evaluation
     with its terms, the vectors *_Best.txt and *_BestLast.txt, and the verdict: is the walk steady,
     is it natural? Ctrl-C saves and says how to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     configuration: Annotated[Positional[str], arg(metavar="CONFIG")]

@@ -27,7 +27,7 @@ class TrainNetwork:
     hydra.run.dir=DIRECTORY does what --output does.
     --dry-run prints every key with its value. Ctrl-C finishes the epoch, saves, and says how to
     resume; the best network so far is kept. A second Ctrl-C stops at once.
-    Exit codes: 0 done, 2 wrong input, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     overrides: Annotated[Positional[tuple[str, ...]], arg(metavar="[KEY=VALUE ...]")] = ()

@@ -23,7 +23,7 @@ class StudyRun(StudyOptions):
 
     mine.py:problem is a function without arguments in a Python file of yours that returns a
     trueup.fitting.Problem. Ctrl-C saves and says how to resume.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     problem: Annotated[Positional[str], arg(metavar="PROBLEM")]
@@ -74,7 +74,7 @@ class StudyResume(ExecutionOptions, BudgetOptions):
       trueup study resume runs/arm
 
     The history is that of a run without the stop. A budget that is not given stays as it was.
-    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted.
+    Exit codes: 0 done, 2 wrong input, 3 did not converge, 130 interrupted, 143 terminated.
     """
 
     directory: Annotated[Positional[Path], arg(metavar="RUN")]

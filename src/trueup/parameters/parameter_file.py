@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 
 from trueup._input_files import read_settings, safe_yaml
-from trueup.errors import ParameterError, did_you_mean, listing
+from trueup.errors import ParameterError, did_you_mean, listing, reason
 from trueup.parameters.inertia import InertiaType
 from trueup.parameters.parameter import ModifierFn, Parameter, Prior
 
@@ -126,6 +126,6 @@ def _parameter(path: Path, name: str, record: dict, modifier: ModifierFn | None)
             param.inertia_body = str(record["inertia"]["body"])
             param.scale_rot_inertia = bool(record["inertia"].get("scale_rot_inertia", False))
     except (TypeError, ValueError, KeyError) as error:
-        raise ParameterError(f"{label} cannot be read: {error}") from error
+        raise ParameterError(f"{label} cannot be read: {reason(error)}") from error
     param.modifier_lost = modifier is None and record.get("modifier") == "python"
     return param

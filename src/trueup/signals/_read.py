@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._input_files import check_regular
-from trueup.errors import RecordingError, TrueupError, UnitError
+from trueup.errors import RecordingError, TrueupError, UnitError, reason
 from trueup.signals.readers._clock import build_streams
 from trueup.signals.readers.contents import Contents
 from trueup.signals.readers.registry import (
@@ -124,7 +124,7 @@ def _reader(path: Path, format: str | None) -> Reader:
                 f"{path} is a Git LFS pointer, not the data: run  git lfs pull  in its repository."
             )
     except OSError as error:
-        raise RecordingError(f"{path} cannot be opened: {error}.") from error
+        raise RecordingError(f"{path} cannot be opened: {reason(error)}.") from error
     reader = reader_of(path) if format is None else reader_named(format)
     check_content(path, reader)
     return reader
@@ -147,9 +147,9 @@ def _recordings(
         raise
     except Exception as error:
         # Whatever a format's library throws at a damaged file, the user gets one kind of error.
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise RecordingError(
-            f"{path} cannot be read as {reader.name} ({reason}). It may be cut short or damaged: "
+            f"{path} cannot be read as {reader.name} ({cause}). It may be cut short or damaged: "
             "record or copy it again, or give the format it really has."
         ) from error
     if not found:

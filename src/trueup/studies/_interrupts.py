@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from trueup import _stop_signals
+
 _NOTE = "\nFinishing this {unit}, then saving. Press Ctrl-C again to stop at once.\n"
 
 
@@ -65,6 +67,7 @@ class Interrupts:
             self._abortable = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        _stop_signals.note(number)
         again = self.requested is not None
         self.requested = signal.Signals(number).name
         self._abort = again or number == signal.SIGTERM

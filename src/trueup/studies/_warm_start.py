@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueup._input_files import LARGEST_TEXT, check_regular
-from trueup.errors import ParameterError, RunDirectoryError, listing
+from trueup.errors import ParameterError, RunDirectoryError, listing, reason
 from trueup.parameters import ParameterDict, Space
 from trueup.studies.atomic import read_json
 from trueup.studies.run_directory import RunDirectory
@@ -170,8 +170,8 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(
-            f"{source} cannot be read: {error}; give a parameter file, a run directory or a plain "
-            "vector of numbers"
+            f"{source} cannot be read: {reason(error)}; give a parameter file, a run directory or "
+            "a plain vector of numbers"
         ) from error
 
 

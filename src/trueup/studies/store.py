@@ -151,6 +151,12 @@ class Store:
 
     def close(self) -> None:
         """Close the file; what was recorded and not committed is dropped."""
+        # An empty journal makes commits faster; the file is complete without it. SQLite removes it
+        # under a lock, so that the journal of another process is never lost. A failure, as on a
+        # full disk, leaves a file that is whole all the same.
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.rollback()
+            self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
     def __enter__(self) -> "Store":

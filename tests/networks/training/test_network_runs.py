@@ -210,7 +210,8 @@ def test_a_resumed_training_keeps_its_own_settings(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_finishes_the_epoch_and_says_so(data, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_training_and_says_so(data, tmp_path, number):
     target = tmp_path / "cut"
     words = ["network", "train", f"data.data_base_dir={data}", *SMALL, "train.max_epochs=40"]
     process = subprocess.Popen(
@@ -224,10 +225,10 @@ def test_ctrl_c_finishes_the_epoch_and_says_so(data, tmp_path):
         assert process.poll() is None, process.stderr.read()  # type: ignore[union-attr]
         assert time.monotonic() < limit
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Finishing this epoch, then saving." in said
+    assert process.returncode == 128 + number
+    assert ("Finishing this epoch, then saving." in said) == (number == signal.SIGINT)
     assert f"the best network so far is in {target}" in said
     done = history.read_text()
     configuration = resumed_configuration(RunDirectory.open(target))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueup.actuators.bench._bench_data import BenchData
+from trueup.actuators.bench.conditions import conditions_of
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import Objective
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -107,10 +108,13 @@ class BenchSimulator:
         self.names = model.names if free is None else model.check_names(free)
         self.scheme = scheme
         self.threads = threads
+        benches = [bench_of(log) for log in logs] if benches is None else benches
+        self.conditions = conditions_of(logs, benches)
+        """Gains, voltages and loads of the logs, each once, as plain data."""
         self.data = BenchData.of(
             model.servo,
             self.logs,
-            [bench_of(log) for log in logs] if benches is None else benches,
+            benches,
             model.terms,
             None if scheme == "bam" else max_step,
             reset_period,

@@ -354,6 +354,7 @@ def read_spec(spec: Any) -> Any:
     """The spec, read if it is the name of a file; a ModelError if that fails."""
     import mujoco
 
+    from trueup.simulation.model_limits import check_model_file
     from trueup.simulation.spec_view import plain
     from trueup.simulation.warning_capture import captured_warnings
 
@@ -361,6 +362,7 @@ def read_spec(spec: Any) -> Any:
         return plain(spec)
     if not Path(spec).is_file():
         raise ModelError(f"there is no model file {spec}")
+    check_model_file(Path(spec))
     with captured_warnings():
         try:
             return mujoco.MjSpec.from_file(str(spec))

@@ -5,6 +5,7 @@ import threading
 from types import FrameType
 from typing import Any
 
+from trueup import _stop_signals
 from trueup.actuators.record.driver import Reading, ServoLimits
 from trueup.actuators.record.settings import RecordSettings
 from trueup.actuators.record.trajectory import MotionLimits
@@ -138,4 +139,5 @@ class StopSignals:
             raise KeyboardInterrupt(f"stopped by {self.requested}")
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        _stop_signals.note(number)
         self.requested = signal.Signals(number).name

@@ -10,10 +10,10 @@ import numpy as np
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.search.fit_job import ServoFitJob
+from trueup.actuators.search.fit_runs import start_fit
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.run_logs import Logs
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.actuators.search.start_fit import start_fit
 from trueup.errors import RunDirectoryError
 from trueup.runs import Execution
 from trueup.studies import Budget, RunDirectory, Tracker

@@ -34,6 +34,7 @@ from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
 from trueup.actuators.search.servo_run_report import report_of_run
 from trueup.actuators.search.suitable_terms import suitable_terms
+from trueup.actuators.search.untried_terms import untried_term_findings
 from trueup.errors import FitError, RunDirectoryError, SimulationError, listing
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST
@@ -408,10 +409,26 @@ class ServoFitJob(SearchJob):
         result.choice = self.choice
         if self.choice is not None:
             result.findings = (*result.findings, *term_findings(self.choice))
+        elif solution.success and result.assessment.spread is not None:
+            result.findings = (*result.findings, *self._untried_terms(solution))
         result.skipped = [*self.notes, *self._skipped, *self.source.skipped]
         result.output, result.directory = self.output, directory
         result.model = dataclasses.replace(result.model, provenance=result.provenance())
         return result
+
+    def _untried_terms(self, solution: Solution) -> list[str]:
+        """Terms that a model lacks whose residuals are no noise."""
+        prepared = self.prepared
+        return untried_term_findings(
+            self.servo,
+            self.fitted_model,
+            prepared.training_logs,
+            self.fitted_settings,
+            dict(solution.parameters),
+            solution.cost,
+            benches=[prepared.bench_of(log) for log in prepared.training_logs],
+            workers=prepared.threads,
+        )
 
     def origin(self, directory: Path) -> dict[str, Any]:
         """Settings that ``provenance.json`` holds."""

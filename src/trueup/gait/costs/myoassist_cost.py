@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError, did_you_mean, listing
+from trueup.errors import GaitError, did_you_mean, listing, reason
 from trueup.gait.costs import _myoassist_kernel as k
 from trueup.gait.models.anatomy import Anatomy
 from trueup.gait.walk.frames import ACTIVATIONS, Frame
@@ -223,7 +223,7 @@ def _table(path: str | Path, columns: int, what: str) -> np.ndarray:
         table = np.loadtxt(path, delimiter=",", ndmin=2)
     except (OSError, ValueError) as error:
         raise GaitError(
-            f"cannot read the reference {path}: {error} It has to hold {wanted}"
+            f"cannot read the reference {path}: {reason(error)} It has to hold {wanted}"
         ) from error
     if table.shape != (k.POINTS, columns) or not np.isfinite(table).all():
         raise GaitError(

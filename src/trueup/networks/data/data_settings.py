@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.errors import ExperimentError, did_you_mean, listing, reason
 from trueup.networks.data.features import FEATURE_NAMES, FEATURES, check_feature_names
 from trueup.networks.plain_settings import build_settings
 
@@ -254,7 +254,7 @@ def _listed_groups(path: Path) -> tuple[InertiaGroup, ...]:
     try:
         content = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise ExperimentError(f"{path} cannot be read: {error}") from error
+        raise ExperimentError(f"{path} cannot be read: {reason(error)}") from error
     if not isinstance(content, list):
         raise ExperimentError(f"{path} must hold a list of id, folder and inertia")
     return tuple(build_settings(InertiaGroup, entry, str(path)) for entry in content)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, listing
+from trueup.errors import FitError, listing, reason
 
 SMALLEST_DEVIATION = 1e-6
 """A signal that varies less than this is taken as constant and only shifted."""
@@ -108,7 +108,9 @@ class Normalization:
         try:
             content = json.loads(Path(path).read_text())
         except (OSError, ValueError) as error:
-            raise FitError(f"{path} cannot be read as normalisation statistics: {error}") from error
+            raise FitError(
+                f"{path} cannot be read as normalisation statistics: {reason(error)}"
+            ) from error
         if not isinstance(content, dict):
             raise FitError(f"{path} holds no normalisation statistics")
         return cls.from_dict(content)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError
+from trueup.errors import FitError, reason
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import describe_network, network_from_description
 from trueup.studies import atomic
@@ -40,5 +40,5 @@ def load_numpy_network(path: str | os.PathLike[str]) -> Network:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise FitError(f"{path} cannot be read as a network for numpy: {error}") from error
+        raise FitError(f"{path} cannot be read as a network for numpy: {reason(error)}") from error
     return network_from_description(description, arrays, os.fspath(path))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from trueup.errors import FitError, listing
+from trueup.errors import FitError, listing, reason
 from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.data.features import FEATURE_NAMES
 
@@ -97,7 +97,7 @@ def _read(path: str | Path, needed: tuple[str, ...]) -> dict[str, Any]:
     try:
         content = json.loads(Path(path).read_text())
     except (OSError, ValueError) as error:
-        raise FitError(f"{path} cannot be read: {error}") from error
+        raise FitError(f"{path} cannot be read: {reason(error)}") from error
     lacking = [key for key in needed if not isinstance(content, dict) or key not in content]
     if lacking:
         raise FitError(f"{path} lacks {listing(lacking)}")

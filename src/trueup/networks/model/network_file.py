@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, MissingExtraError, listing
+from trueup.errors import FitError, MissingExtraError, listing, reason
 from trueup.networks.base.base_kinds import base_from_dict
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
@@ -53,7 +53,7 @@ def load_network(path: str | os.PathLike[str]) -> Network:
         weights = library.load_file(os.fspath(path))
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise FitError(
-            f"{path} cannot be read as a network: {error}. A network is the file "
+            f"{path} cannot be read as a network: {reason(error)}. A network is the file "
             "network.safetensors of a training run"
         ) from error
     try:

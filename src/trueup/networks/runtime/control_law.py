@@ -4,11 +4,12 @@ import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueup.errors import FitError, LawError, ModelError, did_you_mean, listing
+from trueup.errors import FitError, LawError, ModelError, did_you_mean, listing, reason
 from trueup.networks.data.features import (
     ANGLE,
     ANGLE_ERROR,
@@ -295,9 +296,12 @@ def read_spec(spec: Any) -> Any:
     """
     import mujoco
 
+    from trueup.simulation.model_limits import check_model_file
+
     if isinstance(spec, mujoco.MjSpec):
         return spec
+    check_model_file(Path(os.fspath(spec)))
     try:
         return mujoco.MjSpec.from_file(os.fspath(spec))
     except (ValueError, OSError) as error:
-        raise ModelError(f"{spec} cannot be read as a model: {error}") from error
+        raise ModelError(f"{spec} cannot be read as a model: {reason(error)}") from error

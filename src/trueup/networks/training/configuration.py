@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from trueup._input_files import read_settings, safe_yaml
-from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing
+from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing, reason
 from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
 from trueup.networks.plain_settings import build_settings
@@ -289,7 +289,9 @@ def _read(file: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = safe_yaml(read_settings(Path(file)))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ExperimentError(f"{file} cannot be read as a configuration: {error}") from error
+        raise ExperimentError(
+            f"{file} cannot be read as a configuration: {reason(error)}"
+        ) from error
     if not isinstance(content, dict):
         raise ExperimentError(f"{file} holds no configuration: expected keys such as data, model")
     return content

@@ -1,6 +1,8 @@
 """What happens between epochs: the best weights, the history, checkpoints, early stopping."""
 
+import errno
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -8,14 +10,16 @@ from typing import Any
 import lightning.pytorch as lightning
 import numpy as np
 
+from trueup.errors import RunDirectoryError
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import save_network
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lightning_module import NetworkTraining
+from trueup.networks.training.run_files import CHECKPOINT
 from trueup.networks.training.settings import TrainSettings
 from trueup.studies import atomic
 
-LAST = "last.ckpt"
+LAST = CHECKPOINT
 BEST = "network.safetensors"
 HISTORY = "history.jsonl"
 BEFORE_TRAINING = -1
@@ -148,8 +152,7 @@ class Keeper(lightning.Callback):
         self._hooks.epoch(entry)
         self._hooks.progress(words, (epoch + 1) / trainer.max_epochs)
         if self.directory is not None:
-            with (self.directory / HISTORY).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
+            self._append(self.directory / HISTORY, json.dumps(entry) + "\n")
             if last or self._stopping or self._is_due():
                 self._save(trainer)
         if self._stopping and not last:
@@ -202,16 +205,29 @@ class Keeper(lightning.Callback):
 
     def _save(self, trainer: Any) -> None:
         assert self.directory is not None
-        path = self.directory / "checkpoints" / LAST
-        partial = path.with_name(f".{LAST}.partial")
-        trainer.save_checkpoint(partial)
-        partial.replace(path)
+        trainer.save_checkpoint(self.directory / "checkpoints" / LAST)
         self._saved = time.monotonic()
 
     def _write_history(self) -> None:
         if self.directory is not None:
             lines = "".join(json.dumps(entry) + "\n" for entry in self.history)
-            (self.directory / HISTORY).write_text(lines, encoding="utf-8")
+            atomic.write_text(self.directory / HISTORY, lines)
+
+    def _append(self, path: Path, line: str) -> None:
+        """Append a line; where the disk is full, no part of it stays."""
+        size = path.stat().st_size if path.exists() else 0
+        try:
+            with path.open("ab", buffering=0) as file:
+                written = file.write(line.encode())
+            if written != len(line.encode()):  # the rest found no room
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            if path.exists():
+                os.truncate(path, size)
+            raise RunDirectoryError(
+                f"cannot write {path}: {error.strerror or error}. Check the free space and the "
+                "permissions of the folder"
+            ) from error
 
 
 def _signed(score: float, mode: str) -> float:

@@ -21,6 +21,7 @@ from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.studies import atomic
 
 _UNREADABLE = (
     RuntimeError,
@@ -103,6 +104,7 @@ def train_network(
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
     from trueup.networks.model.torch_network import TorchNetwork
+    from trueup.networks.training.checkpoint_files import AtomicCheckpoints
     from trueup.networks.training.keeper import LAST, Keeper, StopTraining
     from trueup.networks.training.lightning_module import LaneBatches, NetworkTraining
 
@@ -134,6 +136,7 @@ def train_network(
     checkpoint = None
     if directory is not None:
         (directory / "checkpoints").mkdir(parents=True, exist_ok=True)
+        atomic.remove_partial(directory / "checkpoints")
         checkpoint = directory / "checkpoints" / LAST
         if not (resume and checkpoint.is_file()):
             checkpoint = None
@@ -149,6 +152,7 @@ def train_network(
             deterministic=train.deterministic_trainer,
             check_val_every_n_epoch=train.check_val_every_n_epoch,
             callbacks=[keeper],
+            plugins=[AtomicCheckpoints()],
             logger=False,
             enable_checkpointing=False,
             enable_progress_bar=False,
@@ -168,6 +172,8 @@ def train_network(
             )
         except StopTraining:
             interrupted = True
+        except RunDirectoryError:  # a file cannot be written
+            raise
         except _UNREADABLE as error:
             if checkpoint is None or trainer.global_step:
                 if isinstance(error, RuntimeError) and train.precision != "32-true":

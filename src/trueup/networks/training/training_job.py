@@ -193,6 +193,10 @@ class TrainingJob(Job):
                     results.append(train_split(split, configuration, folder, kept, own, events))
                 except Interrupted:
                     raise KeyboardInterrupt from None
+                except (RunDirectoryError, OSError) as error:
+                    if not self.has_progress(directory):
+                        raise
+                    raise RunDirectoryError(f"{_reason(error)}. {_kept(directory)}") from error
         return results
 
     def stopped(self, directory: RunDirectory) -> str:
@@ -318,6 +322,24 @@ def resumed_configuration(directory: RunDirectory) -> TrainingConfiguration:
             "a network"
         )
     return TrainingJob.from_plain(content, directory, None).configuration
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    return str(error).rstrip(".")
+
+
+def _kept(directory: RunDirectory) -> str:
+    """What a training that failed has saved, and how to continue it."""
+    path = directory.path
+    if any(path.rglob(run_files.CHECKPOINT)):
+        return f"The last checkpoint is kept: continue with  trueup study resume {path}"
+    return (
+        f"The networks so far are kept in {path}, but no checkpoint:  trueup study resume {path}  "
+        "starts the training anew"
+    )
 
 
 def finding_record(finding: Finding) -> dict[str, str]:

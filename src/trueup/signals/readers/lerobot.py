@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import RecordingError
+from trueup.errors import RecordingError, reason
 from trueup.signals.readers._optional import import_optional
 from trueup.signals.readers.contents import Contents, Table
 from trueup.signals.readers.parquet import numeric_array
@@ -83,7 +83,7 @@ def _read_info(path: Path) -> dict[str, Any]:
         info = json.loads((path / _INFO).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RecordingError(
-            f"{path} is no LeRobot data set: {_INFO} cannot be read ({error})."
+            f"{path} is no LeRobot data set: {_INFO} cannot be read ({reason(error)})."
         ) from error
     if not isinstance(info, dict) or not isinstance(info.get("features"), dict):
         raise RecordingError(f"{path / _INFO} does not describe the features of the data set.")
@@ -95,7 +95,7 @@ def _episodes_in(parquet: Any, file: Path) -> np.ndarray:
         column = parquet.read_table(file, columns=["episode_index"], partitioning=None)
     except Exception as error:
         raise RecordingError(
-            f"{file} cannot be read ({error}). It may be cut short, or a Git LFS pointer: "
+            f"{file} cannot be read ({reason(error)}). It may be cut short, or a Git LFS pointer: "
             "download it again."
         ) from error
     if "episode_index" not in column.column_names:

@@ -1,4 +1,4 @@
-"""Starts and plans a servo fit whose run directory may lie beside its parameter file."""
+"""Start and plan of a servo fit in a run directory."""
 
 import os
 from collections.abc import Sequence
