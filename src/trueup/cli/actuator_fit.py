@@ -7,7 +7,7 @@ import numpy as np
 from trueup.actuators import ServoFit, ServoFitJob, load_catalogue
 from trueup.actuators.catalogue.parameter_file import beyond_bam
 from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
-from trueup.actuators.search.fit_job import plan_fit, start_fit
+from trueup.actuators.search.fit_runs import plan_fit, start_fit
 from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.prepared_fit import start_model
 from trueup.cli.actuator_evaluate import milli, show_evaluation, trivial_sentence
