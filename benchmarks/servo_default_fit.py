@@ -7,11 +7,14 @@ Runs are kept in ``FOLDER`` and resumed; a finished one is read.
 
 - ``xl330-gain``: logs of kp 100 and 200, scored on kp 400; at most 26 mrad.
 - ``xl330-all``: all 12 logs; CPU seconds of the process, at most 600 (5 minutes on two cores).
-- ``sts3215-trajectory``: logs of three trajectories, scored on the other two, and the reverse.
+- ``sts3215-trajectory``: logs of the first three trajectories by name, scored on the other two, and
+  the reverse.
+- ``sts3215-driven``: the same for three trajectories that never have torque off, which leaves open
+  what the other two, with torque off, depend on.
 - ``sts3215-alternate``: every other log by name, scored on the rest, and the reverse.
 
-Limits of the last two are 24 and 22 mrad; the recommendation of one half has to be within 5 % of
-that of the other half, fitted to the same logs and scored on the same logs.
+Limits of the last three are 24, 24 and 22 mrad; the recommendation of one half has to be within 5 %
+of that of the other half, fitted to the same logs and scored on the same logs.
 """
 
 import argparse
@@ -35,8 +38,11 @@ from trueup.actuators import (
     register,
 )
 
-PARTS = ("xl330-gain", "xl330-all", "sts3215-trajectory", "sts3215-alternate")
-LEARNED = ("sin_sin", "sin_time_square", "up_and_down")
+PARTS = ("xl330-gain", "xl330-all", "sts3215-trajectory", "sts3215-driven", "sts3215-alternate")
+LEARNED = {
+    "sts3215-trajectory": ("brutal", "lift_and_drop", "sin_sin"),
+    "sts3215-driven": ("sin_sin", "sin_time_square", "up_and_down"),
+}
 """Trajectories of the STS3215 in the first half."""
 
 
@@ -73,12 +79,12 @@ def halves(part: str, options: argparse.Namespace) -> None:
     folder = options.data / "sts3215_bench"
     logs = sorted(with_benches(processed(folder), folder / "configs"), key=lambda log: log.name)
     servo = register(sts3215(logs[0].motor), replace=True)
-    if part == "sts3215-trajectory":
-        first = [log for log in logs if log.trajectory in LEARNED]
+    if part in LEARNED:
+        first = [log for log in logs if log.trajectory in LEARNED[part]]
     else:
         first = logs[::2]
     second = [log for log in logs if log not in first]
-    limit = 24.0 if part == "sts3215-trajectory" else 22.0
+    limit = 24.0 if part in LEARNED else 22.0
     settings = {"seed": options.seed, "vin": STS3215_VOLTS}
     found = {}
     for name, seen in (("first", first), ("second", second)):

@@ -12,6 +12,7 @@ from trueup.actuators.exports.isaac_lab import (
     nearest_actuators,
     stand_in_simulator,
 )
+from trueup.actuators.exports.servo_export import ExportRequest
 from trueup.actuators.exports.standard_logs import standard_logs
 
 XL330 = {"kt": 0.37, "R": 2.8, "armature": 0.0018, "friction_base": 0.01}
@@ -61,7 +62,7 @@ def main() -> None:
         snippet = isaac_lab_snippet(model, logs)
         exec(compile(snippet, "snippet", "exec"), names)
         (cfg,) = (value for name, value in names.items() if name.endswith("_CFG"))
-        best = nearest_actuators(model, logs)[0]
+        best = nearest_actuators(ExportRequest(model, logs=logs, timestep=0.005)).actuators[0]
         stand_in = stand_in_simulator(best, model, logs).model
         reach = min(best.velocity_limit, 20.0)
         error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-reach, reach, 20))

@@ -4,12 +4,13 @@ import ast
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
 
-from trueup.actuators import ServoModel, save_model
+from trueup.actuators import EXPORT_FORMS, ServoModel, load_model, save_model
 from trueup.cli.actuator_export import ExportServo
 from trueup.cli.output import Output
 from trueup.errors import FitError, ParameterError, RecordingError, ReportError
@@ -68,7 +69,36 @@ def test_python_forms_are_python(params, form, words, capsys):
     ast.parse(text)
     assert words in text
     assert ("kp=200.0" in text) == (form != "isaac-lab")
-    assert (str(params.resolve()) in text) == (form != "isaac-lab")
+    assert ("/ 'm1.json'" in text) == (form != "isaac-lab")
+
+
+@pytest.mark.parametrize("form", sorted(EXPORT_FORMS))
+def test_no_export_has_an_absolute_path(params, form, tmp_path, capsys):
+    """A script finds the parameter file from where it lies itself."""
+    target = tmp_path / "deep" / "scripts" / "servo.txt"
+    command = ExportServo(params=params, form=form, output=target)
+    assert command.run(Output()) == 0
+    text = target.read_text()
+    assert str(tmp_path) not in text and str(Path.cwd()) not in text
+    for path in re.findall(r"Path\(__file__\)\.parent / '([^']*)'", text):
+        assert (target.parent / path).resolve() == params.resolve()
+    assert ("Path(__file__)" in text) == (form in ("mujoco", "mjlab"))
+    capsys.readouterr()
+    assert ExportServo(params=params, form=form).run(Output()) == 0
+    assert str(tmp_path) not in capsys.readouterr().out
+
+
+def test_what_bam_lacks_is_said(tmp_path, capsys):
+    model = ServoModel.create("xl330", "m1", ("torque_saturation",))
+    params = save_model(model, tmp_path / "m1s.json")
+    said = json.loads(params.read_text())["not_in_bam"]
+    assert "torque saturation" in said
+    assert load_model(params).values == model.values
+    target = tmp_path / "servo.py"
+    assert ExportServo(params=params, form="mujoco", output=target).run(Output()) == 0
+    assert said in capsys.readouterr().out
+    plain = save_model(ServoModel.create("xl330", "m6"), tmp_path / "m6.json")
+    assert "not_in_bam" not in json.loads(plain.read_text())
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path):

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from trueup.actuators.exports.forms import (
         EXPORT_FORMS,
         ExportForm,
+        export,
         export_servo,
         register_export_form,
     )
     from trueup.actuators.exports.isaac_lab import isaac_lab_snippet
-    from trueup.actuators.exports.mjcf import MJCF_FORMS, mjcf_snippet
+    from trueup.actuators.exports.mjcf import MJCF_FORMS, mjcf_snippet, set_mjcf_gains
     from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
     from trueup.actuators.logs._jitter import IntervalStatistics, Jitter, jitter, jitter_figure
     from trueup.actuators.logs._process import ProcessedLog, process, resample_log
@@ -94,7 +95,9 @@ _EXPORTS = {
     "ExportForm": "trueup.actuators.exports.forms",
     "ExportRequest": "trueup.actuators.exports.servo_export",
     "ServoExport": "trueup.actuators.exports.servo_export",
+    "export": "trueup.actuators.exports.forms",
     "export_servo": "trueup.actuators.exports.forms",
+    "set_mjcf_gains": "trueup.actuators.exports.mjcf",
     "register_export_form": "trueup.actuators.exports.forms",
     "Bench": "trueup.actuators.bench.loads",
     "BenchSimulator": "trueup.actuators.bench.simulator",
@@ -250,6 +253,7 @@ __all__ = [
     "drive_backdrive_report",
     "effective_samples",
     "evaluate",
+    "export",
     "export_servo",
     "find_servo",
     "fit",
@@ -285,6 +289,7 @@ __all__ = [
     "servo_law",
     "servo_report",
     "servos",
+    "set_mjcf_gains",
     "slow_ramp",
     "split_logs",
     "staircase",

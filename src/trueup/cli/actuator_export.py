@@ -10,6 +10,7 @@ from tyro.conf import arg
 from trueup.actuators.exports.forms import EXPORT_FORMS, export_servo
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
+from trueup.studies.progress import Progress
 
 _FORMS = "; ".join(f"{name}: {form.description}" for name, form in EXPORT_FORMS.items())
 
@@ -23,7 +24,8 @@ class ExportServo:
       trueup actuator export --params m6.json --form mujoco -o servo.py
       trueup actuator export --params m6.json --form isaac-lab
 
-    mujoco and mjlab use the whole model; the others come as near as the simulator can.
+    mujoco and mjlab use the whole model. The others come as near as the simulator can, with numbers
+    fitted to the recordings in --logdir; an export that M1's export would beat is never written.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -33,8 +35,8 @@ class ExportServo:
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
     """File to write; printed where absent."""
     logdir: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Resampled logs on which the error is measured and made small; the standard trajectories
-    where absent."""
+    """Resampled logs that the numbers of the form are fitted to, over all gains and voltages; the
+    full model's own motion where absent."""
     kp: Annotated[float | None, arg(metavar="GAIN")] = None
     """Firmware gain; the servo's own where absent."""
     vin: Annotated[float | None, arg(metavar="V")] = None
@@ -64,6 +66,7 @@ def run_export(command: ExportServo, output: Output) -> int:
       ReportError: the file exists or cannot be written.
     """
     from trueup.actuators import load_catalogue, load_model, read_logs
+    from trueup.actuators.catalogue.parameter_file import beyond_bam
     from trueup.errors import ReportError
     from trueup.studies import atomic
 
@@ -79,15 +82,18 @@ def run_export(command: ExportServo, output: Output) -> int:
         logs = read_logs(
             command.logdir, uniform=True, skip_bad=command.skip_bad_logs, on_skip=skipped.append
         )
-    exported = export_servo(
-        model,
-        command.form,
-        path=command.params,
-        logs=logs,
-        kp=command.kp,
-        vin=command.vin,
-        timestep=command.timestep,
-    )
+    with Progress(not output.json) as progress:
+        exported = export_servo(
+            model,
+            command.form,
+            path=command.params,
+            logs=logs,
+            kp=command.kp,
+            vin=command.vin,
+            timestep=command.timestep,
+            output=target,
+            report=lambda share: progress.update(f"fitting {command.form}", share),
+        )
     text, errors = exported.text, exported.errors
     if target is None:
         output.text(text.rstrip("\n"))
@@ -101,7 +107,8 @@ def run_export(command: ExportServo, output: Output) -> int:
             output.text(f"  ! {message}")
         output.text(f"{command.form} of {command.params} in {target}")
         if errors is not None:
-            output.text(_sentence(errors))
+            output.text(*_sentences(errors))
+        output.text(*beyond_bam(model))
     output.result(
         {
             "form": command.form,
@@ -110,16 +117,23 @@ def run_export(command: ExportServo, output: Output) -> int:
             "text": text,
             "errors_rad": None if errors is None else dict(errors),
             "skipped": skipped,
+            "notes": beyond_bam(model),
         }
     )
     return 0
 
 
-def _sentence(errors: Mapping[str, float]) -> str:
-    words = f"Position difference from the full model: {1e3 * errors['from_model']:.2f} mrad"
+def _sentences(errors: Mapping[str, float]) -> list[str]:
+    def milli(name: str) -> str:
+        return f"{1e3 * errors[name]:.2f} mrad"
+
+    said = [f"Position difference from the full model: {milli('from_model')}."]
     if "from_logs" in errors:
-        words += (
-            f"; from the recordings: {1e3 * errors['from_logs']:.2f} mrad, where the full model is "
-            f"off by {1e3 * errors['model_from_logs']:.2f} mrad"
-        )
-    return words
+        said = [
+            f"Position difference from the recordings: {milli('from_logs')}; of the full model: "
+            f"{milli('model_from_logs')}; of M1 in this form: {milli('simplest_from_logs')}.",
+            *said,
+        ]
+    elif "simplest_from_model" in errors:
+        said.append(f"M1 in this form differs by {milli('simplest_from_model')}.")
+    return said

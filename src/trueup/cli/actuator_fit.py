@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from trueup.actuators import ServoFit, ServoFitJob, load_catalogue
+from trueup.actuators.catalogue.parameter_file import beyond_bam
 from trueup.actuators.report.parameter_section import meanings_of, parameter_rows, remark_of
-from trueup.actuators.search.fit_job import plan_fit, start_fit
+from trueup.actuators.search.fit_runs import plan_fit, start_fit
 from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.prepared_fit import start_model
 from trueup.cli.actuator_evaluate import milli, show_evaluation, trivial_sentence
@@ -95,6 +96,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     sentences = (*meanings_of(remarks), *result.assessment.sentences)
     output.text(*(f"  - {sentence}" for sentence in sentences))
     output.text(*(f"  ! {message}" for message in (*result.findings, *result.skipped)))
+    output.text(*(f"  - {sentence}" for sentence in beyond_bam(model)))
     files = [] if result.output is None else [f"Parameters: {result.output}"]
     output.text("", *files, f"Report:     {outcome.report}", f"Run:        {outcome.directory}")
 

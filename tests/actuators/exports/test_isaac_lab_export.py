@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from trueup.actuators import export_servo
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.exports.isaac_lab import (
@@ -15,6 +16,7 @@ from trueup.actuators.exports.isaac_lab import (
     nearest_actuators,
     stand_in_simulator,
 )
+from trueup.actuators.exports.servo_export import ExportRequest
 from trueup.actuators.exports.standard_logs import standard_logs
 from trueup.errors import FitError
 
@@ -26,8 +28,22 @@ CONFIGS = ("DCMotorCfg", "IdealPDActuatorCfg", "DelayedPDActuatorCfg", "Implicit
 
 
 def few_logs(model, count=2):
-    """Standard trajectories on a pendulum that suits the servo."""
-    return standard_logs(model)[1 : 1 + count]
+    """Standard trajectories on a pendulum that suits the servo, and the model's motion in them."""
+    return recorded(model, standard_logs(model)[1 : 1 + count])
+
+
+def recorded(model, logs):
+    """Logs in which the motion of a model is what was measured."""
+    found = BenchSimulator(model, logs).simulate()
+    return [
+        replace(log, position=position[0], speed=speed[0])
+        for log, position, speed in zip(logs, found.position, found.speed)
+    ]
+
+
+def nearest(model, logs):
+    """Nearest configurations to logs, the best first."""
+    return nearest_actuators(ExportRequest(model, logs=logs, timestep=0.005)).actuators
 
 
 def run(snippet):
@@ -51,7 +67,7 @@ def run(snippet):
 
 def test_a_voltage_servo_is_a_dc_motor_exactly():
     model = ServoModel.create("xl330", "m1", **XL330)
-    best = nearest_actuators(model, few_logs(model))[0]
+    best = nearest(model, few_logs(model))[0]
     assert best.config == "DCMotorCfg"
     assert best.error < 1e-12
     config, settings = run(isaac_lab_snippet(model, few_logs(model), vin=6.0, kp=200))
@@ -78,37 +94,43 @@ def test_a_voltage_servo_is_a_dc_motor_exactly():
 )
 def test_laws_that_isaac_lab_has_are_exact(servo, values, terms):
     model = ServoModel.create(servo, "m1", terms, **values)
-    assert nearest_actuators(model, few_logs(model))[0].error < 1e-9
+    assert nearest(model, few_logs(model))[0].error < 1e-9
 
 
 def test_the_stated_error_is_the_difference_between_the_motions():
     model = ServoModel.create("xl330", "m6", **XL330, **M6)
     logs = few_logs(model)
     # logs of two gains and voltages: the configuration follows them
-    logs[1] = replace(logs[1], kp=200.0, vin=6.0)
-    snippet = isaac_lab_snippet(model, logs)
-    best = nearest_actuators(model, logs)[0]
-    stated = re.search(r"2 logs, each with its own gain and voltage: ([0-9.]+) mrad", snippet)
+    logs = recorded(model, [logs[0], replace(logs[1], kp=200.0, vin=6.0)])
+    exported = export_servo(model, "isaac-lab", logs=logs)
+    assert exported.errors is not None
+    error, said = exported.errors["from_logs"], exported.text.replace("\n# ", " ")
+    stated = re.search(r"from them: ([0-9.]+) mrad.* Gravity is ([0-9.e+-]+) rad", said)
     assert stated is not None
-    assert float(stated[1]) / 1e3 == pytest.approx(best.error, abs=1e-5)
+    assert float(stated[1]) / 1e3 == pytest.approx(error, rel=1e-3)
     # a motor of M1 with the stated numbers, by the voltage law
-    ratio = best.stiffness / (400 * model.servo.error_gain * 7.5 * 0.37 / 2.8)
+    _, best = run(exported.text)
+    kt = 7.5 / best["velocity_limit"]
+    motor = {"kt": kt, "R": kt * 7.5 / best["saturation_effort"], "armature": best["armature"]}
+    assert best["damping"] == pytest.approx(kt**2 / motor["R"], rel=1e-4)
+    ratio = best["stiffness"] / (400 * model.servo.error_gain * best["saturation_effort"])
     servo = replace(model.servo, error_gain=model.servo.error_gain * ratio)
-    values = {**XL330, "friction_base": best.friction, "friction_viscous": best.viscous}
-    plain = ServoModel.create(servo, "m1", **values)
-    moved = zip(
-        BenchSimulator(model, logs).simulate().position,
-        BenchSimulator(plain, logs).simulate().position,
-    )
-    error = np.mean([np.abs(a - b).mean() for a, b in moved])
-    assert best.error == pytest.approx(error, rel=1e-6)
-    assert "Not in it: its friction" in snippet
+    friction = {
+        "friction_base": best["friction"],
+        "friction_viscous": best["viscous_friction"],
+        "q_offset": float(stated[2]),
+    }
+    plain = ServoModel.create(servo, "m1", **motor, **friction)
+    moved = BenchSimulator(plain, logs).simulate().position
+    found = np.mean([np.abs(log.position - b).mean() for log, b in zip(logs, moved)])
+    assert found == pytest.approx(error, rel=1e-3)
+    assert "Not in it: its friction" in exported.text
 
 
 def test_friction_and_stiffness_are_nearer_than_those_of_the_file():
     model = ServoModel.create("xl330", "m6", **XL330, **M6)
     logs = few_logs(model)
-    best = nearest_actuators(model, logs)[0]
+    best = nearest(model, logs)[0]
     naive = BenchSimulator(ServoModel.create("xl330", "m1", **XL330), logs).simulate().position
     truth = BenchSimulator(model, logs).simulate().position
     error = np.mean([np.abs(a - b).mean() for a, b in zip(naive, truth)])
@@ -148,7 +170,7 @@ def test_a_time_step_is_positive():
 def test_the_simulated_stand_in_has_the_torque_of_isaac_labs_dc_motor():
     model = ServoModel.create("mx64", "m1", kt=1.6, R=4.0)
     logs = few_logs(model, 1)
-    best = nearest_actuators(model, logs)[0]
+    best = nearest(model, logs)[0]
     stand_in = stand_in_simulator(best, model, logs).model
     error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-20, 20, 21))
     line = best.saturation_effort * np.array([1.0, -1.0])[:, None, None]

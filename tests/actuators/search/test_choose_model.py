@@ -126,9 +126,22 @@ def test_of_models_about_as_good_the_smallest_is_taken():
 
 
 def test_each_quantity_counts_alike_however_many_values_it_has():
-    tried = TriedModel("m1", (), 6, {"kp 1": 1.0, "kp 2": 3.0, "mass 1": 6.0})
-    assert tried.by_quantity == {"kp": 2.0, "mass": 6.0}
-    assert tried.error == 4.0
+    tried = TriedModel("m1", (), 6, {"kp 1": 1.0, "kp 2": 4.0, "mass 1": 8.0})
+    assert tried.by_quantity == pytest.approx({"kp": 2.0, "mass": 8.0})
+    assert tried.error == pytest.approx(4.0)
+
+
+def test_a_part_that_no_model_predicts_does_not_decide():
+    beyond = {"trajectory a": 0.250, "trajectory b": 0.110}  # without them nothing tells kt from R
+    simple = TriedModel("m1", (), 6, {"kp 1": 0.030, "kp 2": 0.020, **beyond})
+    better = TriedModel(
+        "m1", ("backlash",), 7, {"kp 1": 0.018, "kp 2": 0.012, **beyond, "trajectory b": 0.114}
+    )
+    assert better.error < 0.8 * simple.error
+    assert simplest([simple, better], 0.05) is better
+    lost = TriedModel("m6", (), 15, {"kp 1": 0.010, "kp 2": float("inf")})
+    assert lost.error == float("inf")
+    assert simplest([simple, lost], 0.05) is simple
 
 
 def test_logs_are_left_out_by_all_that_varies():

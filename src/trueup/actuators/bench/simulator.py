@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trueup.actuators.bench._bench_data import BenchData
+from trueup.actuators.bench.conditions import conditions_of
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import Objective
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -107,10 +108,13 @@ class BenchSimulator:
         self.names = model.names if free is None else model.check_names(free)
         self.scheme = scheme
         self.threads = threads
+        benches = [bench_of(log) for log in logs] if benches is None else benches
+        self.conditions = conditions_of(logs, benches)
+        """Gains, voltages and loads of the logs, each once, as plain data."""
         self.data = BenchData.of(
             model.servo,
             self.logs,
-            [bench_of(log) for log in logs] if benches is None else benches,
+            benches,
             model.terms,
             None if scheme == "bam" else max_step,
             reset_period,
@@ -286,8 +290,8 @@ class BenchSimulator:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
         from trueup.actuators.bench._bench_kernel import rollouts, work_sizes
+        from trueup.actuators.bench._lane_code import LANES
         from trueup.actuators.bench._lane_rollouts import PAIR
-        from trueup.actuators.bench._lane_source import LANES
 
         data = self.data
         pairs = len(X) * len(self.logs)

@@ -2,8 +2,9 @@
 
 A file holds ``model`` (``m1`` to ``m6``), ``actuator`` (a servo of the catalogue) and a number
 for each parameter, in SI units. trueup adds a number for each extended term, the form of the
-quadratic term where it is not the default, ``units`` and ``provenance``; files without them load
-too.
+quadratic term where it is not the default, ``not_in_bam`` where the model has parts that Better
+Actuator Models lacks, ``units`` and ``provenance``; files without them load too, and that project
+ignores them.
 """
 
 import importlib.util
@@ -18,13 +19,14 @@ from trueup._input_files import read_settings
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
-from trueup.actuators.equations.friction_models import friction_model
+from trueup.actuators.equations.friction_models import PUBLISHED_MODELS, friction_model
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
 
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
 
-_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance")
+_BEYOND_BAM = "not_in_bam"
+_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance", _BEYOND_BAM)
 
 
 def load_model(
@@ -173,9 +175,26 @@ def model_to_dict(model: ServoModel) -> dict[str, Any]:
     content.update((name, float(model.values[name])) for name in model.names)
     if model.quadratic != "gated":
         content["quadratic"] = model.quadratic
+    if beyond := beyond_bam(model):
+        content[_BEYOND_BAM] = beyond[0]
     content["units"] = {p.name: p.unit for p in model.parameters}
     content["provenance"] = dict(model.provenance)
     return content
+
+
+def beyond_bam(model: ServoModel) -> list[str]:
+    """What Better Actuator Models cannot represent of a model, in words; empty if it can."""
+    parts = [name.replace("_", " ") for name in model.terms]
+    if model.friction.name not in PUBLISHED_MODELS:
+        parts.append(f"the friction model {model.friction.name!r}")
+    if model.quadratic != "gated":
+        parts.append(f"the {model.quadratic} quadratic term")
+    if not parts:
+        return []
+    return [
+        f"Better Actuator Models has no {listing(parts, 40)}: it would simulate this file without, "
+        "and move otherwise."
+    ]
 
 
 def save_model(model: ServoModel, path: str | os.PathLike[str]) -> Path:

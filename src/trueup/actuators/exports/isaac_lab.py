@@ -11,7 +11,7 @@ Isaac Lab, https://github.com/isaac-sim/IsaacLab, 2.3: ``isaaclab.actuators``.
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,11 +20,25 @@ from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.model_parameter import ModelParameter
-from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, missing_terms
-from trueup.actuators.exports.standard_logs import DESCRIPTION, standard_logs
+from trueup.actuators.exports.fitted_servo import (
+    Fitted,
+    Report,
+    Steps,
+    fit_servo,
+    fit_simplest,
+)
+from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains, servo_of
+from trueup.actuators.exports.servo_export import (
+    ExportRequest,
+    ServoExport,
+    error_sentences,
+    missing_terms,
+)
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
 from trueup.errors import FitError
+
+_EXPRESSED = ("command_delay", "current_limit")  # extended terms that a class expresses
 
 
 @dataclass(frozen=True)
@@ -91,57 +105,153 @@ def isaac_lab_snippet(
 
 
 def export_isaac_lab(request: ExportRequest) -> ServoExport:
-    """Configuration as in :func:`isaac_lab_snippet`, with its mean position error."""
-    model, logs, timestep = request.model, request.logs, request.timestep
-    if not timestep > 0:
-        raise FitError(f"the time step of a simulation is positive [s], got {timestep}")
-    if logs is not None:
-        check_logs(logs, model.servo)
-    described = DESCRIPTION
-    if logs is not None:
-        described = f"{len(logs)} logs, each with its own gain and voltage"
-    choices = nearest_actuators(model, logs, kp=request.kp, vin=request.vin, timestep=timestep)
-    text = _text(model, choices, described, timestep, request.kp, request.vin)
-    return ServoExport(text, {"from_model": choices[0].error})
+    """Configuration as in :func:`isaac_lab_snippet`, with its mean position errors."""
+    if not request.timestep > 0:
+        raise FitError(f"the time step of a simulation is positive [s], got {request.timestep}")
+    if request.logs is not None:
+        check_logs(request.logs, request.model.servo)
+    nearest = nearest_actuators(request)
+    return ServoExport(_text(request, nearest), nearest.errors)
 
 
-def nearest_actuators(
-    model: ServoModel,
-    logs: Sequence[ServoLog] | None = None,
-    *,
-    kp: float | None = None,
-    vin: float | None = None,
-    timestep: float = 0.005,
-) -> list[IsaacLabActuator]:
-    """Nearest configuration of each class with its error, in order of increasing error."""
-    logs = standard_logs(model, kp, vin) if logs is None else tuple(logs)
-    truth = BenchSimulator(model, logs).simulate()
-    target = [
-        replace(log, position=position[0], speed=speed[0])
-        for log, position, speed in zip(logs, truth.position, truth.speed, strict=True)
-    ]
-    found = []
-    for config, own in _configurations(model, kp, vin, None, timestep).items():
-        groups: dict[tuple[float, float | None, float | None], list[ServoLog]] = {}
-        for log in target:
-            groups.setdefault((log.kp, log.vin, log.damping), []).append(log)
-        simulators = [
-            stand_in_simulator(
-                _configurations(model, gain, volts, damping, timestep)[config], model, group
+@dataclass(frozen=True)
+class NearestActuators:
+    """Nearest configuration of each class of Isaac Lab."""
+
+    actuators: list[IsaacLabActuator]
+    """Configurations at the requested gain and voltage, in order of increasing error."""
+    offset: float
+    """Angle of gravity against the encoder at which the errors of the first were taken [rad]."""
+    errors: dict[str, float]
+    """Errors of the first, as in :attr:`ServoExport.errors`."""
+    described: str
+    """The motions that it was compared with, in words."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A configuration at any gains and voltage."""
+
+    at: Callable[..., IsaacLabActuator]
+    """``at(kp, vin, damping)``."""
+    offset: float
+    """Angle of gravity against the encoder [rad]."""
+
+    def motion(self, model: ServoModel, logs: Sequence[ServoLog]) -> list[np.ndarray]:
+        """Position in each log [rad], simulated on its bench."""
+        groups: dict[tuple[float, float | None, float | None], list[int]] = {}
+        for number, log in enumerate(logs):
+            groups.setdefault((log.kp, log.vin, log.damping), []).append(number)
+        found: list[np.ndarray] = [np.zeros(0)] * len(logs)
+        for gains, numbers in groups.items():
+            simulator = stand_in_simulator(
+                self.at(*gains), model, [logs[n] for n in numbers], self.offset
             )
-            for (gain, volts, damping), group in groups.items()
-        ]
-        stretch, friction, viscous, error = _nearest_friction(model, simulators, len(target))
-        found.append(
-            replace(
-                own,
-                stiffness=own.stiffness * stretch,
-                friction=friction,
-                viscous=viscous,
-                error=error,
-            )
+            for n, position in zip(numbers, simulator.simulate().position, strict=True):
+                found[n] = position[0]
+        return found
+
+
+def nearest_actuators(request: ExportRequest) -> NearestActuators:
+    """Nearest configuration of each class to the recordings, or to the full model's motion.
+
+    All numbers of ``DCMotorCfg`` are fitted, from the full model and from M1, each converted; of
+    the other classes Coulomb and viscous friction and a factor on the stiffness. Without recordings
+    a model with an exact counterpart is converted.
+    """
+    model, recorded = request.model, request.logs is not None
+    logs, described = request.motions()
+    truth = [p[0] for p in BenchSimulator(model, logs).simulate().position]
+    measured = [log.position for log in logs]
+    aim = measured if recorded else truth
+    target = [replace(log, position=position) for log, position in zip(logs, aim, strict=True)]
+
+    def converted(each: ServoModel, kind: str) -> _Candidate:
+        def at(kp: float | None, vin: float | None, damping: float | None) -> IsaacLabActuator:
+            return _configurations(each, kp, vin, damping, request.timestep)[kind]
+
+        return _Candidate(at, each.values["q_offset"])
+
+    own = _configurations(model, request.kp, request.vin, None, request.timestep)
+    kinds = {kind: [converted(model, kind)] for kind in own}
+    is_exact = model.friction.name == "m1" and model.servo.law != "bus_current"
+    simplest = None
+    if recorded or not is_exact:
+        steps = Steps(request.report, 3)
+        plain = fit_simplest(
+            model, target, _EXPRESSED, free_offset=recorded, report=steps.within(0)
         )
-    return sorted(found, key=lambda actuator: actuator.error)
+        simplest = {kind: converted(plain, kind) for kind in own}
+        for kind, candidates in kinds.items():
+            candidates.append(simplest[kind])
+            errors = [_distance(each.motion(model, logs), aim) for each in candidates]
+            start = candidates[int(np.argmin(errors))]
+            if kind == "motor":
+                base = (model, plain)[int(np.argmin(errors))]
+                candidates.append(
+                    _fitted_motor(base, model, target, recorded, request, steps.within(1))
+                )
+            else:
+                candidates.append(_with_nearest_friction(start, model, target))
+    found = []
+    for candidates in kinds.values():
+        motions = [each.motion(model, logs) for each in candidates]
+        errors = [_distance(motion, aim) for motion in motions]
+        best = int(np.argmin(errors))
+        found.append((errors[best], candidates[best], motions[best]))
+    request.report(1.0)
+    found.sort(key=lambda each: each[0])
+    least, chosen, motion = found[0]
+    errors = {"from_model": _distance(motion, truth)}
+    if simplest is not None:
+        least_simple = min(_distance(each.motion(model, logs), aim) for each in simplest.values())
+        errors["simplest_from_logs" if recorded else "simplest_from_model"] = least_simple
+    if recorded:
+        errors |= {"from_logs": least, "model_from_logs": _distance(truth, measured)}
+    actuators = [
+        replace(each.at(request.kp, request.vin, None), error=error) for error, each, _ in found
+    ]
+    return NearestActuators(actuators, chosen.offset, errors, described)
+
+
+def _fitted_motor(
+    base: ServoModel,
+    model: ServoModel,
+    target: Sequence[ServoLog],
+    recorded: bool,
+    request: ExportRequest,
+    report: Report,
+) -> _Candidate:
+    """``DCMotorCfg`` with all numbers fitted: a ``dcmotor`` of MJCF without its delay and slew."""
+    start = servo_of(base, "dcmotor")
+    start = replace(start, delay=0.0, max_velocity=math.inf)
+    fitted = fit_servo(
+        Fitted(start, base.values["q_offset"]), model, target, free_offset=recorded, report=report
+    )
+
+    def at(kp: float | None, vin: float | None, damping: float | None) -> IsaacLabActuator:
+        return _dc_motor(at_gains(fitted.servo, model, kp, vin, damping))
+
+    return _Candidate(at, fitted.offset)
+
+
+def _dc_motor(servo: MjcfServo) -> IsaacLabActuator:
+    """``DCMotorCfg`` that equals a ``dcmotor`` of MJCF."""
+    motor = servo.motor
+    stall = motor.kt * motor.vin * motor.max_pwm / motor.resistance
+    limit = motor.kt * motor.limit
+    return IsaacLabActuator(
+        "DCMotorCfg",
+        servo.kp,
+        servo.back_emf or motor.kt * motor.rate,
+        # a motor driven against its voltage gives more than the stall torque
+        limit if math.isfinite(limit) else 2.0 * stall,
+        servo.armature,
+        stall,
+        motor.vin * motor.max_pwm / motor.kt,
+        friction=servo.friction,
+        viscous=servo.viscous,
+    )
 
 
 def _configurations(
@@ -151,18 +261,24 @@ def _configurations(
     damping: float | None,
     timestep: float,
 ) -> dict[str, IsaacLabActuator]:
-    """Configuration of each class for a servo at given gains and voltage, without friction."""
+    """Configuration of each kind for a servo at given gains and voltage.
+
+    ``motor`` is limited by the torque-speed line of a motor, ``pd`` is not.
+    """
     servo, values = model.servo, model.values
     gain, rate = servo.gains(kp, damping)
     gain *= values.get("error_gain_ratio", values.get("ratio", 1.0))
     vin = servo.vin if vin is None else vin
     armature = values["armature"]
+    friction, viscous = values["friction_base"], values["friction_viscous"]
     delay = timestep * round(values.get("command_delay", 0.0) / timestep)
     if servo.law == "torque_pd":
         limit = values.get("max_torque", math.inf)
-        plain = IsaacLabActuator("IdealPDActuatorCfg", gain, rate, limit, armature)
+        plain = IsaacLabActuator(
+            "IdealPDActuatorCfg", gain, rate, limit, armature, friction=friction, viscous=viscous
+        )
         delayed = replace(plain, config="DelayedPDActuatorCfg", delay=delay)
-        return {"DelayedPDActuatorCfg": delayed} if delay else {"IdealPDActuatorCfg": plain}
+        return {"pd": delayed if delay else plain}
     kt, resistance = values["kt"], values["R"]
     limit = min(values.get("current_limit", math.inf), servo.max_amps)
     stall, free = kt * vin / resistance, vin / kt
@@ -178,18 +294,32 @@ def _configurations(
         stiffness, rate = kt * gain, kt * rate
     # a motor driven against its voltage gives more than the stall torque
     effort = kt * limit if math.isfinite(limit) else 2.0 * stall
-    motor = IsaacLabActuator("DCMotorCfg", stiffness, rate, effort, armature, stall, free)
+    motor = IsaacLabActuator(
+        "DCMotorCfg", stiffness, rate, effort, armature, stall, free,
+        friction=friction, viscous=viscous,
+    )  # fmt: skip
     plain = IsaacLabActuator(
         "DelayedPDActuatorCfg" if delay else "ImplicitActuatorCfg",
         stiffness, rate, min(effort, stall), armature, delay=delay,
+        friction=friction, viscous=viscous,
     )  # fmt: skip
-    return {motor.config: motor, plain.config: plain}
+    return {"motor": motor, "pd": plain}
 
 
 def stand_in_simulator(
-    actuator: IsaacLabActuator, model: ServoModel, logs: Sequence[ServoLog]
+    actuator: IsaacLabActuator,
+    model: ServoModel,
+    logs: Sequence[ServoLog],
+    offset: float | None = None,
 ) -> BenchSimulator:
-    """Bench simulator of a servo that follows the configuration; its friction is free."""
+    """Bench simulator of a servo that follows the configuration; its friction is free.
+
+    Args:
+      actuator: the configuration.
+      model: full model.
+      logs: logs to simulate.
+      offset: angle of gravity against the encoder [rad]; None: the model's.
+    """
     numbers = {"armature": actuator.armature, "error_gain_ratio": 1.0}
     if math.isfinite(actuator.saturation_effort):
         # a current law with a torque constant of 1 N m/A equals Isaac Lab's DCMotor
@@ -208,7 +338,11 @@ def stand_in_simulator(
         max_amps=actuator.effort_limit,
     )
     terms = ("command_delay",) if actuator.delay else ()
-    values = {"q_offset": model.values["q_offset"]}
+    values = {
+        "q_offset": model.values["q_offset"] if offset is None else offset,
+        "friction_base": actuator.friction,
+        "friction_viscous": actuator.viscous,
+    }
     if terms:
         values["command_delay"] = actuator.delay
     stand_in = ServoModel.create(servo, "m1", terms).with_values(**values)
@@ -217,26 +351,34 @@ def stand_in_simulator(
     return BenchSimulator(stand_in, alike, free=free)
 
 
-def _nearest_friction(
-    model: ServoModel, simulators: Sequence[BenchSimulator], logs: int
-) -> tuple[float, float, float, float]:
-    """Best factor on the stiffness, Coulomb and viscous friction, and their error [rad]."""
+def _with_nearest_friction(
+    start: _Candidate, model: ServoModel, target: Sequence[ServoLog]
+) -> _Candidate:
+    """Copy of a configuration with the best factor on the stiffness, Coulomb and viscous friction.
+
+    Friction in proportion to load acts like a lower stiffness, hence the free factor.
+    """
     from scipy.optimize import minimize
 
-    def error(point: np.ndarray) -> float:
-        return float(sum(s.log_costs(point[None]).sum() for s in simulators)) / logs
+    groups: dict[tuple[float, float | None, float | None], list[ServoLog]] = {}
+    for log in target:
+        groups.setdefault((log.kp, log.vin, log.damping), []).append(log)
+    simulators = [
+        stand_in_simulator(start.at(*gains), model, logs, start.offset)
+        for gains, logs in groups.items()
+    ]
 
-    own = np.array([1.0, *(model.values[f"friction_{n}"] for n in ("base", "viscous"))])
-    if model.friction.name == "m1" and model.servo.law != "bus_current":
-        stretch, friction, viscous = own.tolist()
-        return stretch, friction, viscous, error(own)
+    def error(point: np.ndarray) -> float:
+        row = np.exp(point)[None]
+        return float(sum(s.log_costs(row).sum() for s in simulators)) / len(target)
+
+    own = start.at(None, None, None)
     moving = float(model.frictions(0.1, -0.1, 0.0)[0])
-    start = np.array([1.0, max(own[1], 0.5 * moving, 1e-6), max(own[2], 1e-4)])
-    # friction in proportion to load acts like a lower stiffness, hence the free factor
+    first = np.array([1.0, max(own.friction, 0.5 * moving, 1e-6), max(own.viscous, 1e-4)])
     best = min(
         (
             minimize(
-                lambda z: error(np.exp(z)),
+                error,
                 at,
                 method="Nelder-Mead",
                 options={
@@ -246,33 +388,42 @@ def _nearest_friction(
                     "maxfev": 300,
                 },
             )
-            for at in (np.log(start), np.log(start * [1.0, 0.3, 1.0]))
+            for at in (np.log(first), np.log(first * [1.0, 0.3, 1.0]))
         ),
         key=lambda result: result.fun,
     )
     stretch, friction, viscous = np.exp(best.x).tolist()
-    return stretch, friction, viscous, float(best.fun)
+
+    def at(*gains: float | None) -> IsaacLabActuator:
+        actuator = start.at(*gains)
+        return replace(
+            actuator,
+            stiffness=actuator.stiffness * stretch,
+            friction=friction,
+            viscous=viscous,
+        )
+
+    return _Candidate(at, start.offset)
 
 
-def _text(
-    model: ServoModel,
-    choices: Sequence[IsaacLabActuator],
-    described: str,
-    timestep: float,
-    kp: float | None,
-    vin: float | None,
-) -> str:
-    best, servo = choices[0], model.servo
-    volts = servo.vin if vin is None else vin
+def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
+    """Mean absolute difference [rad], with equal weight for each log."""
+    return float(np.mean([np.abs(a - b).mean() for a, b in zip(found, expected, strict=True)]))
+
+
+def _text(request: ExportRequest, nearest: NearestActuators) -> str:
+    model, choices, errors = request.model, nearest.actuators, nearest.errors
+    best, servo, timestep = choices[0], model.servo, request.timestep
+    volts = servo.vin if request.vin is None else request.vin
     supply = "" if math.isnan(volts) else f", {volts:g} V"
-    lines = [
-        f"# Nearest actuator of Isaac Lab to the servo {servo.name!r} with the friction model "
-        f"{model.friction.name},",
-        f"# at kp {servo.kp if kp is None else kp:g}{supply}. Position difference from the full "
-        "model, mean over",
-        f"# {described}: {1e3 * best.error:.2f} mrad.",
+    said = [
+        f"Nearest actuator of Isaac Lab to the servo {servo.name!r} with the friction model "
+        f"{model.friction.name}, at kp {servo.kp if request.kp is None else request.kp:g}{supply}.",
+        *error_sentences(errors, nearest.described, nearest.offset),
     ]
-    lines += [f"# ({other.config}: {1e3 * other.error:.2f} mrad.)" for other in choices[1:]]
+    said += [f"{other.config}: {1e3 * other.error:.2f} mrad." for other in choices[1:]]
+    lines = [line for part in said for line in textwrap.wrap(f"# {part}", 98,
+             subsequent_indent="# ")]  # fmt: skip
     for part in _left_out(model, best):
         lines += textwrap.wrap(f"# Not in it: {part}.", 98, subsequent_indent="# ")
     lines += [
@@ -322,5 +473,5 @@ def _left_out(model: ServoModel, best: IsaacLabActuator) -> list[str]:
         parts.append(f"the firmware's speed limit, {model.values['max_velocity']:.4g} rad/s")
     if model.values.get("command_delay") and not best.delay:
         parts.append(f"the delay of commands, {1e3 * model.values['command_delay']:.3g} ms")
-    expressed = ("command_delay", "max_velocity", "current_limit")
+    expressed = (*_EXPRESSED, "max_velocity")
     return parts + [name.replace("_", " ") for name in missing_terms(model, expressed)]

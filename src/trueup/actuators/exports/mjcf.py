@@ -1,11 +1,14 @@
 """Export of a servo as MJCF without code: the nearest actuators of MuJoCo."""
 
+import functools
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains
 from trueup.actuators.exports.nearest_mjcf import (
     EXPRESSED_TERMS,
     Nearest,
@@ -13,14 +16,20 @@ from trueup.actuators.exports.nearest_mjcf import (
     defaults_of,
     nearest_servo,
 )
-from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, missing_terms
-from trueup.actuators.exports.standard_logs import DESCRIPTION, standard_logs
+from trueup.actuators.exports.servo_export import (
+    ExportRequest,
+    ServoExport,
+    error_sentences,
+    missing_terms,
+)
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_logs
-from trueup.errors import FitError, listing
+from trueup.errors import FitError, SimulationError, listing
 
 MJCF_FORMS = ("position", "dcmotor")
 """Actuators of MuJoCo that a servo can be exported as."""
+
+_KP, _KD = 4, 6  # of a dcmotor's controller in actuator_gainprm
 
 
 def mjcf_snippet(
@@ -36,10 +45,10 @@ def mjcf_snippet(
 
     ``dcmotor`` has the motor's back-EMF, voltage and current limits and the firmware's speed limit,
     and LuGre friction, higher near standstill, where that lowers the error. ``position`` is a
-    spring of limited force on a damped joint, for simulators without motors. M1 of a servo whose
-    firmware sets the duty cycle or a torque has an exact counterpart; otherwise friction and a
-    factor on the gain are fitted to the motion of the full model. The comment states the mean
-    position difference in the logs, simulated by MuJoCo.
+    spring of limited force on a damped joint, for simulators without motors. All numbers are fitted
+    to the recordings in ``logs``, else to the motion of the full model; M1 of a servo whose
+    firmware sets the duty cycle or a torque has an exact counterpart there. The comment states the
+    mean position differences, simulated by MuJoCo, and how the gains follow the firmware gain.
 
     Args:
       model: identified servo.
@@ -73,20 +82,62 @@ def export_mjcf(request: ExportRequest, form: str) -> ServoExport:
       form: one of :data:`MJCF_FORMS`.
     """
     nearest = _nearest(request, form)
-    errors = {
-        "from_model": nearest.from_model,
-        "while_driven": nearest.while_driven,
-        "from_logs": nearest.from_logs,
-        "model_from_logs": nearest.model_from_logs,
-    }
-    if nearest.while_driven is None:
-        errors["while_driven"] = nearest.from_model
-    found = {name: value for name, value in errors.items() if value is not None}
-    return ServoExport(_text(request, nearest), found)
+    gains = functools.partial(_gains, nearest.own, request)
+    return ServoExport(_text(request, nearest), nearest.errors, gains)
+
+
+def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> None:
+    """Set the gains of an exported actuator in a compiled model.
+
+    ::
+
+        exported = export_servo(servo, "mjcf-dcmotor")
+        set_mjcf_gains(model, "knee", exported.gains(200.0))
+
+    Args:
+      model: ``mujoco.MjModel``.
+      actuator: name of the actuator.
+      gains: ``kp`` [N m/rad] and ``kd`` [N m s/rad], from :attr:`ServoExport.gains`.
+
+    Raises:
+      SimulationError: the model has no such actuator.
+    """
+    import mujoco
+
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, actuator)
+    if number < 0:
+        raise SimulationError(f"the model has no actuator {actuator!r}")
+    if model.actuator_gaintype[number] == mujoco.mjtGain.mjGAIN_FIXED:  # position
+        model.actuator_gainprm[number, 0] = gains["kp"]
+        model.actuator_biasprm[number, 1:3] = -gains["kp"], -gains["kd"]
+    else:
+        model.actuator_gainprm[number, [_KP, _KD]] = gains["kp"], gains["kd"]
+
+
+def _gains(servo: MjcfServo, request: ExportRequest, kp: float) -> dict[str, float]:
+    """Gains of an actuator at a firmware gain."""
+    return at_gains(servo, request.model, kp, request.vin).gains()
+
+
+def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
+    """How the gains of an actuator follow the firmware gain, in words."""
+    law = request.model.servo.law
+    own = request.model.servo.kp if request.kp is None else request.kp
+    slope = servo.kp / own
+    named = "the controller's kp" if servo.form == "dcmotor" else "kp"
+    rule = f"{slope:.7g} K"
+    if law == "bus_current":
+        rule = f"{servo.kp / math.sqrt(own):.7g} sqrt(K)"
+    said = f"At another firmware gain K, {named} is {rule}"
+    if law == "current_pd":
+        damping = servo.gains()["kd"] / math.sqrt(own)
+        said += f" and its derivative gain is {damping:.7g} sqrt(K)"
+    fields = f"gainprm[{_KP}]" if servo.form == "dcmotor" else "gainprm[0] and -biasprm[1]"
+    return [f"{said}; all else stays. In a compiled model kp is {fields} of the actuator."]
 
 
 def _nearest(request: ExportRequest, form: str) -> Nearest:
-    model, logs = request.model, request.logs
+    model = request.model
     if not 0 < request.timestep < math.inf:
         raise FitError(f"the time step of a simulation is positive [s], got {request.timestep}")
     if form == "dcmotor" and model.servo.law == "torque_pd":
@@ -94,21 +145,13 @@ def _nearest(request: ExportRequest, form: str) -> Nearest:
             f"the law of {model.servo.name!r} sets a torque and has no motor constants, which a "
             "dcmotor needs: take the form 'position', which is exact"
         )
-    if logs is not None:
-        check_logs(logs, model.servo)
-    return nearest_servo(
-        model,
-        form,
-        standard_logs(model, request.kp, request.vin) if logs is None else tuple(logs),
-        recorded=logs is not None,
-        kp=request.kp,
-        vin=request.vin,
-        timestep=request.timestep,
-    )
+    if request.logs is not None:
+        check_logs(request.logs, model.servo)
+    return nearest_servo(request, form)
 
 
 def _text(request: ExportRequest, nearest: Nearest) -> str:
-    model, logs, timestep = request.model, request.logs, request.timestep
+    model, timestep = request.model, request.timestep
     kp, vin = request.kp, request.vin
     servo, own = nearest.servo, model.servo
     name = re.sub(r"[^0-9A-Za-z]+", "_", own.name)
@@ -117,22 +160,11 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
     said = [
         f"Servo {own.name!r}, friction model {model.friction.name}, as a {servo.form} actuator, at "
         f"kp {own.kp if kp is None else kp:g}{supply}.",
-        "Position difference from the full model in MuJoCo, time step "
-        f"{1e3 * timestep:g} ms, integrator implicitfast, mean over "
-        + (DESCRIPTION if logs is None else f"{len(logs)} logs, each with its own gain and voltage")
-        + f": {1e3 * nearest.from_model:.3g} mrad.",
+        f"Simulated by MuJoCo with a time step of {1e3 * timestep:g} ms, integrator implicitfast.",
+        *error_sentences(nearest.errors, nearest.described, nearest.offset),
     ]
-    if nearest.while_driven is not None:
-        said[-1] = said[-1][:-1] + (
-            f"; {1e3 * nearest.while_driven:.3g} mrad where each is taken up to where its torque "
-            "goes off."
-        )
-    if nearest.from_logs is not None and nearest.model_from_logs is not None:
-        said.append(
-            f"Position difference from the recordings: {1e3 * nearest.from_logs:.3g} mrad; of the "
-            f"full model: {1e3 * nearest.model_from_logs:.3g} mrad."
-        )
     said += [f"Not in it: {part}." for part in left_out(model, nearest)]
+    said += _gain_sentences(servo, request)
     motor_off = "its back-EMF still brakes" if servo.form == "position" else "it coasts"
     said += [
         "The control is the goal [rad]. To release the joint, disable the group of its actuator "
@@ -166,8 +198,8 @@ def left_out(model: ServoModel, nearest: Nearest) -> list[str]:
     if model.friction.name != "m1":
         stand_in = "LuGre" if servo.has_lugre else "Coulomb"
         parts.append(
-            f"its friction, {model.friction.title.lower()}; {stand_in} and viscous friction and a "
-            f"factor of {servo.stretch:.3f} on the gain replace it"
+            f"its friction, {model.friction.title.lower()}; {stand_in} and viscous friction and "
+            "fitted numbers of the motor replace it"
         )
     if model.servo.law == "bus_current":
         parts.append("the firmware's control of the bus current: a line replaces a square root")

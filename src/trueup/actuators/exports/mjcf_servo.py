@@ -20,6 +20,10 @@ from trueup.actuators.logs.servo_log import ServoLog
 PRESLIDING = 5e-5
 """Presliding deflection of LuGre friction [rad]."""
 
+_LIMITS = {"voltage": "current_limit", "current": "current_limit", "torque_pd": "max_torque"}
+"""Servo law -> name of its greatest current [A] or torque [N m] among its parameters."""
+_NO_EMF = 1e-6  # factor on the torque constant of a motor whose back-EMF is to be nothing
+
 _TYPICAL_ERROR = 0.1  # error [rad] at which a line replaces the square root of ``bus_current``
 
 
@@ -46,7 +50,11 @@ class Motor:
 
 
 def motor_of(
-    model: ServoModel, form: str, kp: float | None, vin: float | None, damping: float | None
+    model: ServoModel,
+    form: str,
+    kp: float | None = None,
+    vin: float | None = None,
+    damping: float | None = None,
 ) -> Motor:
     """Motor of a servo in a form of MJCF, at a firmware gain, bus voltage and derivative gain."""
     servo, values = model.servo, model.values
@@ -116,6 +124,29 @@ class MjcfServo:
         motor = self.motor
         return motor.kt**2 / motor.resistance if motor.law == "voltage" else 0.0
 
+    @property
+    def greatest_torque(self) -> float:
+        """Greatest torque at standstill [N m]."""
+        motor = self.motor
+        if motor.law == "torque_pd":
+            return motor.limit
+        return motor.kt * min(motor.limit, motor.vin * motor.max_pwm / motor.resistance)
+
+    @property
+    def fixed_on_bench(self) -> tuple[str, ...]:
+        """Parameters of :meth:`on_bench` that are no numbers of their own in MJCF."""
+        no_motor = self.form == "position" and self.motor.law == "voltage"
+        return ("alpha", "kt") if no_motor else ("alpha",)
+
+    def gains(self) -> dict[str, float]:
+        """Gains of the actuator: ``kp`` [N m/rad] and ``kd`` [N m s/rad]."""
+        motor = self.motor
+        if motor.law == "voltage":
+            kd = self.back_emf if self.form == "dcmotor" else 0.0
+        else:
+            kd = motor.rate * (motor.kt if self.form == "dcmotor" else 1.0)
+        return {"kp": self.kp, "kd": kd}
+
     def joint(self) -> dict[str, str]:
         """Attributes of the joint."""
         damping = self.viscous + (self.back_emf if self.form == "position" else 0.0)
@@ -133,14 +164,13 @@ class MjcfServo:
         if self.form == "position":
             found = {"kp": _number(self.kp)}
             if motor.law == "voltage":
-                stall = motor.kt * motor.vin / motor.resistance * motor.max_pwm
-                limit = min(stall, motor.kt * motor.limit)
+                limit = self.greatest_torque
             else:
                 found["kv"], limit = _number(motor.rate), motor.limit
             if math.isfinite(limit):
                 found["forcerange"] = f"{_number(-limit)} {_number(limit)}"
         else:
-            kd = self.back_emf if motor.law == "voltage" else motor.kt * motor.rate
+            kd = self.gains()["kd"]
             slew = self.max_velocity if math.isfinite(self.max_velocity) else 0.0
             volts = motor.vin * motor.max_pwm
             found = {
@@ -169,13 +199,14 @@ class MjcfServo:
         }
 
     def on_bench(self, name: str) -> ServoModel:
-        """Servo model whose bench motion equals this servo's; friction and stretch are free."""
+        """Servo model whose bench motion equals this servo's."""
         motor = self.motor
         numbers = {"armature": self.armature, "error_gain_ratio": self.stretch}
         if motor.law != "torque_pd":
             numbers |= {"kt": motor.kt, "R": motor.resistance}
-        elif math.isfinite(motor.limit):
-            numbers["max_torque"] = motor.limit
+        has_limit = math.isfinite(motor.limit)
+        if has_limit and motor.law in _LIMITS:
+            numbers[_LIMITS[motor.law]] = motor.limit
         if math.isfinite(self.max_velocity):
             numbers["max_velocity"] = self.max_velocity
         servo = Servo(
@@ -184,7 +215,7 @@ class MjcfServo:
             parameters=tuple(ModelParameter(n, v, 0.0, math.inf) for n, v in numbers.items()),
             vin=motor.vin,
             max_pwm=motor.max_pwm,
-            max_amps=math.inf if motor.law == "torque_pd" else motor.limit,
+            max_amps=motor.limit if motor.law == "current_pd" else math.inf,
         )
         terms = ("command_delay",) if self.delay > 0.0 else ()
         model = ServoModel.create(servo, "m2" if self.has_lugre else "m1", terms)
@@ -199,10 +230,80 @@ class MjcfServo:
             values["command_delay"] = self.delay
         return model.with_values(**values)
 
+    def with_numbers_of(self, model: ServoModel) -> "MjcfServo":
+        """Copy with the numbers of a servo model of :meth:`on_bench`."""
+        values, motor = model.values, self.motor
+        return replace(
+            self,
+            motor=replace(
+                motor,
+                kt=values.get("kt", motor.kt),
+                resistance=values.get("R", motor.resistance),
+                limit=values.get(_LIMITS.get(motor.law, ""), motor.limit),
+            ),
+            armature=values["armature"],
+            stretch=values["error_gain_ratio"],
+            friction=values["friction_base"],
+            viscous=values["friction_viscous"],
+            stribeck=values.get("friction_stribeck", 0.0),
+            stribeck_speed=values.get("dtheta_stribeck", self.stribeck_speed),
+            delay=values.get("command_delay", self.delay),
+            max_velocity=values.get("max_velocity", self.max_velocity),
+        )
+
+
+def servo_of(model: ServoModel, form: str) -> MjcfServo:
+    """Servo of a form with the numbers of a servo model, at the servo's own gains and voltage.
+
+    Args:
+      model: servo model; exact for M1, otherwise without what its friction adds.
+      form: ``position`` or ``dcmotor``.
+    """
+    values = model.values
+    motor = motor_of(model, form)
+    viscous = values["friction_viscous"]
+    if form == "position" and motor.law == "voltage":
+        # a motor without back-EMF, which is damping of the joint: it has the same torque per volt
+        viscous += motor.kt**2 / motor.resistance
+        motor = replace(
+            motor,
+            kt=_NO_EMF * motor.kt,
+            resistance=_NO_EMF * motor.resistance,
+            limit=motor.limit / _NO_EMF,
+        )
+    return MjcfServo(
+        form=form,
+        motor=motor,
+        armature=values["armature"],
+        stretch=1.0,
+        friction=values["friction_base"],
+        viscous=viscous,
+        delay=values.get("command_delay", 0.0),
+        max_velocity=values.get("max_velocity", math.inf) if form == "dcmotor" else math.inf,
+    )
+
+
+def at_gains(
+    servo: MjcfServo,
+    model: ServoModel,
+    kp: float | None,
+    vin: float | None,
+    damping: float | None = None,
+) -> MjcfServo:
+    """Copy of a servo of a model, with the model's own gains and voltage, at others."""
+    base, own = motor_of(model, servo.form, kp, vin, damping), motor_of(model, servo.form)
+    limit = servo.motor.limit
+    if math.isfinite(limit):
+        limit *= base.limit / own.limit
+    motor = replace(
+        servo.motor, gain=base.gain, rate=base.rate, vin=base.vin, max_pwm=base.max_pwm, limit=limit
+    )
+    return replace(servo, motor=motor)
+
 
 def with_motor_of(servo: MjcfServo, model: ServoModel, log: ServoLog) -> MjcfServo:
-    """Copy of a servo with the firmware gain and voltage of a log."""
-    return replace(servo, motor=motor_of(model, servo.form, log.kp, log.vin, log.damping))
+    """Copy of a servo at the firmware gains and the voltage of a log."""
+    return at_gains(servo, model, log.kp, log.vin, log.damping)
 
 
 def bench_log(servo: MjcfServo, log: ServoLog) -> ServoLog:

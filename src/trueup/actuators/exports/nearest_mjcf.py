@@ -1,22 +1,34 @@
-"""Fit of an MJCF servo to the motion of the full model, and its error in MuJoCo."""
+"""The nearest MJCF servo to recordings or to the motion of the full model, judged in MuJoCo."""
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from trueup.actuators.bench.loads import bench_of
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.exports.mjcf_servo import MjcfServo, bench_log, motor_of, with_motor_of
-from trueup.actuators.exports.servo_export import missing_terms
+from trueup.actuators.exports.fitted_servo import (
+    Fitted,
+    Steps,
+    fit_servo,
+    fit_simplest,
+)
+from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains, servo_of, with_motor_of
+from trueup.actuators.exports.servo_export import ExportRequest, missing_terms
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.staged_problem import default_threads
 
 EXPRESSED_TERMS = ("command_delay", "max_velocity", "current_limit", "winding_braking")
 """Extended terms that actuators of MuJoCo express, or whose absence a form states itself."""
+
+_NEAR = 1e-4  # error [rad] below which more friction numbers are not worth a fit
+_FIRST_PEAK = 0.2  # excess friction near standstill at the start of a fit, as a share of Coulomb's
+_FIRST_STRIBECK_SPEED = 0.5  # its Stribeck velocity [rad/s]
 
 _PENDULUM = """
 <mujoco>
@@ -36,82 +48,105 @@ _PENDULUM = """
 
 @dataclass(frozen=True)
 class Nearest:
-    """Nearest MJCF servo and its mean position errors over all logs."""
+    """Nearest MJCF servo, and its mean position errors over all logs [rad]."""
 
     servo: MjcfServo
     """Servo at the requested firmware gain and voltage."""
-    from_model: float
-    """Difference between MuJoCo and the full model on the bench [rad]."""
-    while_driven: float | None
-    """The same up to the first release of the joint in each log; None if no log has one."""
-    from_logs: float | None
-    """Difference between MuJoCo and the recordings [rad]; None without recordings."""
-    model_from_logs: float | None
-    """Difference between the full model and the recordings [rad]."""
+    own: MjcfServo
+    """The same at the servo's own gain and voltage."""
+    offset: float
+    """Angle of gravity against the encoder at which the errors were taken [rad]."""
+    errors: dict[str, float]
+    """As in :attr:`ServoExport.errors`."""
+    described: str
+    """The motions that it was compared with, in words."""
 
 
-def nearest_servo(
-    model: ServoModel,
-    form: str,
-    logs: Sequence[ServoLog],
-    *,
-    recorded: bool,
-    kp: float | None,
-    vin: float | None,
-    timestep: float,
-) -> Nearest:
-    """Find the servo of a form whose motion in the logs is nearest to the full model's.
+def nearest_servo(request: ExportRequest, form: str) -> Nearest:
+    """Find the servo of a form whose motion in MuJoCo is nearest to the recordings.
 
-    A model with an exact counterpart is converted. Otherwise friction and a factor on the gain are
-    fitted on the bench, and LuGre friction is used where it lowers the error in MuJoCo.
+    Without recordings the motion of the full model takes their place, and a model with an exact
+    counterpart is converted. Otherwise there are several servos, of which the one with the least
+    error in MuJoCo is taken: the full model and M1 fitted to the same motion, each converted; all
+    numbers of the form fitted from the better of them; and that with LuGre friction.
 
     Args:
-      model: full model.
+      request: servo and conditions.
       form: ``position`` or ``dcmotor``.
-      logs: evenly sampled logs.
-      recorded: whether the logs hold measurements.
-      kp, vin: firmware gain and bus voltage [V] to export; default: the servo's.
-      timestep: largest time step of MuJoCo [s].
     """
-    truth = BenchSimulator(model, logs).simulate().position
-    target = [replace(log, position=position[0]) for log, position in zip(logs, truth, strict=True)]
-    values = model.values
-    start = MjcfServo(
-        form=form,
-        motor=motor_of(model, form, kp, vin, None),
-        armature=values["armature"],
-        stretch=1.0,
-        friction=values["friction_base"],
-        viscous=values["friction_viscous"],
-        delay=values.get("command_delay", 0.0),
-        max_velocity=values.get("max_velocity", math.inf) if form == "dcmotor" else math.inf,
-    )
-    candidates = [start]
-    if not _is_exact(model, form):
-        candidates = [_fitted(start, model, target)]
-        if form == "dcmotor" and model.friction.has_stribeck:
-            peak = 0.3 * max(candidates[0].friction, 1e-4)
-            curved = replace(candidates[0], stribeck=peak, stribeck_speed=values["dtheta_stribeck"])
-            candidates.append(_fitted(curved, model, target))
-    offset = values["q_offset"]
-    motions = [mujoco_positions(each, model, logs, offset, timestep) for each in candidates]
-    errors = [_distance(motion, [p[0] for p in truth]) for motion in motions]
-    best = int(np.argmin(errors))
+    model, recorded = request.model, request.logs is not None
+    logs, described = request.motions()
+    truth = [p[0] for p in BenchSimulator(model, logs).simulate().position]
     measured = [log.position for log in logs]
-    driven = [np.logical_and.accumulate(log.torque_enable) for log in logs]
-    until_released = [
-        np.abs(a[held] - b[0][held]).mean()
-        for a, b, held in zip(motions[best], truth, driven, strict=True)
-        if held.any()
+    aim = measured if recorded else truth
+    target = [replace(log, position=position) for log, position in zip(logs, aim, strict=True)]
+
+    def judged(servo: Fitted) -> Judged:
+        motion = mujoco_positions(servo.servo, model, logs, servo.offset, request.timestep)
+        return Judged(servo, motion, _distance(motion, aim))
+
+    def converted(each: ServoModel) -> Judged:
+        servo = servo_of(each, form)
+        return judged(Fitted(servo, each.values["q_offset"]))
+
+    found, errors = [converted(model)], {}
+    if recorded or not _is_exact(model, form):
+        steps = Steps(request.report, 3 if form == "dcmotor" else 2)
+        fit = functools.partial(fit_servo, model=model, target=target, free_offset=recorded)
+        plain = fit_simplest(
+            model, target, EXPRESSED_TERMS, free_offset=recorded, report=steps.within(0)
+        )
+        found.append(converted(plain))
+        errors["simplest_from_logs" if recorded else "simplest_from_model"] = found[-1].error
+        found.append(judged(fit(_best(found).fitted, report=steps.within(1))))
+        if form == "dcmotor" and _best(found).error > _NEAR:
+            found.append(judged(fit(_with_lugre(_best(found).fitted), report=steps.within(2))))
+    request.report(1.0)
+    best = _best(found)
+    errors["from_model"] = _distance(best.motion, truth)
+    errors["while_driven"] = _while_driven(best.motion, truth, logs, errors["from_model"])
+    if recorded:
+        errors |= {"from_logs": best.error, "model_from_logs": _distance(truth, measured)}
+    servo = at_gains(best.fitted.servo, model, request.kp, request.vin)
+    return Nearest(servo, best.fitted.servo, best.fitted.offset, errors, described)
+
+
+def _while_driven(
+    motion: Sequence[np.ndarray],
+    truth: Sequence[np.ndarray],
+    logs: Sequence[ServoLog],
+    whole: float,
+) -> float:
+    """Error up to the first release of the joint in each log; ``whole`` if no log has one."""
+    held = [np.logical_and.accumulate(log.torque_enable) for log in logs]
+    driven = [
+        np.abs(a[now] - b[now]).mean()
+        for a, b, now in zip(motion, truth, held, strict=True)
+        if now.any()
     ]
-    released = any(not held.all() for held in driven) and bool(until_released)
-    return Nearest(
-        candidates[best],
-        errors[best],
-        float(np.mean(until_released)) if released else None,
-        _distance(motions[best], measured) if recorded else None,
-        _distance([p[0] for p in truth], measured) if recorded else None,
-    )
+    released = any(not now.all() for now in held) and bool(driven)
+    return float(np.mean(driven)) if released else whole
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A servo with its motion in MuJoCo and its distance from the target."""
+
+    fitted: Fitted
+    motion: list[np.ndarray]
+    error: float
+
+
+def _best(found: Sequence[Judged]) -> Judged:
+    return min(found, key=lambda each: each.error)
+
+
+def _with_lugre(fitted: Fitted) -> Fitted:
+    """Copy with a little more friction near standstill, from which a fit goes on."""
+    servo = fitted.servo
+    peak = _FIRST_PEAK * max(servo.friction, 1e-3 * min(servo.greatest_torque, servo.kp))
+    speed = _FIRST_STRIBECK_SPEED
+    return replace(fitted, servo=replace(servo, stribeck=peak, stribeck_speed=speed))
 
 
 def mujoco_positions(
@@ -125,9 +160,12 @@ def mujoco_positions(
 
     While the torque is off, the motor is a disabled actuator; damping and friction remain.
     """
-    return [
-        _mujoco_positions(with_motor_of(servo, model, log), log, offset, timestep) for log in logs
-    ]
+
+    def positions(log: ServoLog) -> np.ndarray:
+        return _mujoco_positions(with_motor_of(servo, model, log), log, offset, timestep)
+
+    with ThreadPoolExecutor(default_threads()) as pool:
+        return list(pool.map(positions, logs))
 
 
 def defaults_of(servo: MjcfServo, name: str, timestep: float) -> str:
@@ -167,51 +205,6 @@ def _is_exact(model: ServoModel, form: str) -> bool:
     if model.values.get("max_velocity") is not None and form == "position":
         return False
     return not missing_terms(model, EXPRESSED_TERMS)
-
-
-def _fitted(start: MjcfServo, model: ServoModel, target: Sequence[ServoLog]) -> MjcfServo:
-    """Fit friction and stretch to the motion in the target logs."""
-    from scipy.optimize import minimize
-
-    free = ["stretch", "friction", "viscous"]
-    names = ["error_gain_ratio", "friction_base", "friction_viscous"]
-    if start.has_lugre:
-        free += ["stribeck", "stribeck_speed"]
-        names += ["friction_stribeck", "dtheta_stribeck"]
-    groups: dict[Any, tuple[MjcfServo, list[ServoLog]]] = {}
-    for log in target:
-        servo = with_motor_of(start, model, log)
-        groups.setdefault(servo.motor, (servo, []))[1].append(bench_log(servo, log))
-    offset = model.values["q_offset"]
-    simulators = [
-        BenchSimulator(servo.on_bench(log[0].motor).with_values(q_offset=offset), log, free=names)
-        for servo, log in groups.values()
-    ]
-
-    def error(point: np.ndarray) -> float:
-        return float(sum(s.log_costs(np.exp(point)[None]).sum() for s in simulators)) / len(target)
-
-    moving = float(model.frictions(0.1, -0.1, 0.0)[0])
-    own = np.array([getattr(start, name) for name in free])
-    own[1:3] = np.maximum(own[1:3], [0.3 * moving, 1e-4])
-    best = None
-    for at in (own, own * np.r_[1.0, 0.3, np.ones(len(own) - 2)]):
-        at = np.log(np.maximum(at, 1e-9))
-        result = minimize(
-            error,
-            at,
-            method="Nelder-Mead",
-            options={
-                "initial_simplex": np.vstack([at, at + 0.3 * np.eye(len(at))]),
-                "xatol": 0.01,
-                "fatol": 1e-5,
-                "maxfev": 100 * len(at),
-            },
-        )
-        if best is None or result.fun < best.fun:
-            best = result
-    assert best is not None
-    return replace(start, **dict(zip(free, np.exp(best.x).tolist(), strict=True)))
 
 
 def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:

@@ -1,11 +1,13 @@
 """Request for an export of a servo, its result, and the terms that an export lacks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
+from trueup.actuators.exports.fitted_servo import Report, ignore
+from trueup.actuators.exports.standard_logs import own_logs
 from trueup.actuators.logs.servo_log import ServoLog
 
 
@@ -25,6 +27,20 @@ class ExportRequest:
     """Bus voltage [V]; None: the servo's."""
     timestep: float = 0.001
     """Time step of the simulation [s]."""
+    report: Report = ignore
+    """Takes the share of the work that is done."""
+    output: Path | None = None
+    """File that the text is meant for; None if it is printed."""
+
+    def motions(self) -> tuple[tuple[ServoLog, ...], str]:
+        """Logs whose motions the export is to meet, and what they are, in words.
+
+        Without recordings they are those of the standard trajectories, under the conditions that
+        the parameter file states.
+        """
+        if self.logs is not None:
+            return tuple(self.logs), f"{len(self.logs)} logs, each with its own gain and voltage"
+        return own_logs(self.model, self.kp, self.vin)
 
 
 @dataclass(frozen=True)
@@ -37,9 +53,45 @@ class ServoExport:
     """Mean position differences [rad]; None for a form that keeps the whole model.
 
     ``from_model``: simulator to full model; ``while_driven``: the same, each log up to where its
-    torque goes off; with logs, ``from_logs``: simulator to recordings, and ``model_from_logs``:
-    full model to recordings.
+    torque goes off; with logs, ``from_logs``: simulator to recordings, ``model_from_logs``: full
+    model to recordings, and ``simplest_from_logs``: the export of M1 to recordings. Without logs,
+    ``simplest_from_model``: the export of M1 to the full model.
     """
+    gains: Callable[[float], dict[str, float]] | None = None
+    """Function of the firmware gain that returns the gains of an MJCF actuator, ``kp`` [N m/rad]
+    and ``kd`` [N m s/rad]; None for other forms."""
+
+
+def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
+    """What an exported file says about its error.
+
+    Args:
+      errors: errors of the export [rad].
+      described: the motions that it was compared with.
+      offset: angle of gravity against the encoder at which the errors were taken [rad].
+    """
+    driven = errors.get("while_driven")
+    words = (
+        f"Position difference from the full model, mean over {described}: "
+        f"{1e3 * errors['from_model']:.3g} mrad"
+    )
+    if driven is not None and driven != errors["from_model"]:
+        words += f"; {1e3 * driven:.3g} mrad where each is taken up to where its torque goes off"
+    said = [f"{words}."]
+    if "from_logs" in errors:
+        said.append(
+            f"Its numbers are fitted to the recordings. Position difference from them: "
+            f"{1e3 * errors['from_logs']:.4g} mrad; of the full model: "
+            f"{1e3 * errors['model_from_logs']:.4g} mrad; of M1 exported in this form: "
+            f"{1e3 * errors['simplest_from_logs']:.4g} mrad. Gravity is {offset:.4g} rad from the "
+            "encoder's zero there."
+        )
+    elif "simplest_from_model" in errors:
+        said.append(
+            "Its numbers are fitted to the full model's motion; M1 exported in this form differs "
+            f"by {1e3 * errors['simplest_from_model']:.3g} mrad."
+        )
+    return said
 
 
 def missing_terms(model: ServoModel, expressed: Sequence[str]) -> list[str]:

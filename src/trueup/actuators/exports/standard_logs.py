@@ -1,9 +1,11 @@
 """Logs of the standard trajectories, on which exports are judged where no logs are given."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from trueup.actuators.bench.conditions import conditions_in
 from trueup.actuators.bench.loads import GRAVITY
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
@@ -14,6 +16,38 @@ _ARM = 0.15  # length of the pendulum [m]
 
 DESCRIPTION = "the standard trajectories, a pendulum of a quarter of its torque"
 """Description of :func:`standard_logs` in exported files."""
+
+
+def own_logs(
+    model: ServoModel, kp: float | None = None, vin: float | None = None
+) -> tuple[tuple[ServoLog, ...], str]:
+    """Logs of the standard trajectories under the conditions of a model's fit, in words too.
+
+    The fit states them in the provenance; without them the pendulum suits the servo and there is
+    one gain.
+
+    Args:
+      model: identified servo.
+      kp: firmware gain, beside those of the fit; default: the servo's, where the fit states none.
+      vin: bus voltage [V] in place of that of the fit.
+    """
+    stated = [each for each in conditions_in(model.provenance) if each.suits(model.servo)]
+    if not stated:
+        return tuple(standard_logs(model, kp, vin)), DESCRIPTION
+    if kp is not None and kp not in {each.kp for each in stated}:
+        stated.append(replace(stated[-1], kp=kp))
+    logs = []
+    for each in stated:
+        volts = each.vin if vin is None else vin
+        for log in standard_logs(model, each.kp, volts):
+            logs.append(
+                replace(
+                    log, name=f"{log.name} kp {each.kp:g}", damping=each.damping,
+                    header={"total_inertia": each.inertia, "total_g_bias": each.gravity_torque},
+                )
+            )  # fmt: skip
+    gains = sorted({each.kp for each in stated})
+    return tuple(logs), f"the standard trajectories at kp {', '.join(f'{g:g}' for g in gains)}"
 
 
 def standard_logs(

@@ -16,7 +16,7 @@ def choice_section(choice: ModelChoice) -> reports.Section:
     columns = [
         reports.Column("model"),
         reports.Column("parameters"),
-        reports.Column("left out", "mrad", digits=4, note="mean over the parts left out"),
+        reports.Column("left out", "mrad", digits=4, note="geometric mean of the parts"),
         *([reports.Column("fitted", "mrad", digits=4)] if has_training else []),
         *(reports.Column(value, "mrad", digits=3) for value in values),
     ]

@@ -69,8 +69,9 @@ def choose_model(
     3. The best models are fitted again from all optima that were found, and cross-validated again
        where that gave a lower objective. Terms are left out again one at a time.
 
-    The model with the smallest mean error is taken, or one with fewer parameters whose error is
-    within ``least_gain`` of it. Logs for a final judgement must not be among those given here.
+    The model with the smallest geometric mean of the errors is taken, or one with fewer parameters
+    whose mean is within ``least_gain`` of it. Logs for a final judgement must not be among those
+    given here.
 
     Args:
       servo: servo, or its name in the catalogue.

@@ -9,7 +9,8 @@ import numpy as np
 
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
-from trueup.actuators.search.fit_job import ServoFitJob, start_fit
+from trueup.actuators.search.fit_job import ServoFitJob
+from trueup.actuators.search.fit_runs import start_fit
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.run_logs import Logs
 from trueup.actuators.search.servo_fit import ServoFit

@@ -1,7 +1,7 @@
 """How far to trust a fitted servo model: intervals, bounds, what the logs cannot determine."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,12 @@ from trueup.actuators.search.absolute_errors import signs_and_densities
 from trueup.actuators.search.experiment_advice import Advice, advise
 from trueup.actuators.search.fit_intervals import FitIntervals, fit_intervals
 from trueup.actuators.search.interval_reach import interval_reach
+from trueup.actuators.search.left_out_intervals import (
+    MODEL_ERROR,
+    LeftOutSpread,
+    left_out_spread,
+    model_error,
+)
 from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.search.start_noise import with_start_noise
@@ -44,6 +50,8 @@ class ServoAssessment:
     """What can be told apart."""
     advice: tuple[Advice, ...]
     """What the logs do not determine, and the experiment that would."""
+    spread: LeftOutSpread | None = None
+    """Spread of fits without parts of the logs; None where the residuals are noise alone."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -63,6 +71,7 @@ class ServoAssessment:
         return {
             "level": level,
             "method": self.covariance.method,
+            "left_out": None if self.spread is None else self.spread.to_dict(),
             "intervals": {
                 name: [float(low), float(high)]
                 for name, (low, high) in zip(names, self.intervals, strict=True)
@@ -86,7 +95,8 @@ def assess(
 
     Noise counts as autoregressive in each log, and each log alike, as in the objective; that of
     the samples that rollouts start from counts besides. An interval reaches as far as the standard
-    error at its ends makes it.
+    error at its ends makes it. Where the model is wrong, which the residuals show, intervals are at
+    least those of fits without parts of the logs.
     Standard errors are those around a parameter that is on its bound; intervals also hold for its
     other values.
 
@@ -137,6 +147,9 @@ def assess(
     sampled = covariance
     covariance, bias = with_start_noise(problem, x, sampled, curvature, jacobians, curvatures)
     reach = interval_reach(problem, x, sampled, covariance, curvatures)
+    spread = None
+    if model_error(problem, x) > MODEL_ERROR:
+        spread = left_out_spread(problem, x, logs, level)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,
@@ -149,22 +162,32 @@ def assess(
     )
     found = fit_intervals(space, x, covariance, curvature, gradient, reach, bias)
     departed = departures(problem, x, plain, blocks)
+    errors = np.sqrt(np.diag(plain))
+    if spread is not None:
+        found = replace(found, ends=spread.widened(found.ends, space, x))
+        errors = np.maximum(errors, slope * spread.standard_errors)
     return ServoAssessment(
         covariance=covariance,
         intervals=found.ends,
-        standard_errors=np.sqrt(np.diag(plain)),
+        standard_errors=errors,
         at_bound=at_bound,
-        remarks=tuple(_remarks(covariance, found, departed)),
+        remarks=tuple(_remarks(covariance, found, departed, spread)),
         departures=departed,
         identifiability=identifiability,
         advice=advise(identifiability, covariance, space, x, found.ends, logs),
+        spread=spread,
     )
 
 
 def _remarks(
-    covariance: CovarianceEstimate, found: FitIntervals, departed: np.ndarray
+    covariance: CovarianceEstimate,
+    found: FitIntervals,
+    departed: np.ndarray,
+    spread: LeftOutSpread | None,
 ) -> Iterator[str]:
     names = np.array(covariance.names)
+    if spread is not None:
+        yield spread.sentence
     for name in names[covariance.active]:
         yield (
             f"{name} is at its bound: its interval is one-sided, and the other intervals hold for "

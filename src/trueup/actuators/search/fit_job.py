@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup import runs, studies
+from trueup import studies
 from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.entries import load_catalogue, servos
 from trueup.actuators.catalogue.parameter_file import save_model
@@ -34,14 +34,15 @@ from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import KIND, ServoFit, space_records
 from trueup.actuators.search.servo_run_report import report_of_run
 from trueup.actuators.search.suitable_terms import suitable_terms
+from trueup.actuators.search.untried_terms import untried_term_findings
 from trueup.errors import FitError, RunDirectoryError, SimulationError, listing
 from trueup.fitting._minimise import minimise
 from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
-from trueup.runs import Execution, Job, Outcome, Run, RunInterrupted
-from trueup.studies import Budget, RunDirectory, Tracker, atomic, provenance, warm_start
+from trueup.runs import Job, Outcome, Run, RunInterrupted, SearchJob
+from trueup.studies import Budget, RunDirectory, atomic, provenance, warm_start
 from trueup.studies.yaml_file import read_mapping
 
 
@@ -49,7 +50,7 @@ class ServoFitInterrupted(RunInterrupted):
     """Ctrl-C stopped a servo fit after its search was saved; it can be resumed."""
 
 
-class ServoFitJob(Job):
+class ServoFitJob(SearchJob):
     """A servo fit.
 
     Args:
@@ -408,10 +409,26 @@ class ServoFitJob(Job):
         result.choice = self.choice
         if self.choice is not None:
             result.findings = (*result.findings, *term_findings(self.choice))
+        elif solution.success and result.assessment.spread is not None:
+            result.findings = (*result.findings, *self._untried_terms(solution))
         result.skipped = [*self.notes, *self._skipped, *self.source.skipped]
         result.output, result.directory = self.output, directory
         result.model = dataclasses.replace(result.model, provenance=result.provenance())
         return result
+
+    def _untried_terms(self, solution: Solution) -> list[str]:
+        """Terms that a model lacks whose residuals are no noise."""
+        prepared = self.prepared
+        return untried_term_findings(
+            self.servo,
+            self.fitted_model,
+            prepared.training_logs,
+            self.fitted_settings,
+            dict(solution.parameters),
+            solution.cost,
+            benches=[prepared.bench_of(log) for log in prepared.training_logs],
+            workers=prepared.threads,
+        )
 
     def origin(self, directory: Path) -> dict[str, Any]:
         """Settings that ``provenance.json`` holds."""
@@ -425,6 +442,8 @@ class ServoFitJob(Job):
             self._live = LiveParameters(self.output, problem, run.origin, begun=run.resume)
         live = self._live
         solution = run.search(
+            self.prepared.problem,
+            self.search,
             on_best=None if live is None else live.offer,
             describe=None if live is None else live.content,
         )
@@ -524,67 +543,6 @@ class _Limited:
         if status is None and self._search.evaluations >= self._trials:
             return Status.EVALUATION_LIMIT
         return status
-
-
-def start_fit(
-    job: ServoFitJob,
-    directory: str | os.PathLike[str] | RunDirectory | None = None,
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    execution: Execution | None = None,
-    trackers: Sequence[Tracker] = (),
-    verbose: bool = True,
-) -> Outcome:
-    """Do a servo fit in its run directory; arguments and errors as :func:`trueup.runs.start`.
-
-    Without a directory, the run lies beside the parameter file: ``m6.run`` for ``m6.json``.
-    """
-    target = _target(job, directory)
-    if not resume and not overwrite:
-        _refuse_to_replace(job, target)
-    return runs.start(
-        job,
-        target,
-        resume=resume,
-        overwrite=overwrite,
-        execution=execution,
-        trackers=trackers,
-        verbose=verbose,
-    )
-
-
-def plan_fit(
-    job: ServoFitJob,
-    directory: str | os.PathLike[str] | RunDirectory | None = None,
-    *,
-    overwrite: bool = False,
-    execution: Execution | None = None,
-) -> dict[str, Any]:
-    """Plan of a servo fit; arguments and errors as :func:`trueup.runs.plan`."""
-    target = _target(job, directory)
-    if not overwrite:
-        _refuse_to_replace(job, target)
-    return runs.plan(job, target, overwrite=overwrite, execution=execution)
-
-
-def _target(
-    job: ServoFitJob, directory: str | os.PathLike[str] | RunDirectory | None
-) -> Path | RunDirectory:
-    if isinstance(directory, RunDirectory):
-        return directory
-    if directory is not None:
-        return Path(directory)
-    assert job.output is not None  # or it is a fit in memory
-    return job.output.with_suffix(".run")
-
-
-def _refuse_to_replace(job: ServoFitJob, target: Path | RunDirectory) -> None:
-    held = isinstance(target, Path) and (target / "run.json").is_file()  # said by the run itself
-    if job.output is not None and job.output.exists() and not held:
-        raise RunDirectoryError(
-            f"{job.output} exists: choose another --output, or replace it with --overwrite"
-        )
 
 
 def _is_sqlite(path: Path) -> bool:

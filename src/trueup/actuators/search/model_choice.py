@@ -1,6 +1,6 @@
 """Models that a choice has tried, and the one to take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,17 +31,21 @@ class TriedModel:
 
     @property
     def error(self) -> float:
-        """Mean of the errors [rad], in which each quantity that logs are split by counts alike."""
-        return float(np.mean(list(self.by_quantity.values())))
+        """Geometric mean of the errors [rad], each quantity that logs are split by alike.
+
+        A part that no model predicts, as it lies beyond what the others show, has an error many
+        times that of the others; relative differences are what tells models apart there too.
+        """
+        return geometric_mean(self.by_quantity.values())
 
     @property
     def by_quantity(self) -> dict[str, float]:
-        """Mean error [rad] on the parts of each quantity that logs are split by."""
+        """Geometric mean of the errors [rad] on the parts of each quantity that varies."""
         groups: dict[str, list[float]] = {}
         for label, error in self.errors.items():
             quantity, _, value = label.partition(" ")
             groups.setdefault(quantity if value and quantity in SPLITS else "", []).append(error)
-        return {quantity: float(np.mean(errors)) for quantity, errors in groups.items()}
+        return {quantity: geometric_mean(errors) for quantity, errors in groups.items()}
 
     @property
     def label(self) -> str:
@@ -87,8 +91,8 @@ class ModelChoice:
         """The rule of choice in a sentence."""
         return (
             f"Logs are left out by {self.by}, one part after the other, and predicted by a fit to "
-            "the others: the model with the smallest mean error on the logs left out is taken"
-            f"{', each of these quantities counting alike' if ',' in self.by else ''}, or a model "
+            "the others: the model with the smallest geometric mean of the errors on the logs left "
+            f"out is taken{', each of these quantities alike' if ',' in self.by else ''}, or one "
             f"with fewer parameters whose error is within {100 * self.least_gain:g} % of it."
         )
 
@@ -164,6 +168,14 @@ class ModelChoice:
             int(content.get("evaluations", 0)),
             bool(content.get("complete", True)),
         )
+
+
+def geometric_mean(errors: Iterable[float]) -> float:
+    """Geometric mean of errors; 0 where one is 0, infinite where one is."""
+    values = np.array(list(errors), float)
+    if not np.isfinite(values).all():
+        return float(np.max(values))
+    return float(np.exp(np.mean(np.log(values)))) if (values > 0).all() else 0.0
 
 
 def simplest(found: Sequence[TriedModel], least_gain: float) -> TriedModel:

@@ -162,6 +162,7 @@ class ServoFit:
             },
             "training_logs": dict(self.training.by_log),
             "held_out_logs": {} if self.held_out is None else dict(self.held_out.by_log),
+            "conditions": self.problem.simulator.conditions,
             "fixed": dict(self.settings.fixed),
             "findings": list(self.findings),
             **({} if self.choice is None else {"choice": self.choice.to_dict()}),
