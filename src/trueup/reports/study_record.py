@@ -28,7 +28,7 @@ class StudyRecord:
     """Best values: ``name``, ``value``, and where they are known ``start``, ``lower``, ``upper``,
     ``scale``, ``unit``, ``at_bound``. Empty before the first valid candidate."""
     status: str = ""
-    """How the search ended; empty where it has not."""
+    """Reason of the search's end; empty before it."""
     message: str = ""
     advice: str = ""
     verdict: dict[str, Any] | None = None
@@ -41,7 +41,7 @@ class StudyRecord:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def valid(self) -> np.ndarray:
-        """Which evaluations gave finite costs and are not marked as invalid ``(n,)`` bool."""
+        """Mask of evaluations with finite costs, not marked as invalid ``(n,)`` bool."""
         valid = np.asarray(np.isfinite(self.history.costs).all(axis=1))
         valid[list(self.history.reasons)] = False
         return valid
