@@ -109,6 +109,8 @@ def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int
     """
     found: dict[str, tuple[bytes, int] | str] = {}
     for path in sorted(folder.rglob("*")):
+        if "__pycache__" in path.parts:  # Python's own, of a problem file that is imported
+            continue
         if hidden is not None and path.is_relative_to(hidden):
             continue
         name = str(path.relative_to(folder))
