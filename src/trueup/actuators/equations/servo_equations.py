@@ -217,6 +217,19 @@ def implicit_speed(speed, net, momentum, damping, loss, viscous):
     return where(push < 0.0, -left, left) / (momentum + damping + viscous)
 
 
+def joint_torque(speed, motor, external, momentum, damping, loss, viscous):
+    """Torque of motor and friction on a joint over a step [N m], the mean of the step.
+
+    A simulator that applies it beside the ``external`` torque reaches :func:`implicit_speed`:
+    ``momentum (v_next - v) - external``, written so that nothing cancels.
+    """
+    push = (momentum + damping) * speed + motor + external
+    friction = minimum(maximum(push, -loss), loss)
+    resisting = damping + viscous
+    driving = momentum * (motor - friction - viscous * speed) - resisting * external
+    return driving / (momentum + resisting)
+
+
 def explicit_speed(speed, net, momentum, loss, viscous):
     """Speed after the explicit step of [1], before it is held within :data:`MAX_SPEED` [rad/s].
 

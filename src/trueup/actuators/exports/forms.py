@@ -117,11 +117,35 @@ def _isaac_lab(request: ExportRequest) -> ServoExport:
     return export_isaac_lab(request)
 
 
+def _full(name: str) -> Callable[[ExportRequest], ServoExport]:
+    """A form of :mod:`trueup.actuators.exports.full_modules`, imported when it is called."""
+
+    def export(request: ExportRequest) -> ServoExport:
+        from trueup.actuators.exports import full_modules
+
+        return getattr(full_modules, name)(request)
+
+    return export
+
+
 EXPORT_FORMS: dict[str, ExportForm] = {
     "mujoco": ExportForm("script that runs the whole model at C speed", _mujoco),
     "mjcf-dcmotor": ExportForm("MJCF without code, with the motor and its limits", _mjcf_dcmotor),
     "mjcf-position": ExportForm("MJCF without code, a spring of limited force", _mjcf_position),
     "mjlab": ExportForm("configuration of the actuator, with the whole model", _mjlab),
     "isaac-lab": ExportForm("nearest of its actuator configurations", _isaac_lab),
+    "numpy-module": ExportForm(
+        "module of numpy with the whole model, without trueup", _full("numpy_module")
+    ),
+    "isaac-lab-module": ExportForm(
+        "actuator class of Isaac Lab with the whole model, without trueup",
+        _full("isaac_lab_module"),
+    ),
+    "mjlab-module": ExportForm(
+        "actuator class of mjlab with the whole model, without trueup", _full("mjlab_module")
+    ),
+    "newton-module": ExportForm(
+        "drive of Newton's actuators with the whole model, without trueup", _full("newton_module")
+    ),
 }
 """Export forms by name, as in ``trueup actuator export --form NAME``."""

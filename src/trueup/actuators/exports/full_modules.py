@@ -1,0 +1,229 @@
+"""Exports of the whole model as one Python module that runs without trueup.
+
+``numpy-module`` needs numpy; the others torch and their simulator: a class for Isaac Lab's
+``actuators``, one for mjlab, and a drive for Newton's actuators. Each contains the equations that
+:mod:`trueup.actuators.exports.model_source` writes.
+"""
+
+import math
+import re
+
+from trueup.actuators.exports import servo_step
+from trueup.actuators.exports.model_source import servo_source
+from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
+from trueup.errors import FitError
+
+_HEAD = '''\
+"""Servo {name}, friction model {friction}{terms}: the whole identified model.
+
+Written by trueup; needs {needs}, not trueup.
+{use}
+"""
+'''
+
+_ISAAC_LAB = '''
+from isaaclab.actuators import IdealPDActuator, IdealPDActuatorCfg
+from isaaclab.utils import configclass
+
+
+class ServoActuator(IdealPDActuator):
+    """Joints of an articulation with this servo; friction is part of the effort."""
+
+    def __init__(self, cfg, *args, **kwargs):
+        super().__init__(cfg, *args, **kwargs)
+        self.servo = Servo(cfg.physics_dt, cfg.kp, cfg.kd, cfg.vin, cfg.load_inertia)
+        self.external_torque = None
+        """Torque of all else on the joints [N m], (environments, joints), where it is known; None:
+        that of the last step, from the change of speed."""
+        self.torque_enable = 1.0
+        """Whether the servo is driven, 0 or 1; a number or (environments, joints)."""
+
+    def reset(self, env_ids):
+        """Start environments anew."""
+        self.servo.reset(slice(None) if env_ids is None else env_ids)
+
+    def compute(self, control_action, joint_pos, joint_vel):
+        """Efforts of the next physics step."""
+        goal = control_action.joint_positions
+        effort = self.servo.torque(
+            goal, joint_pos, joint_vel, self.external_torque, self.torque_enable
+        )
+        self.computed_effort = effort
+        self.applied_effort = self._clip_effort(effort)
+        control_action.joint_efforts = self.applied_effort
+        control_action.joint_positions = None
+        control_action.joint_velocities = None
+        return control_action
+
+
+@configclass
+class ServoActuatorCfg(IdealPDActuatorCfg):
+    """Settings of joints with this servo; give ``joint_names_expr`` and ``physics_dt``."""
+
+    class_type: type = ServoActuator
+    stiffness = 0.0
+    damping = 0.0
+    friction = 0.0
+    armature = ARMATURE
+    effort_limit = 1.0e9
+    physics_dt: float = 0.005
+    """Time step of the simulation [s], ``sim.dt``."""
+    kp: float = KP
+    """Firmware gain."""
+    kd: float = DAMPING
+    """Derivative gain of servos that have one."""
+    vin: float = VIN
+    """Bus voltage [V]."""
+    load_inertia: float = 0.0
+    """Inertia that the joint moves beside the armature [kg m2]."""
+'''
+
+_NEWTON = '''
+import warp
+from newton.actuators import DriveBase
+
+
+class DriveServo(DriveBase):
+    """Drive of Newton's ``Actuator``: joints with this servo; friction is part of the effort.
+
+    Set the armature of the joints to ``ARMATURE``. ``newton.actuators.Actuator(indices,
+    drive=DriveServo())`` steps it; the state holds the step before.
+
+    Args:
+      kp, kd, vin, load_inertia: as in :class:`Servo`.
+    """
+
+    class State(DriveBase.State):
+        """The servo's memory."""
+
+        def __init__(self):
+            self.servo = None
+
+        def reset(self, mask=None):
+            """Start joints anew; all where there is no mask."""
+            if self.servo is not None:
+                self.servo.reset(slice(None) if mask is None else warp.to_torch(mask).bool())
+
+        def assign(self, other):
+            """Take over the memory of another state."""
+            self.servo = None if other.servo is None else copy.deepcopy(other.servo)
+
+    def __init__(self, kp=KP, kd=DAMPING, vin=VIN, load_inertia=0.0):
+        self._settings = (kp, kd, vin, load_inertia)
+        self.external_torque = None
+        """Torque of all else on the joints [N m], a tensor (joints,); None: see :class:`Servo`."""
+        self.torque_enable = 1.0
+        """Whether the servo is driven, 0 or 1; a number or (joints,)."""
+
+    @classmethod
+    def resolve_arguments(cls, args):
+        """Arguments with their defaults."""
+        known = {"kp": KP, "kd": DAMPING, "vin": VIN, "load_inertia": 0.0}
+        if unknown := sorted(set(args) - set(known)):
+            raise ValueError(f"DriveServo has no arguments {unknown}; it has {sorted(known)}")
+        return {**known, **args}
+
+    def is_stateful(self):
+        """The servo remembers the last step."""
+        return True
+
+    def is_graphable(self):
+        """Not captured in a CUDA graph: the step runs in torch."""
+        return False
+
+    def state(self, num_actuators, device):
+        """An empty memory."""
+        return self.State()
+
+    def compute(
+        self, positions, velocities, target_pos, target_vel, feedforward, pos_indices,
+        vel_indices, target_pos_indices, target_vel_indices, forces, state, dt, device=None,
+        *, custom_inputs=None,
+    ):
+        """Write the efforts of the next step to ``forces``."""
+        if state.servo is None or state.servo.timestep != dt:
+            state.servo = Servo(dt, *self._settings)
+
+        def of(values, indices):
+            return warp.to_torch(values)[warp.to_torch(indices).long()]
+
+        goal = of(target_pos, target_pos_indices)
+        position, speed = of(positions, pos_indices), of(velocities, vel_indices)
+        self._stepped = state.servo
+        warp.to_torch(forces).copy_(
+            state.servo.torque(goal, position, speed, self.external_torque, self.torque_enable)
+        )
+
+    def update_state(self, current_state, next_state):
+        """The memory moves on to the next state."""
+        next_state.assign(current_state)
+'''
+
+
+def numpy_module(request: ExportRequest) -> ServoExport:
+    """Module of numpy: ``Servo`` gives torques, ``Bench`` moves joints with a load."""
+    use = "``Servo`` gives torques to a simulator, ``Bench`` steps a load itself."
+    source = servo_source(request.model, "numpy", (servo_step.Servo, servo_step.Bench))
+    return _module(request, "numpy", use, source)
+
+
+def isaac_lab_module(request: ExportRequest) -> ServoExport:
+    """Module with an actuator of Isaac Lab: ``ServoActuatorCfg`` among an articulation's actuators.
+
+    Raises:
+      FitError: the model has backlash.
+    """
+    use = "``ServoActuatorCfg`` goes among the actuators of an articulation."
+    source = _torch_source(request, "Isaac Lab")
+    return _module(request, "torch and Isaac Lab", use, source, _ISAAC_LAB)
+
+
+def newton_module(request: ExportRequest) -> ServoExport:
+    """Module with a drive for Newton's actuators, ``DriveServo``.
+
+    Raises:
+      FitError: the model has backlash.
+    """
+    use = "``DriveServo`` is a drive of ``newton.actuators.Actuator``."
+    source = "import copy\n" + _torch_source(request, "Newton")
+    return _module(request, "torch and Newton", use, source, _NEWTON)
+
+
+def mjlab_module(request: ExportRequest) -> ServoExport:
+    """Module with an actuator of mjlab, ``ServoActuatorCfg``, as in ``trueup.actuators.mjlab``.
+
+    Raises:
+      FitError: the model has backlash.
+    """
+    from trueup.actuators.exports.mjlab_source import mjlab_source
+
+    use = "``ServoActuatorCfg`` goes among the actuators of an entity, and the event\\n" \
+          "``prepare_servo_fields`` of mode startup among those of the environment."  # fmt: skip
+    source = _torch_source(request, "mjlab", ())
+    return _module(request, "torch and mjlab", use, source, mjlab_source(request.model))
+
+
+def _torch_source(
+    request: ExportRequest, simulator: str, classes: tuple[type, ...] = (servo_step.Servo,)
+) -> str:
+    if "backlash" in request.model.terms:
+        raise FitError(
+            f"backlash needs a second body between motor and joint, which an actuator of "
+            f"{simulator} cannot add: fit the servo without it, or take the form 'numpy-module'"
+        )
+    return servo_source(request.model, "torch", classes)
+
+
+def _module(
+    request: ExportRequest, needs: str, use: str, source: str, adapter: str = ""
+) -> ServoExport:
+    model = request.model
+    terms = "".join(f", {name.replace('_', ' ')}" for name in model.terms)
+    head = _HEAD.format(
+        name=model.servo.name, friction=model.friction.name, terms=terms, needs=needs,
+        use=use.replace("\\n", "\n"),
+    )  # fmt: skip
+    for name, value in (("KP", request.kp), ("VIN", request.vin)):
+        if value is not None and math.isfinite(value):
+            source = re.sub(rf"^{name} = .*$", f"{name} = {float(value)!r}", source, flags=re.M)
+    return ServoExport(f"{head}\n{source.strip()}\n\n{adapter}".rstrip() + "\n")

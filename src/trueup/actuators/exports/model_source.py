@@ -1,0 +1,144 @@
+"""Source of a servo's equations, with its numbers, for modules that run without trueup.
+
+The functions are traced from :mod:`trueup.actuators.equations.servo_equations` and the servo's
+friction model, and written for numpy or torch; the step around them is the same text for both.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations import servo_equations as equations
+from trueup.actuators.equations._parameter_layout import ParameterValues
+from trueup.actuators.equations.generation import function_source
+from trueup.actuators.equations.servo_laws import law_parameters
+from trueup.actuators.equations.tracing import OPERATIONS, Graph
+
+LIBRARIES = ("numpy", "torch")
+"""Libraries that the source can be written for."""
+
+MOTOR = ("error", "speed", "on", "gain", "rate_gain", "vin", "volts", "temperature")
+"""Arguments of the function ``motor`` of a module."""
+
+_CLAMP = '''
+def clamp(values, min=None, max=None):
+    """Values within one bound."""
+    return minimum(values, max) if min is None else maximum(values, min)
+'''
+_LERP = '''
+def lerp(first, second, share):
+    """Values between two, as torch's function of this name."""
+    return first + share * (second - first)
+'''
+
+
+def equation_functions(
+    model: ServoModel, library: str
+) -> dict[str, tuple[Callable[..., Any], Sequence[str]]]:
+    """Equations of a servo with its numbers, and the names of their arguments.
+
+    ``motor`` returns torque [N m], duty cycle and damping [N m s/rad]; ``friction_loss`` the budget
+    without its viscous part [N m]; ``joint_torque`` what reaches the joint [N m]; ``next_speed``
+    the speed after the step [rad/s]; ``slewed_target`` the firmware's target [rad]. Those of numpy
+    have ``backlash_step`` too.
+    """
+    values = model.values
+    viscous = values["friction_viscous"]
+
+    def motor(error, speed, on, gain, rate_gain, vin, volts, temperature):
+        own = ParameterValues(values)
+        warmth = temperature - equations.REFERENCE_TEMPERATURE
+        p = law_parameters(
+            model.servo, values, gain=gain, rate_gain=rate_gain,
+            vin=equations.bus_voltage(vin, volts, own),
+            resistance=equations.winding_resistance(warmth, own),
+        )  # fmt: skip
+        driven, duty, damping = equations.LAWS[model.servo.law](error, speed, p)
+        driven = equations.saturated_torque(driven, p)
+        torque, damping = equations.shaft_torque(on, driven, damping, speed, p)
+        return torque, on * duty, damping
+
+    def friction_loss(speed, motor, external):
+        p = ParameterValues(values, gate=float(model.quadratic == "gated"))
+        return model.friction.loss(motor, external, speed, p)
+
+    def joint_torque(speed, motor, external, momentum, damping, loss):
+        return equations.joint_torque(speed, motor, external, momentum, damping, loss, viscous)
+
+    def next_speed(speed, net, momentum, damping, loss):
+        return equations.implicit_speed(speed, net, momentum, damping, loss, viscous)
+
+    found: dict[str, tuple[Callable[..., Any], Sequence[str]]] = {
+        "motor": (motor, MOTOR),
+        "friction_loss": (friction_loss, ("speed", "motor", "external")),
+        "joint_torque": (
+            joint_torque,
+            ("speed", "motor", "external", "momentum", "damping", "loss"),
+        ),
+        "next_speed": (next_speed, ("speed", "net", "momentum", "damping", "loss")),
+        "slewed_target": (equations.slewed_target, ("wanted", "start", "reach")),
+    }
+    if library == "numpy":
+        arguments = tuple(inspect.signature(equations.backlash_step).parameters)
+        found["backlash_step"] = (equations.backlash_step, arguments)
+    return found
+
+
+def servo_source(model: ServoModel, library: str, classes: Sequence[type]) -> str:
+    """Imports, numbers, equations of a servo, and classes that step it.
+
+    Args:
+      model: identified servo.
+      library: one of :data:`LIBRARIES`.
+      classes: classes of :mod:`trueup.actuators.exports.servo_step`, in their order.
+    """
+    functions = [
+        _function(name, equation, arguments)
+        for name, (equation, arguments) in equation_functions(model, library).items()
+    ]
+    steps = [inspect.getsource(each) for each in classes]
+    body = "\n\n".join([*functions, *steps])
+    return f"{_imports(library, body)}\n\n{_numbers(model)}\n\n\n{body}"
+
+
+def _function(name: str, equation: Callable[..., Any], arguments: Sequence[str]) -> str:
+    graph = Graph()
+    found = equation(*(graph.input(each) for each in arguments))
+    values = found if isinstance(found, tuple) else (found,)
+    outputs = [graph.value(each) for each in values]
+    text = "return " + ", ".join("{}" for _ in outputs)
+    return function_source(name, arguments, [(text, outputs)], like=arguments[0])
+
+
+def _imports(library: str, body: str) -> str:
+    """Imports of what the text of a module calls."""
+    called = set(re.findall(r"\b([a-z_]+)\(", body))
+    wanted = sorted(called & {*OPERATIONS, "clamp", "full_like", "zeros_like", "ones_like", "lerp"})
+    own = [name for name in ("clamp", "lerp") if library == "numpy" and name in wanted]
+    if "clamp" in own:
+        wanted = sorted({*wanted, "minimum", "maximum"})
+    names = [name for name in wanted if name not in own]
+    if library == "torch":
+        names = ["pow as power" if name == "power" else name for name in names]
+    lines = ["import math", "", f"from {library} import (", *(f"    {n}," for n in names), ")"]
+    texts = {"clamp": _CLAMP, "lerp": _LERP}
+    return "\n".join(lines) + "\n" + "\n".join(f"\n\n{texts[name].strip()}\n" for name in own)
+
+
+def _numbers(model: ServoModel) -> str:
+    servo, values = model.servo, model.values
+    numbers = {
+        "LAW": servo.law,
+        "KP": servo.kp,
+        "DAMPING": servo.damping,
+        "VIN": servo.vin if servo.law != "torque_pd" else 1.0,
+        "ERROR_GAIN": servo.error_gain,
+        "ARMATURE": values["armature"],
+        "COMMAND_DELAY": values.get("command_delay", 0.0),
+        "MAX_VELOCITY": values.get("max_velocity", 0.0),
+        "BACKLASH": values.get("backlash", 0.0),
+        "REFERENCE_TEMPERATURE": equations.REFERENCE_TEMPERATURE,
+    }
+    return "\n".join(f"{name} = {value!r}" for name, value in numbers.items())

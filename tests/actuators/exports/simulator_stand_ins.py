@@ -1,0 +1,105 @@
+"""Stand-ins for Isaac Lab's and Newton's actuator classes, as far as servo modules use them.
+
+``benchmarks/simulator_contracts/check_servo_modules.py`` runs the modules in the real classes and
+compares the signatures.
+"""
+
+import dataclasses
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import torch
+
+
+class IdealPDActuator:
+    """``isaaclab.actuators.IdealPDActuator`` 2.3: buffers and the limit of efforts."""
+
+    def __init__(self, cfg: Any, joint_names: list[str], joint_ids: Any, num_envs: int,
+                 device: str, **defaults: Any):  # fmt: skip
+        self.cfg, self._num_envs, self._device = cfg, num_envs, device
+        self._joint_names, self._joint_indices = joint_names, joint_ids
+        self.effort_limit = torch.full((num_envs, len(joint_names)), float(cfg.effort_limit))
+
+    def _clip_effort(self, effort: torch.Tensor) -> torch.Tensor:
+        return torch.clip(effort, min=-self.effort_limit, max=self.effort_limit)
+
+
+@dataclasses.dataclass
+class IdealPDActuatorCfg:
+    """``isaaclab.actuators.IdealPDActuatorCfg`` 2.3."""
+
+    class_type: type = object
+    joint_names_expr: list[str] = dataclasses.field(default_factory=list)
+    effort_limit: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    armature: float | None = None
+    friction: float | None = None
+
+
+def configclass(cls: type) -> type:
+    """``isaaclab.utils.configclass``: a dataclass whose bare values are defaults too."""
+    for base in cls.__mro__[1:]:
+        for name, kind in vars(base).get("__annotations__", {}).items():
+            if name in vars(cls):
+                cls.__annotations__.setdefault(name, kind)
+    return dataclasses.dataclass(cls)
+
+
+def install_isaac_lab(monkeypatch: Any) -> None:
+    """Put the stand-in in Isaac Lab's place."""
+    import sys
+
+    package, actuators, utils = map(
+        ModuleType, ("isaaclab", "isaaclab.actuators", "isaaclab.utils")
+    )
+    actuators.IdealPDActuator = IdealPDActuator  # type: ignore[attr-defined]
+    actuators.IdealPDActuatorCfg = IdealPDActuatorCfg  # type: ignore[attr-defined]
+    utils.configclass = configclass  # type: ignore[attr-defined]
+    for module in (package, actuators, utils):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+class DriveBase:
+    """``newton.actuators.DriveBase`` 1.8."""
+
+    class State:
+        """State of a drive."""
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        """Nothing to set up."""
+
+
+class Actuator:
+    """``newton.actuators.Actuator`` 1.8 without delay and clamping; tensors for warp's arrays."""
+
+    def __init__(self, indices: torch.Tensor, drive: Any):
+        self.indices, self.drive = indices, drive
+        drive.finalize("cpu", len(indices))
+
+    def state(self) -> SimpleNamespace:
+        """A state of the drive."""
+        return SimpleNamespace(drive_state=self.drive.state(len(self.indices), "cpu"))
+
+    def step(self, sim_state: Any, sim_control: Any, current: Any, following: Any, dt: float):
+        """Add the efforts of a step."""
+        forces = torch.zeros(len(self.indices))
+        self.drive.compute(
+            sim_state.joint_q, sim_state.joint_qd, sim_control.joint_target_q,
+            sim_control.joint_target_qd, None, self.indices, self.indices, self.indices,
+            self.indices, forces, current.drive_state, dt, "cpu", custom_inputs={},
+        )  # fmt: skip
+        if self.drive.is_stateful():
+            self.drive.update_state(current.drive_state, following.drive_state)
+        sim_control.joint_f[self.indices] += forces
+
+
+def install_newton(monkeypatch: Any) -> None:
+    """Put the stand-in in the place of Newton and warp."""
+    import sys
+
+    package, actuators, warp = map(ModuleType, ("newton", "newton.actuators", "warp"))
+    actuators.DriveBase = DriveBase  # type: ignore[attr-defined]
+    warp.to_torch = lambda array: array  # type: ignore[attr-defined]
+    for module in (package, actuators, warp):
+        monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -1,0 +1,326 @@
+"""Modules with a whole servo model: motion and torque of the bench, without trueup."""
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from distinct_servos import LAWS, distinct_model
+from exported_modules import (
+    DT,
+    LOAD,
+    MEMORYLESS,
+    MODELS,
+    bench_torque,
+    model_of,
+    module_of,
+    relative,
+    states,
+    swing,
+)
+from registered_models import WEDGE, registered, wedge_loss
+
+from trueup.actuators import BenchSimulator, ServoModel, export_servo
+from trueup.errors import FitError
+
+MODULES = ("numpy-module", "isaac-lab-module", "mjlab-module", "newton-module")
+
+
+def moved_by_module(model: ServoModel, log) -> np.ndarray:
+    """Positions of the numpy module's own bench under gravity."""
+    servo = module_of(model, "numpy-module")
+    start = (log.position[:1], log.speed[:1])
+    bench = servo.Bench(DT, LOAD["total_inertia"], *start)
+    found = []
+    for k in range(len(log)):
+        found.append(bench.position[0])
+        angle = bench.position + model.values["q_offset"]
+        bench.step(
+            log.goal_position[k], -LOAD["total_g_bias"] * np.sin(angle),
+            float(log.torque_enable[k]), log.input_volts[k], log.temperature[k],
+        )  # fmt: skip
+    return np.array(found)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "memory",
+    [(), ("command_delay",), ("max_velocity",), ("backlash",), ("command_delay", "backlash")],
+)
+def test_the_numpy_module_moves_as_the_bench(law, memory):
+    model = distinct_model(law, "m6", (*MEMORYLESS[law], *memory))
+    log = swing(model)
+    expected = BenchSimulator(model, [log], max_step=DT).simulate().position[0][0]
+    found = moved_by_module(model, log)
+    assert np.ptp(expected) > 0.3
+    assert np.abs(found - expected).max() < 1e-8
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_one_step_has_the_torque_of_the_bench(title):
+    model = model_of(title)
+    found = states()
+    expected, external = bench_torque(model, found, 6.4, 41.0)
+    servo = module_of(model, "numpy-module").Servo(DT, load_inertia=LOAD["total_inertia"])
+    torque = servo.torque(**found, external=external, volts=6.4, temperature=41.0)
+    assert relative(torque, expected) < 1e-6
+
+
+@pytest.mark.parametrize("title", MODELS)
+@pytest.mark.parametrize(("kind", "bar"), [("float64", 1e-6), ("float32", 1e-4)])
+def test_torch_has_it_too(title, kind, bar, monkeypatch):
+    torch = pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_isaac_lab(monkeypatch)
+    model = model_of(title)
+    states_now = states()
+    expected, external = bench_torque(model, states_now, 6.4, 41.0)
+    given = {
+        name: torch.tensor(values, dtype=getattr(torch, kind))
+        for name, values in {**states_now, "external": external}.items()
+    }
+    module = module_of(model, "isaac-lab-module")
+    servo = module.Servo(DT, load_inertia=LOAD["total_inertia"])
+    torque = servo.torque(**given, volts=6.4, temperature=41.0)
+    assert torque.dtype == getattr(torch, kind)
+    assert relative(torque.double().numpy(), expected) < bar
+
+
+def test_the_torque_of_the_load_is_observed():
+    """Without a known external torque, that of the last step follows from the change of speed."""
+    model = distinct_model("voltage", "m6", MEMORYLESS["voltage"])
+    module = module_of(model, "numpy-module")
+    known, blind = (module.Servo(DT, load_inertia=0.006) for _ in range(2))
+    position, speed = np.array([0.3, -0.2]), np.array([0.5, 0.0])
+    inertia, external = 0.006 + model.values["armature"], np.array([0.21, -0.13])
+    for step in range(4):
+        given = {"goal": position + 0.4, "position": position, "speed": speed}
+        torque = known.torque(**given, external=external)
+        guess = blind.torque(**given) if step else None
+        blind.torque(**given, external=external)
+        if guess is not None:
+            np.testing.assert_allclose(guess, torque, rtol=1e-9)
+            blind._torque = torque
+        speed = speed + DT * (torque + external) / inertia
+        position = position + DT * speed
+
+
+def test_environments_are_reset_alone():
+    terms = ("command_delay", "max_velocity")
+    module = module_of(distinct_model("voltage", "m1", terms), "numpy-module")
+    servo, fresh = module.Servo(DT), module.Servo(DT)
+    position, zeros = np.array([[0.1], [0.2]]), np.zeros((2, 1))
+    for goal in (0.0, 1.0, -1.0, 0.5):
+        servo.torque(goal, position, zeros, zeros)
+    servo.reset([1])
+    both = servo.torque(0.8, position, zeros, zeros)
+    new = fresh.torque(0.8, position, zeros, zeros)
+    assert both[1] == new[1] and both[0] != new[0]
+
+
+def test_gain_and_voltage_of_a_module():
+    model = distinct_model("voltage", "m1")
+    module = module_of(model, "numpy-module", kp=7.0, vin=5.0)
+    assert (module.KP, module.VIN) == (7.0, 5.0)
+    one, zero = np.ones(1), np.zeros(1)
+    module.Servo(DT).torque(0.1 * one, zero, zero, zero)
+    servo = module.Servo(DT)
+    servo.torque(0.1 * one, zero, zero, zero)
+    assert servo.motor_torque[0] == pytest.approx(model.torque(0.1, 0.0, kp=7.0, vin=5.0))
+
+
+def test_a_friction_model_of_ones_own_is_written_out():
+    with registered("m7", WEDGE, wedge_loss) as friction:
+        model = distinct_model("voltage", friction.name, **WEDGE)
+        module = module_of(model, "numpy-module")
+        loss = module.friction_loss(np.array([0.7]), np.array([0.3]), np.array([-0.2]))
+        assert loss[0] == pytest.approx(model.frictions(0.3, -0.2, 0.7)[0])
+
+
+@pytest.mark.parametrize("form", MODULES[1:])
+def test_backlash_is_refused_by_name(form):
+    model = distinct_model("voltage", "m1", ("backlash",))
+    with pytest.raises(FitError, match="backlash needs a second body"):
+        export_servo(model, form)
+
+
+def test_the_numpy_module_imports_numpy_alone(tmp_path):
+    path = tmp_path / "servo.py"
+    model = distinct_model("voltage", "m6", MEMORYLESS["voltage"])
+    path.write_text(export_servo(model, "numpy-module").text)
+    code = (
+        "import sys, servo, numpy as np\n"
+        "t = servo.Servo(0.002).torque(0.3, np.zeros(3), np.zeros(3))\n"
+        "assert t.shape == (3,)\n"
+        "bad = [m for m in sys.modules if m.split('.')[0] in ('trueup', 'scipy', 'torch')]\n"
+        "assert not bad, bad\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+def isaac_lab_efforts(module, joint_pos, joint_vel, goal, external, envs, **settings):
+    """Efforts of a module's actuator in one step, through Isaac Lab's interface."""
+    import torch
+
+    cfg = module.ServoActuatorCfg(
+        joint_names_expr=[".*"], physics_dt=DT, load_inertia=LOAD["total_inertia"], **settings
+    )
+    joints = joint_pos.numel() // envs
+    names = [f"joint_{number}" for number in range(joints)]
+    actuator = cfg.class_type(cfg, names, slice(None), envs, "cpu")
+    actuator.reset(list(range(envs)))
+    actuator.external_torque = external.reshape(envs, joints)
+    zeros = torch.zeros(envs, joints)
+    action = SimpleNamespace(
+        joint_positions=goal.reshape(envs, joints), joint_velocities=zeros, joint_efforts=zeros
+    )
+    answer = actuator.compute(
+        action, joint_pos.reshape(envs, joints), joint_vel.reshape(envs, joints)
+    )
+    assert answer.joint_positions is None
+    return answer.joint_efforts, actuator
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_the_actuator_of_isaac_lab_gives_the_torque(title, monkeypatch):
+    torch = pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_isaac_lab(monkeypatch)
+    model = model_of(title)
+    found = states()
+    expected, external = bench_torque(model, found, nominal(model), 25.0)
+    module = module_of(model, "isaac-lab-module")
+    given = {n: torch.tensor(v).float() for n, v in {**found, "external": external}.items()}
+    efforts, actuator = isaac_lab_efforts(
+        module, given["position"], given["speed"], given["goal"], given["external"], 4
+    )
+    assert relative(efforts.reshape(-1).numpy(), expected) < 1e-4
+    assert actuator.cfg.armature == model.values["armature"]
+    limited, _ = isaac_lab_efforts(
+        module, given["position"], given["speed"], given["goal"], given["external"], 4,
+        effort_limit=0.05,
+    )  # fmt: skip
+    assert float(limited.abs().max()) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_the_drive_of_newton_gives_the_torque(title, monkeypatch):
+    torch = pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_newton(monkeypatch)
+    model = model_of(title)
+    found = states()
+    expected, external = bench_torque(model, found, nominal(model), 25.0)
+    module = module_of(model, "newton-module")
+    drive = module.DriveServo(load_inertia=LOAD["total_inertia"])
+    drive.external_torque = torch.tensor(external).float()
+    actuator = simulator_stand_ins.Actuator(torch.arange(len(external)), drive)
+    states_now = SimpleNamespace(
+        joint_q=torch.tensor(found["position"]).float(),
+        joint_qd=torch.tensor(found["speed"]).float(),
+    )
+    control = SimpleNamespace(
+        joint_target_q=torch.tensor(found["goal"]).float(), joint_target_qd=None,
+        joint_f=torch.zeros(len(external)),
+    )  # fmt: skip
+    now, after = actuator.state(), actuator.state()
+    actuator.step(states_now, control, now, after, DT)
+    assert relative(control.joint_f.numpy(), expected) < 1e-4
+    # the memory moves on from state to state, and a mask resets some of it
+    control.joint_f[:] = 0.0
+    actuator.step(states_now, control, after, now, DT)
+    assert now.drive_state.servo is not after.drive_state.servo
+    mask = torch.zeros(len(external), dtype=torch.bool)
+    mask[3] = True
+    now.drive_state.reset(mask)
+    assert now.drive_state.servo._fresh.sum() == 1
+    with pytest.raises(ValueError, match="no arguments"):
+        module.DriveServo.resolve_arguments({"kq": 1.0})
+
+
+def test_memory_of_newtons_drive_moves_as_the_bench(monkeypatch):
+    """Delay and speed limit live in the state that Newton hands on."""
+    torch = pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_newton(monkeypatch)
+    model = distinct_model("voltage", "m6", ("command_delay", "max_velocity"))
+    log = swing(model, 1.0)
+    log = dataclasses.replace(log, torque_enable=np.ones(len(log), bool))
+    expected = BenchSimulator(model, [log], max_step=DT).simulate().position[0][0]
+    drive = module_of(model, "newton-module").DriveServo(load_inertia=LOAD["total_inertia"])
+    actuator = simulator_stand_ins.Actuator(torch.arange(1), drive)
+    inertia = LOAD["total_inertia"] + model.values["armature"]
+    q, v = float(log.position[0]), float(log.speed[0])
+    now, after, found = actuator.state(), actuator.state(), []
+    for goal in log.goal_position:
+        found.append(q)
+        external = -LOAD["total_g_bias"] * np.sin(q + model.values["q_offset"])
+        drive.external_torque = torch.tensor([external]).float()
+        state = SimpleNamespace(joint_q=torch.tensor([q]), joint_qd=torch.tensor([v]))
+        control = SimpleNamespace(
+            joint_target_q=torch.tensor([goal]).float(), joint_target_qd=None,
+            joint_f=torch.zeros(1),
+        )  # fmt: skip
+        actuator.step(state, control, now, after, DT)
+        now, after = after, now
+        v += DT * (float(control.joint_f[0]) + external) / inertia
+        q += DT * v
+    assert np.abs(np.array(found) - expected).max() < 1e-3
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_actuator_of_mjlab_moves_as_that_of_the_package(law, monkeypatch, tmp_path):
+    """The module's class, without trueup, and the class of ``trueup.actuators.mjlab``."""
+    pytest.importorskip("torch")
+    import mjlab_stand_in
+
+    mjlab_stand_in.install(monkeypatch)
+    import trueup.actuators.mjlab as package
+
+    terms = (*MEMORYLESS[law], "command_delay", "max_velocity")
+    model = distinct_model(law, "m6", terms)
+    monkeypatch.setattr(
+        importlib.import_module("trueup.actuators.mjlab.servo_settings"),
+        "load_model",
+        lambda path: model,
+    )
+    module = module_of(model, "mjlab-module")
+    found = []
+    gains = {"kp": 23.0, **({"kd": 0.31} if law in ("current_pd", "torque_pd") else {})}
+    for source, more in ((package, {"json_path": "servo.json"}), (module, {})):
+        cfg = source.ServoActuatorCfg(
+            target_names_expr=(".*",), winding_temperature=44.0, **gains, **more
+        )
+        scene = mjlab_stand_in.Pendulums([(cfg, ["shoulder"])], {"shoulder": (0.4, 0.1)}, DT)
+        found.append(run_pendulums(scene))
+    assert np.ptp(found[0]) > 0.05
+    assert np.abs(found[0] - found[1]).max() < 1e-6
+
+
+def run_pendulums(scene) -> np.ndarray:
+    """Positions of the stand-in's pendulums for goals that swing and step, and a released joint."""
+    scene.start(0.3)
+    motion = []
+    for k in range(200):
+        motion.append(scene.positions.numpy())
+        scene.actuators[0].torque_enable[:] = not 120 < k < 150
+        scene.step(float(np.sin(0.08 * k) + 0.7 * (k > 90)))
+    return np.array(motion)
+
+
+def nominal(model: ServoModel) -> float:
+    """Bus voltage of a servo [V]."""
+    return 1.0 if model.servo.law == "torque_pd" else model.servo.vin
+
+
+def test_a_time_step_is_positive():
+    module = module_of(distinct_model("voltage", "m1"), "numpy-module")
+    with pytest.raises(ValueError, match="time step has to be positive"):
+        module.Servo(0.0)
