@@ -1,4 +1,4 @@
-"""Which study of a storage a run may write to."""
+"""Ownership of the studies in a storage: a run writes to its own alone."""
 
 import secrets
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def default_storage(directory: RunDirectory) -> str:
 
 
 def run_identity(directory: RunDirectory) -> str:
-    """What tells a run from all others: kept in its directory, the same after a resume."""
+    """Identity of a run: kept in its directory, the same after a resume."""
     path = directory.inside(_FILE)
     if path.is_file():
         return str(atomic.read_json(path)["run"])

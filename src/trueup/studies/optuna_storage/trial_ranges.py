@@ -12,7 +12,7 @@ COLUMNS = ("trial_id", "param_name", "param_value", "distribution_json")
 """Columns of the rows of parameters."""
 
 _FAR = 1e3
-"""Where a parameter has no bound: this many times its start value, or 1 where that is less."""
+"""Bound of a parameter without one, in multiples of its start value, or of 1 if that is less."""
 
 
 class TrialRanges:
