@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.studies import History, RunDirectory, Store, atomic
+from trueup.studies import History, RunDirectory, Store, atomic, provenance
+from trueup.studies.damage import read_as_written
 from trueup.studies.yaml_file import read_mapping
 
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -66,6 +67,14 @@ def read_study(directory: RunDirectory) -> StudyRecord:
     with Store.open(directory.study) as store:
         history, best = store.history(), store.best()
     settings = read_mapping(directory.experiment) if directory.experiment.is_file() else {}
+    with read_as_written(directory.path):
+        return _record(directory, history, best, settings)
+
+
+def _record(
+    directory: RunDirectory, history: History, best: Any, settings: dict[str, Any]
+) -> StudyRecord:
+    """The record of a study that has this history and best candidate."""
     solution = _solution(directory, len(history.X))
     known = settings.get("parameters") if settings.get("kind") else None
     rows = solution.get("parameters")
@@ -84,7 +93,7 @@ def read_study(directory: RunDirectory) -> StudyRecord:
         front=None if front is None else np.array(front, float),
         settings={k: v for k, v in settings.items() if k in ("problem", "search", "budget")},
         notes=list(solution.get("notes") or settings.get("notes") or ()),
-        provenance=atomic.read_json(directory.provenance) if directory.provenance.is_file() else {},
+        provenance=provenance.read(directory.provenance),
     )
 
 
