@@ -180,6 +180,14 @@ def test_the_numbers_are_fitted_to_the_recordings_and_m1_is_never_nearer():
         assert shares[-1] == 1.0 and shares == sorted(shares)
 
 
+def test_recordings_of_a_servo_that_never_moves_are_met():
+    log = pendulum_log("xl330", 200.0, 0.5)
+    still = dataclasses.replace(log, position=np.zeros(len(log)), speed=np.zeros(len(log)))
+    found = export_servo(small_servo("m2"), "mjcf-position", logs=[still]).errors
+    assert found is not None
+    assert found["from_logs"] < 0.02
+
+
 def test_without_logs_the_conditions_of_the_fit_count():
     stated = {"kp": 150.0, "vin": 6.0, "damping": None, "inertia": 0.004, "gravity_torque": 0.3}
     wrong = {"kp": "many"}
