@@ -22,7 +22,7 @@ demo: $(VENV)/.demo
 	$(BIN)/trueup demo --output runs/demo --overwrite
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check

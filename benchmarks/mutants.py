@@ -72,7 +72,8 @@ class Copy:
         environment = os.environ | {
             "PYTHONPATH": str(self.root / "src"),
             "NUMBA_CACHE_DIR": str(self.cache),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            # sources change within a second: none may be taken from bytecode of another mutant
+            "PYTHONPYCACHEPREFIX": str(self.cache / "bytecode"),
         }
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         begun = time.monotonic()

@@ -1,9 +1,14 @@
 """Fixtures shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+# Hundreds of processes of the tests import the package: each would compile it anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="session")

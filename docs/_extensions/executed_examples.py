@@ -12,6 +12,7 @@ The blocks of a Markdown page run in order, in one namespace and one empty folde
 import contextlib
 import doctest
 import io
+import multiprocessing
 import os
 import re
 import shlex
@@ -160,17 +161,44 @@ def pages_with_examples(docs: Path) -> list[Path]:
     return [root / "README.md", root / "CONTRIBUTING.md", *sorted(pages)]
 
 
+IMPORTED = (
+    "trueup.cli", "trueup.sysid", "mujoco", "numba", "scipy.optimize", "scipy.signal", "pydantic",
+    "cma", "plotly.graph_objects", "torch",
+)  # fmt: skip
+"""Modules that most pages need; one process imports them, and that of each page begins as it is."""
+
+
 def run_in_new_process(page: Path) -> None:
     """Execute the examples of a page in a process of their own: what they register ends with it.
 
     Raises:
       ExampleError: an example fails.
     """
-    done = subprocess.run(
-        [sys.executable, __file__, str(page)], capture_output=True, text=True, check=False
+    context = multiprocessing.get_context(
+        "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     )
-    if done.returncode:
-        raise ExampleError(done.stderr.strip())
+    context.set_forkserver_preload(list(IMPORTED))
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run_and_send, args=(page, sender))
+    process.start()
+    sender.close()
+    try:
+        problem = receiver.recv()
+    except EOFError:
+        problem = f"{page.name}: its process died"
+    process.join()
+    if problem is not None:
+        raise ExampleError(problem)
+
+
+def _run_and_send(page: Path, sender: Any) -> None:
+    """Execute the examples of a page, and send what failed, or None."""
+    problem = None
+    try:
+        run_page(page)
+    except ExampleError as error:
+        problem = str(error)
+    sender.send(problem)
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -182,10 +210,3 @@ def setup(app: Any) -> dict[str, Any]:
 
     app.connect("builder-inited", run_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-if __name__ == "__main__":
-    try:
-        run_page(Path(sys.argv[1]))
-    except ExampleError as problem:
-        sys.exit(str(problem))

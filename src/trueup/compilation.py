@@ -141,12 +141,20 @@ def _content(value: Any, seen: set[Any]) -> Iterator[str]:
         yield from _content_of_function(value.py_func, seen)
     elif isinstance(value, _Intrinsic):
         yield from _content_of_function(value._defn, seen)
+    elif isinstance(value, python_types.FunctionType) and not _is_covered(value):
+        # writes machine code, on behalf of an intrinsic
+        yield from _content_of_function(value, seen)
     elif _is_covered(value):
         yield f"{getattr(value, '__module__', '')} {value.__name__}"
     elif isinstance(value, enum.EnumMeta):
         yield repr([(member.name, member.value) for member in value])
     elif isinstance(value, type):
         yield f"{value!r} {getattr(value, '_fields', '')!r}"
+        yield from _content_of_class(value, seen)
+    elif isinstance(value, dict):
+        for key, element in value.items():
+            yield repr(key)
+            yield from _content(element, seen)
     elif isinstance(value, tuple | list):
         for element in value:
             yield from _content(element, seen)
@@ -178,6 +186,14 @@ def _content_of_function(function: python_types.FunctionType, seen: set[Any]) ->
     for cell in function.__closure__ or ():
         yield from _content(cell.cell_contents, seen)
     yield from _content_of_names(function.__globals__, _names_of(code), seen)
+
+
+def _content_of_class(value: type, seen: set[Any]) -> Iterator[str]:
+    for name, member in vars(value).items():
+        member = member.fget if isinstance(member, property) else member
+        if isinstance(member, python_types.FunctionType) and id(member) not in seen:
+            yield name
+            yield from _content(member, seen)
 
 
 def _content_of_names(place: dict[str, Any], names: set[str], seen: set[Any]) -> Iterator[str]:

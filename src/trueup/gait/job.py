@@ -28,7 +28,7 @@ from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
 from trueup.gait.search.searches import make_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run
+from trueup.runs import Job, Outcome, Run, SearchJob
 from trueup.studies import Budget, RunDirectory, Store, atomic
 from trueup.studies.yaml_file import read_mapping
 
@@ -72,7 +72,7 @@ class GaitResult:
         return self.directory / "report.html"
 
 
-class GaitJob(Job):
+class GaitJob(SearchJob):
     """A gait optimisation.
 
     Args:
@@ -267,7 +267,7 @@ class GaitJob(Job):
         for note in self.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), self.problem)
-        return run.search(on_generation=log.write)
+        return run.search(self.problem, self.search, on_generation=log.write)
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         """Judge the best walk under perturbations that no candidate was scored by."""

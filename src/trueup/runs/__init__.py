@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trueup.runs._study import study
     from trueup.runs.execution import Execution
     from trueup.runs.interruption import RunInterrupted
-    from trueup.runs.job import Job, Outcome, Run
+    from trueup.runs.job import Job, Outcome, Run, SearchJob
     from trueup.runs.kinds import KINDS, read_job
     from trueup.runs.run_state import RunState
     from trueup.runs.solution_file import read_solution
@@ -33,6 +33,7 @@ _EXPORTS = {
     "Run": "trueup.runs.job",
     "RunInterrupted": "trueup.runs.interruption",
     "RunState": "trueup.runs.run_state",
+    "SearchJob": "trueup.runs.job",
     "StudyJob": "trueup.runs.study_job",
     "StudyResult": "trueup.runs.study_job",
     "StudySettings": "trueup.runs.study_settings",
@@ -55,6 +56,7 @@ __all__ = [
     "Run",
     "RunInterrupted",
     "RunState",
+    "SearchJob",
     "StudyJob",
     "StudyResult",
     "StudySettings",

@@ -3,18 +3,18 @@
 How a kind of run is written
 ----------------------------
 
-A kind is a subclass of :class:`Job` in its capability, and a line in ``runs/kinds.py`` that names
-it as ``module:Class``. The class says what is done; :func:`trueup.runs.start` and
-:func:`trueup.runs.resume` do it, in this order:
+A kind is a subclass of :class:`Job` in its capability, of :class:`SearchJob` where it searches with
+ask and tell, and a line in ``runs/kinds.py`` that names it as ``module:Class``. The class says what
+is done; :func:`trueup.runs.start` and :func:`trueup.runs.resume` do it, in this order:
 
 1. ``inputs()``: the files that the work reads are hashed, once. On resume they, and
    ``identity()``, are compared with those that the run was started with.
-2. ``prepare()``: everything is read and checked (by default ``make_problem()``, which also
+2. ``prepare()``: everything is read and checked (in a search ``make_problem()``, which also
    evaluates nothing in a loop, and ``make_search()``). Whatever is wrong is raised here, before a
    folder is made.
 3. The run directory is made and held. ``experiment.yaml`` gets ``plain()``, ``provenance.json``
    what :func:`trueup.studies.provenance.collect` gives.
-4. ``solve(run)``: the search; by default :meth:`Run.search`, the loop with checkpoints.
+4. ``solve(run)``: the work; in a search :meth:`Run.search`, the loop with checkpoints.
 5. ``keep(run, solution)``: files that the solution alone gives, such as an identified model.
 6. ``finish(run, solution)``: assesses and judges the solution and returns an :class:`Outcome`.
 7. ``write(run, outcome)``: further files; then ``solution.json`` from ``outcome.summary``.
@@ -32,8 +32,8 @@ continued on the command line. It reads no recording: ``make_problem()`` does.
 The function of the capability (``sysid.identify``, ``actuators.fit``, ...) makes the job from its
 arguments, calls :func:`trueup.runs.start` and returns ``outcome.result``. It has no other path.
 
-Not all work is a search with ask and tell. A job that trains or calls a solver of its own overrides
-``prepare()`` and ``solve()``; it calls ``run.describe()`` at the moment from which the folder may
+Not all work is a search with ask and tell. A job that trains or calls a solver of its own is a
+:class:`Job`; its ``solve()`` calls ``run.describe()`` at the moment from which the folder may
 be written (by then it has found the run in the folder to be its own).
 """
 
@@ -159,33 +159,13 @@ class Job(ABC):
           RunDirectoryError: something is missing, or the inputs are gone.
         """
 
-    def make_problem(self) -> Any:
-        """What is searched; read once, as :attr:`problem`."""
-        raise NotImplementedError(f"{type(self).__name__} has no problem")
-
-    def make_search(self) -> Any:
-        """The search at its start; made once, as :attr:`search`."""
-        raise NotImplementedError(f"{type(self).__name__} has no search")
-
-    @functools.cached_property
-    def problem(self) -> Any:
-        """The problem."""
-        return self.make_problem()
-
-    @functools.cached_property
-    def search(self) -> Any:
-        """The search at its start."""
-        return self.make_search()
-
+    @abstractmethod
     def prepare(self) -> None:
         """Read and check everything that the work needs; nothing is written."""
-        _ = self.problem, self.search
 
+    @abstractmethod
     def check_execution(self) -> None:
         """Raise TrueupError where trackers or evaluators of a new run cannot be had."""
-        self.execution.check(self.name, self.problem.space, self.problem.objectives)
-        if self.distributed:
-            self.execution.check_evaluator()
 
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
         """Plain settings that the history depends on; the same on resume.
@@ -195,9 +175,9 @@ class Job(ABC):
         """
         return {}
 
+    @abstractmethod
     def solve(self, run: "Run") -> Any:
-        """Search; returns the solution."""
-        return run.search()
+        """Do the work; returns the solution."""
 
     @abstractmethod
     def finish(self, run: "Run", solution: Any) -> Outcome:
@@ -294,6 +274,46 @@ class Job(ABC):
         """What would be done and how long it takes, after :meth:`prepare`; nothing is written."""
         return {}
 
+    @abstractmethod
+    def bare_summary(self, solution: Any) -> dict[str, Any]:
+        """Content of ``solution.json`` where the assessment failed: the work alone."""
+
+
+class SearchJob(Job):
+    """A job that searches the minimum of a problem with ask and tell."""
+
+    @abstractmethod
+    def make_problem(self) -> Any:
+        """What is searched; read once, as :attr:`problem`."""
+
+    @abstractmethod
+    def make_search(self) -> Any:
+        """The search at its start; made once, as :attr:`search`."""
+
+    @functools.cached_property
+    def problem(self) -> Any:
+        """The problem."""
+        return self.make_problem()
+
+    @functools.cached_property
+    def search(self) -> Any:
+        """The search at its start."""
+        return self.make_search()
+
+    def prepare(self) -> None:
+        """Make the problem and the search."""
+        _ = self.problem, self.search
+
+    def check_execution(self) -> None:
+        """Raise TrueupError where trackers or evaluators of a new run cannot be had."""
+        self.execution.check(self.name, self.problem.space, self.problem.objectives)
+        if self.distributed:
+            self.execution.check_evaluator()
+
+    def solve(self, run: "Run") -> Any:
+        """Search; returns the solution."""
+        return run.search(self.problem, self.search)
+
     def bare_summary(self, solution: Any) -> dict[str, Any]:
         """Content of ``solution.json`` where the assessment failed: the search alone."""
         space = self.problem.space
@@ -342,19 +362,19 @@ class Run:
 
     def search(
         self,
-        problem: Any = None,
-        search: Any = None,
+        problem: Any,
+        search: Any,
         *,
         settings: dict[str, Any] | None = None,
         on_generation: Callable[[Generation], None] | None = None,
         on_best: Callable[[Generation], None] | None = None,
         describe: Callable[[np.ndarray], Any] | None = None,
     ) -> Solution:
-        """Drive the job's search over its problem; see :func:`trueup.studies.run`."""
+        """Drive a search over a problem; see :func:`trueup.studies.run`."""
         job, execution = self.job, self.job.execution
         return run(
-            job.problem if problem is None else problem,
-            job.search if search is None else search,
+            problem,
+            search,
             self.directory,
             settings=job.settings(self.hashes) if settings is None else settings,
             resume=self.resume,

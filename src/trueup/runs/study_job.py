@@ -16,7 +16,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.fitting import SEARCH_METHODS, ParetoFront, Problem, Solution, Status, judge_search
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
-from trueup.runs.job import Job, Outcome, Run
+from trueup.runs.job import Job, Outcome, Run, SearchJob
 from trueup.runs.named_problem import NamedProblem, named_problem, problem_of_file, send_by_value
 from trueup.runs.solution_file import solution_content, space_records
 from trueup.runs.study_settings import StudySettings, resolved_method, search_of
@@ -96,7 +96,7 @@ class _FormerProblem:
         return problem_of_file(file, record["function"], record.get("dimension"))
 
 
-class StudyJob(Job):
+class StudyJob(SearchJob):
     """A study as a piece of work.
 
     Args:
@@ -211,7 +211,7 @@ class StudyJob(Job):
     def solve(self, run: Run) -> Solution:
         if self.execution.scheduler is not None:
             send_by_value(self.named)
-        return run.search()
+        return super().solve(run)
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         problem: Problem = self.problem

@@ -1,17 +1,25 @@
 """Rollouts of servos on benches, several side by side, with exact derivatives on demand.
 
-The steps are generated from the equations, see ``_step_program`` and ``_lane_source``, as loops
-over lanes, one rollout a lane, which the compiler makes vector code of. Here stands what is around
+The steps are generated from the equations, see ``_step_program`` and ``_lane_plan``, as loops
+over lanes, one rollout a lane, in vector code. Here stands what is around
 them: samples, commands, losses and the derivatives' way through time.
 """
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from trueup.actuators.bench._command import command
-from trueup.actuators.bench._lane_functions import cosine, exponential, logarithm, sine
-from trueup.actuators.bench._lane_source import LANES, LaneSource, Target, WorkSpace
+from trueup.actuators.bench._lane_code import (
+    LANES,
+    Instruction,
+    Place,
+    column_function,
+    lane_function,
+)
+from trueup.actuators.bench._lane_plan import LanePlan, Target, WorkSpace
+from trueup.actuators.bench._lane_vectors import VECTOR
 from trueup.actuators.bench._load_kernel import load_of
 from trueup.actuators.bench._rollout_parts import has_diverged, loss_of
 from trueup.actuators.bench._step_program import (
@@ -22,13 +30,8 @@ from trueup.actuators.bench._step_program import (
     step_slopes,
 )
 from trueup.actuators.equations._parameter_layout import LOG, C, columns_named
-from trueup.actuators.equations.compiled import compiled, compiled_apart
-from trueup.actuators.equations.generation import function_from
+from trueup.actuators.equations.compiled import compiled_once
 from trueup.actuators.equations.tracing import Value
-from trueup.compilation import select
-
-VECTOR = 4
-"""Numbers of a vector register."""
 
 _STATE = ("position", "speed", "motor_speed", "gap", "is_open", "target")
 _LOG_NUMBERS = ("gain", "rate_gain", "max_pwm", "max_amps", "voltage", "inertia", "gravity")
@@ -52,7 +55,7 @@ PAIR = columns_named(("candidate", "log", "first", "length", "substeps"))
 """Rows of the whole numbers of the lanes."""
 
 
-@compiled_apart
+@compiled_once
 def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs):
     """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still."""
     logs = offsets.shape[0] - 1
@@ -80,7 +83,7 @@ def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lane
         lanes[L.gate + w] = gate
 
 
-@compiled_apart
+@compiled_once
 def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lanes, pairs):
     """Begin sample ``k`` of each lane: take the log's state where it is due, and add the losses."""
     kind = int(objective[0])
@@ -107,7 +110,7 @@ def begin_sample(k, count, log_rows, inputs, measured, objective, recorded, lane
         lanes[L.volts + w], lanes[L.warmth + w] = inputs[2, sample], inputs[3, sample]
 
 
-@compiled_apart
+@compiled_once
 def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
     """Set the command of each lane's step, and whether it makes one.
 
@@ -128,7 +131,7 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
                 lanes[L.wanted + w], lanes[L.on + w] = goal[first + k], enable[first + k]
 
 
-@compiled_apart
+@compiled_once
 def load_lanes(width, log_rows, table, lanes, pairs):
     """Set the load of each lane at its state, from its table."""
     for w in range(width):
@@ -141,7 +144,7 @@ def load_lanes(width, log_rows, table, lanes, pairs):
         lanes[L.load_torque_by_1 + w] = by_speed
 
 
-@compiled_apart
+@compiled_once
 def end_sample(k, count, measured, objective, recorded, lanes, pairs):
     """Add the loss of the duty cycle of the sample's first step, and record it."""
     kind = int(objective[0])
@@ -159,7 +162,7 @@ def end_sample(k, count, measured, objective, recorded, lanes, pairs):
                 recorded[pairs[PAIR.candidate, w], 2, sample] = duty
 
 
-@compiled_apart
+@compiled_once
 def mark_diverged(k, count, log_rows, failed, lanes, pairs):
     """Stop the lanes whose state is no motion of a servo any more."""
     for w in range(count):
@@ -167,6 +170,35 @@ def mark_diverged(k, count, log_rows, failed, lanes, pairs):
             j = pairs[PAIR.log, w]
             failed[pairs[PAIR.candidate, w], j] = k * log_rows[j, LOG.dt]
             pairs[PAIR.length, w] = 0
+
+
+@compiled_once
+def begin_slopes(k, count, columns, s_position, s_speed, s_motor, jacobian, lanes, slopes, pairs):
+    """Begin a sample: derivatives begin anew with the state; those of its motion are recorded.
+
+    ``s_position``, ``s_speed`` and ``s_motor`` are where those of position and speeds begin.
+    """
+    for w in range(count):
+        runs = k < pairs[PAIR.length, w]
+        if runs and lanes[L.clock + w] == 0.0:
+            for n in range(columns):
+                at = LANES * n + w
+                slopes[s_position + at] = slopes[s_speed + at] = slopes[s_motor + at] = 0.0
+        if runs and jacobian.shape[0] > 0:
+            i, sample = pairs[PAIR.candidate, w], pairs[PAIR.first, w] + k
+            for n in range(columns):
+                jacobian[i, 0, sample, n] = slopes[s_position + LANES * n + w]
+                if jacobian.shape[1] > 1:
+                    jacobian[i, 1, sample, n] = slopes[s_speed + LANES * n + w]
+
+
+@compiled_once
+def add_slopes(width, count, place, start, row, lanes, slopes):
+    """Add the derivatives of one sample's losses to those of their sums."""
+    for n in range(count):
+        for w in range(width):
+            at = LANES * n + w
+            slopes[place + at] += lanes[row + w] * slopes[start + at]
 
 
 class SlopeSpace(NamedTuple):
@@ -220,114 +252,128 @@ class StepFunctions(NamedTuple):
     """Carries the derivatives to the duty cycle."""
 
 
-@compiled
-def bounded_exponential(x):
-    """e to the x, x held within what :func:`exponential` takes; what is not a number stays so."""
-    x = -700.0 if x < -700.0 else x
-    return exponential(700.0 if x > 700.0 else x)
-
-
-_NAMES = {
-    "exp": bounded_exponential, "log": logarithm, "sin": sine, "cos": cosine, "sqrt": math.sqrt,
-    "tanh": math.tanh, "copysign": math.copysign, "inf": math.inf, "select": select,
-}  # fmt: skip
-
-
 @functools.cache
 def step_functions(kind: StepKind, slopes: bool, duty: bool) -> StepFunctions:
     """The compiled step of a kind, with its derivatives if wanted, and those of the duty cycle."""
     program, work = step_program(kind), WorkSpace([*_ROWS, *(f"c.{name}" for name in kind.columns)])
-    targets = [
-        Target(f"lanes[{work.row(name)}", value, last=True) for name, value in program.after.items()
-    ]
-    targets.append(Target(f"lanes[{work.row('duty')}", program.duty))
+    targets = [Target(work.place(name), value, last=True) for name, value in program.after.items()]
+    targets.append(Target(work.place("duty"), program.duty))
     steps, carries = {"step": targets}, {}
     if slopes:
         carries["carry"] = _carry(program, work, targets)
     if duty:
         steps["duty_step"] = []
         carries["carry_duty"] = _carry_duty(program, work, steps["duty_step"])
-    sources = LaneSource(program.graph, work, _ONCE, _EACH_SAMPLE).functions(steps) | carries
-    names = {**_NAMES, "C": columns_named(kind.columns)}
-    functions = {
-        name: compiled_apart(function_from(text, name, dict(names)))
-        for name, text in sources.items()
-    }
+    parts = LanePlan(program.graph, work, _ONCE, _EACH_SAMPLE).functions(steps)
+    functions = {name: lane_function(name, loops) for name, loops in parts.items()}
+    for name, carrying in carries.items():
+        functions[name] = column_function(name, carrying.code, carrying.of_column)
     return StepFunctions(work.size, **{n: functions.get(n) for n in StepFunctions._fields[1:]})
 
 
-def _term(value: Value, factor: str, row: str, targets: list[Target]) -> list[str]:
-    """A factor times a value of the step, which is written to a row unless it is a constant."""
-    if value.node.operation == "constant":
-        number = value.node.content
-        return [] if number == 0.0 else [factor if number == 1.0 else f"{number!r} * {factor}"]
-    targets.append(Target(f"lanes[{row}", value))
-    return [f"lanes[{row} + w] * {factor}"]
+class _Carrying:
+    """Instructions that carry derivatives over a step, for one column that is wanted.
+
+    Args:
+      work: work space of the lanes.
+      targets: takes the values of the step that the instructions read.
+    """
+
+    def __init__(self, work: WorkSpace, targets: list[Target]):
+        self.work, self.targets = work, targets
+        self.code: list[Instruction] = []
+        self.of_column: dict[int, list[Instruction]] = {}
+
+    def add(self, *instruction: Any) -> int:
+        """Number of a new instruction."""
+        self.code.append(instruction)
+        return len(self.code) - 1
+
+    def slope(self, row: int, shift: str = "wanted") -> int:
+        """A derivative of the column."""
+        return self.add("load", Place("slopes", row, shift))
+
+    def term(self, value: Value, factor: int, name: str) -> list[int]:
+        """A factor times a value of the step, which is a row of its own unless it is a constant."""
+        if value.node.operation == "constant":
+            number = value.node.content
+            if number == 0.0:
+                return []
+            if number == 1.0:
+                return [factor]
+            return [self.add("multiply", self.add("constant", number), factor)]
+        return [self.add("multiply", self.add("load", self.row(value, name)), factor)]
+
+    def row(self, value: Value, name: str) -> Place:
+        """Row of a value of the step."""
+        place = self.work.place(name)
+        self.targets.append(Target(place, value))
+        return place
+
+    def columns(self, found: dict[str, Value], names: Sequence[str], start: int) -> None:
+        """Have the step write values of columns to the rows of theirs that begin at ``start``."""
+        for column, value in found.items():
+            place = Place("slopes", start + LANES * names.index(column))
+            self.targets.append(Target(place, value))
+
+    def also(self, column: int, slope: Place, row: Place) -> None:
+        """Add a row to a derivative of one column after all else."""
+        code = self.of_column.setdefault(column, [])
+        at = len(code)
+        code += [("load", slope), ("load", row), ("add", at, at + 1), ("store", slope, at + 2)]
+
+    def sum(self, terms: Sequence[int]) -> int:
+        """The sum of terms."""
+        if not terms:
+            return self.add("constant", 0.0)
+        return functools.reduce(lambda total, term: self.add("add", total, term), terms)
 
 
-def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> str:
-    """Source of the derivatives' way over a step; adds to the targets what it reads."""
+def _carry(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
+    """The derivatives' way over a step; adds to the targets what it reads."""
     found, places = step_slopes(program), slope_space(program)
     columns, states = program.kind.columns, program.smooth
-    body = [f"s_{k} = slopes[{places.states[k]} + at + w]" for k in range(len(states))]
+    carrying = _Carrying(work, targets)
+    before = [carrying.slope(places.states[k]) for k in range(len(states))]
+    speeds = []
     for i, by_state in enumerate(found.by_state):
         terms = []
         for k, state in enumerate(states):
-            terms += _term(by_state[state], f"s_{k}", work.row(f"speed {i} by {state}"), targets)
-        body.append(
-            f"t_{i} = {' + '.join([*terms, f'slopes[{places.by_column[i]} + column + w]'])}"
-        )
-        for column, value in found.by_column[i].items():
-            place = places.by_column[i] + LANES * columns.index(column)
-            targets.append(Target(f"slopes[{place}", value))
-    for k, state in enumerate(states):
+            terms += carrying.term(by_state[state], before[k], f"speed {i} by {state}")
+        terms.append(carrying.slope(places.by_column[i], "column"))
+        speeds.append(carrying.sum(terms))
+        carrying.columns(found.by_column[i], columns, places.by_column[i])
+    after = []
+    for state in states:
         terms = []
-        for j, before in enumerate(states):
-            row = work.row(f"{state} by {before}")
-            terms += _term(found.keep[state][before], f"s_{j}", row, targets)
+        for j, other in enumerate(states):
+            terms += carrying.term(found.keep[state][other], before[j], f"{state} by {other}")
         for i, value in enumerate(found.follow[state]):
-            terms += _term(value, f"t_{i}", work.row(f"{state} by speed {i}"), targets)
-        body.append(f"y_{k} = {' + '.join(terms) or '0.0'}")
-    body += [f"slopes[{places.states[k]} + at + w] = y_{k}" for k in range(len(states))]
-    lines = [
-        "def carry(width, count, wanted, lanes, slopes):",
-        "    for n in range(count):",
-        # the mask tells the compiler that no index is negative
-        f"        at, column = {LANES} * n, ({LANES} * wanted[n]) & 0xFFFFF",
-        "        for w in range(width):",
-        *(f"            {line}" for line in body),
-    ]
+            terms += carrying.term(value, speeds[i], f"{state} by speed {i}")
+        after.append(carrying.sum(terms))
+    for k, value in enumerate(after):
+        carrying.add("store", Place("slopes", places.states[k], "wanted"), value)
     for k, state in enumerate(states):
+        # few columns reach a state other than by the speeds
         for column, value in found.direct[state].items():
-            row = work.row(f"{state} by {column}")
-            targets.append(Target(f"lanes[{row}", value))
-            lines += [
-                "    for n in range(count):",
-                f"        if wanted[n] == C.{column}:",
-                "            for w in range(width):",
-                f"                slopes[{places.states[k]} + {LANES} * n + w] += lanes[{row} + w]",
-            ]
-    return "\n".join(lines) + "\n"
+            row = carrying.row(value, f"{state} by {column}")
+            slope = Place("slopes", places.states[k], "wanted")
+            carrying.also(columns.index(column), slope, row)
+    return carrying
 
 
-def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) -> str:
-    """Source of the derivatives' way to the duty cycle; adds to the targets what it reads."""
+def _carry_duty(program: StepProgram, work: WorkSpace, targets: list[Target]) -> _Carrying:
+    """The derivatives' way to the duty cycle; adds to the targets what it reads."""
     by_state, by_column = duty_slopes(program)
-    places = slope_space(program)
+    places, carrying = slope_space(program), _Carrying(work, targets)
     terms = []
     for k, state in enumerate(program.smooth):
-        factor = f"slopes[{places.states[k]} + {LANES} * n + w]"
-        terms += _term(by_state[state], factor, work.row(f"duty by {state}"), targets)
-    for column, value in by_column.items():
-        place = places.duty_by_column + LANES * program.kind.columns.index(column)
-        targets.append(Target(f"slopes[{place}", value))
-    terms.append(f"slopes[{places.duty_by_column} + (({LANES} * wanted[n]) & 0xFFFFF) + w]")
-    return (
-        "def carry_duty(width, count, wanted, lanes, slopes):\n"
-        "    for n in range(count):\n"
-        "        for w in range(width):\n"
-        f"            slopes[{places.duty} + {LANES} * n + w] = {' + '.join(terms)}\n"
-    )
+        slope = carrying.slope(places.states[k])
+        terms += carrying.term(by_state[state], slope, f"duty by {state}")
+    carrying.columns(by_column, program.kind.columns, places.duty_by_column)
+    terms.append(carrying.slope(places.duty_by_column, "column"))
+    carrying.add("store", Place("slopes", places.duty, "wanted"), carrying.sum(terms))
+    return carrying
 
 
 @functools.cache
@@ -345,30 +391,6 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     s_position, s_speed = space.states[:2]
     s_motor = space.states[program.smooth.index("motor_speed")] if kind.backlash else s_speed
     sums, s_duty = space.sums, space.duty
-
-    @compiled_apart
-    def begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs):
-        """Begin a sample: derivatives begin anew with the state; those of sums and samples."""
-        for w in range(count):
-            runs = k < pairs[PAIR.length, w]
-            if runs and lanes[L.clock + w] == 0.0:
-                for n in range(len(wanted)):
-                    at = LANES * n + w
-                    slopes[s_position + at] = slopes[s_speed + at] = slopes[s_motor + at] = 0.0
-            if runs and jacobian.shape[0] > 0:
-                i, sample = pairs[PAIR.candidate, w], pairs[PAIR.first, w] + k
-                for n in range(len(wanted)):
-                    jacobian[i, 0, sample, n] = slopes[s_position + LANES * n + w]
-                    if jacobian.shape[1] > 1:
-                        jacobian[i, 1, sample, n] = slopes[s_speed + LANES * n + w]
-
-    @compiled_apart
-    def add_slopes(width, count, place, start, row, lanes, slopes):
-        """Add the derivatives of one sample's losses to those of their sums."""
-        for n in range(count):
-            for w in range(width):
-                at = LANES * n + w
-                slopes[place + at] += lanes[row + w] * slopes[start + at]
 
     def rollouts(
         start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums_out,
@@ -402,7 +424,10 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
                 )
                 each_sample(width, lanes, slopes)
                 if wanted is not None:
-                    begin_slopes(k, count, wanted, jacobian, lanes, slopes, pairs)
+                    begin_slopes(
+                        k, count, len(wanted), s_position, s_speed, s_motor, jacobian, lanes,
+                        slopes, pairs,
+                    )  # fmt: skip
                     if gradient.shape[0] > 0:
                         n = len(wanted)
                         add_slopes(width, n, sums[0], s_position, L.slope_position, lanes, slopes)

@@ -290,8 +290,8 @@ class BenchSimulator:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Sums of losses ``(n, l, 3)`` and times of divergence ``(n, l)``, NaN for none."""
         from trueup.actuators.bench._bench_kernel import rollouts, work_sizes
+        from trueup.actuators.bench._lane_code import LANES
         from trueup.actuators.bench._lane_rollouts import PAIR
-        from trueup.actuators.bench._lane_source import LANES
 
         data = self.data
         pairs = len(X) * len(self.logs)

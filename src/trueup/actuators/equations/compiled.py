@@ -20,7 +20,7 @@ from trueup.actuators.equations._parameter_layout import (
 )
 from trueup.actuators.equations.generation import function_from, function_source
 from trueup.actuators.equations.tracing import Graph, Value
-from trueup.compilation import select
+from trueup.compilation import njit_on_disk, select
 
 Equation = Callable[..., Any]
 """Equation of a friction budget."""
@@ -42,12 +42,23 @@ def compiled(function: Any) -> Any:
     return numba.njit(**options)(function)
 
 
+_APART: dict[str, Any] = {
+    "error_model": "numpy",
+    "_nrt": False,
+    # what Python would call them through takes longer to compile than the rest
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+
 def compiled_apart(function: Any) -> Any:
     """The function under numba, to be called as it stands: large ones compile once this way."""
-    # what Python would call them through takes longer to compile than the rest
-    wrappers: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-    return numba.njit(**options, **wrappers)(function)
+    return numba.njit(**_APART)(function)
+
+
+def compiled_once(function: Any) -> Any:
+    """As :func:`compiled_apart`, once for all processes: for what all kinds of servos share."""
+    return njit_on_disk(function, **_APART)
 
 
 class Parameters:

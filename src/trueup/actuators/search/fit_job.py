@@ -41,7 +41,7 @@ from trueup.fitting.problem import LARGE_COST
 from trueup.fitting.solution import Solution, Status
 from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
-from trueup.runs import Job, Outcome, Run, RunInterrupted
+from trueup.runs import Job, Outcome, Run, RunInterrupted, SearchJob
 from trueup.studies import Budget, RunDirectory, atomic, provenance, warm_start
 from trueup.studies.yaml_file import read_mapping
 
@@ -50,7 +50,7 @@ class ServoFitInterrupted(RunInterrupted):
     """Ctrl-C stopped a servo fit after its search was saved; it can be resumed."""
 
 
-class ServoFitJob(Job):
+class ServoFitJob(SearchJob):
     """A servo fit.
 
     Args:
@@ -442,6 +442,8 @@ class ServoFitJob(Job):
             self._live = LiveParameters(self.output, problem, run.origin, begun=run.resume)
         live = self._live
         solution = run.search(
+            self.prepared.problem,
+            self.search,
             on_best=None if live is None else live.offer,
             describe=None if live is None else live.content,
         )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.search._information_criteria import (
@@ -198,20 +197,20 @@ def compare_models(
     kind: str = "mae",
     parameters: Mapping[str, int] | None = None,
     origins: Mapping[str, str] | None = None,
-    scheme: str = "semi-implicit",
-    reset_period: float | None = None,
-    vin: float | None = None,
-    benches: Sequence[Bench] | None = None,
+    **simulation: Any,
 ) -> ModelComparison:
-    """Compare models; arguments and errors as :func:`trueup.actuators.compare`."""
+    """Compare models; arguments and errors as :func:`trueup.actuators.compare`.
+
+    Args:
+        models, logs, held_out, kind, parameters, origins: as there.
+        simulation: how the logs are simulated, options of :func:`model_errors`.
+    """
     if not models:
         raise FitError("there is no model to compare: give parameter files or models to fit")
     if kind not in ("mae", "rmse"):
         raise FitError(f"there is no error {kind!r} to compare by; there are 'mae', 'rmse'")
     everything = [*logs, *held_out]
-    found = model_errors(
-        models, everything, scheme=scheme, reset_period=reset_period, vin=vin, benches=benches
-    )
+    found = model_errors(models, everything, **simulation)
     held = np.arange(len(everything)) >= len(logs)
     errors = np.array([m.error(kind) for m in found])
     counts = [(parameters or {}).get(m.label, len(m.model.names)) for m in found]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueup.errors import FitError, did_you_mean, listing
+from trueup.fitting.cma_es.package import cma_package
 
 # Options that would break bounds, resume, repeatability or the terminal, and what to use instead.
 REPLACED_OPTIONS = {
@@ -117,7 +118,7 @@ def resolve_cma_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known() -> list[str]:
-    from cma import CMAOptions
+    CMAOptions = cma_package().CMAOptions
 
     return sorted(CMAOptions.defaults())
 

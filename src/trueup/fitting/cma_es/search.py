@@ -8,6 +8,7 @@ import numpy as np
 from trueup.errors import FitError
 from trueup.fitting.cma_es.noise import Contender, Contenders, NoiseTreatment
 from trueup.fitting.cma_es.options import resolve_cma_options
+from trueup.fitting.cma_es.package import cma_package
 from trueup.fitting.cma_es.restarts import FinishedRun, RunPlan, describe_stop, next_run
 from trueup.fitting.cma_es.settings import CmaEsSettings
 from trueup.fitting.cma_es.strategy import CmaRun
@@ -411,7 +412,7 @@ class CmaEs(CostSearch):
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on: plain numbers and arrays."""
-        import cma
+        cma = cma_package()
 
         if self._batch is None:
             moving = self._moving_state()
@@ -517,8 +518,7 @@ def check_state(state: dict[str, Any], space: Space) -> None:
     Raises:
       FitError: it is of another search, version, version of ``cma``, or problem.
     """
-    import cma
-
+    cma = cma_package()
     if state.get("search") != "CmaEs":
         raise FitError(
             f"the saved state is one of {state.get('search', 'another search')}, not of CMA-ES"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
+from trueup.fitting.cma_es.package import cma_package
 
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -90,8 +91,7 @@ class CmaRun:
         self.seed = seed
         bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         with self._quiet(0):
-            import cma
-
+            cma = cma_package()
             try:
                 self.strategy: Any = cma.CMAEvolutionStrategy(
                     start,
@@ -188,7 +188,7 @@ class CmaRun:
         """
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from cma.utilities import utils
+            utils = cma_package().utilities.utils
 
             verbosity, generator = utils.global_verbosity, np.random.get_state()
             iteration = self.strategy.countiter if hasattr(self, "strategy") else 0

@@ -4,6 +4,7 @@ The recurrent part is torch's own module, under the name that simulators look fo
 ``lstm``.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -108,7 +109,7 @@ class NoSkip(nn.Module):
         return torch.zeros_like(normalised[:, 0:1])
 
 
-class _Exported(nn.Module):
+class _Exported(nn.Module, ABC):
     """What the modules below share: the parts around the network."""
 
     def __init__(self, deployment: Deployment):
@@ -127,9 +128,9 @@ class _Exported(nn.Module):
         """From the inputs to what the base reads; None without a base."""
         return deployment.base_matrix
 
+    @abstractmethod
     def _take(self, inner: TorchNetwork) -> None:
         """Take the layers under the names that simulators look for."""
-        raise NotImplementedError
 
     def torque(self, output: Tensor, inputs: Tensor) -> Tensor:
         """Torque of the network's output (B, 1) and the raw inputs (B, inputs)."""

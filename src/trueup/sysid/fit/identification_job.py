@@ -12,7 +12,7 @@ from trueup.errors import FitError, RunDirectoryError, did_you_mean, listing
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page, read_study, study_report
-from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
 from trueup.studies import Budget, RunDirectory, atomic
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.summary import summarise
@@ -37,7 +37,7 @@ from trueup.sysid.results.outputs import read_signals, write_models, write_signa
 _FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "search": {"time_limit"}}
 
 
-class IdentificationJob(Job):
+class IdentificationJob(SearchJob):
     """An identification as a piece of work.
 
     Args:
@@ -135,7 +135,7 @@ class IdentificationJob(Job):
                 self.problem, search.settings, parallel=method == "scipy_parallel_fd"
             )
         else:
-            solution = run.search()
+            solution = super().solve(run)
         if solution.status is Status.START_FAILED:
             raise FitError(solution.message)
         limit = self.experiment.search.time_limit
