@@ -199,6 +199,9 @@ def test_without_logs_the_conditions_of_the_fit_count():
     text = " ".join(mjcf_snippet(model).split())
     assert "the standard trajectories at kp 150" in text
     assert {log.kp for log in own_logs(model, kp=300.0)[0]} == {150.0, 300.0}
+    # the voltage of the fit is that of the export
+    assert "at kp 400, 6 V." in text
+    assert "at kp 400, 5 V." in " ".join(mjcf_snippet(model, vin=5.0).split())
 
 
 def number(text: str, name: str, place: int = 0) -> float:
