@@ -187,7 +187,7 @@ def clean_logs(truth: ServoModel) -> list[ServoLog]:
     """The recordings of the servo's rig with each of two masses, without noise."""
     rig = RIGS[truth.servo.name]
     planned = [
-        _planned(truth, trajectory, mass, rig.gains[gain], rig.length)
+        planned_log(truth, trajectory, mass, rig.gains[gain], rig.length)
         for mass in rig.masses
         for trajectory, gain in rig.recordings
     ]
@@ -195,7 +195,7 @@ def clean_logs(truth: ServoModel) -> list[ServoLog]:
     if motion.failures:
         raise ValueError(f"{truth.servo.name} {truth.friction.name}: {motion.failures[0]}")
     return [
-        _with_motion(log, position[0], speed[0])
+        with_motion(log, position[0], speed[0])
         for log, position, speed in zip(planned, motion.position, motion.speed, strict=True)
     ]
 
@@ -209,11 +209,11 @@ def noisy_logs(
         counts = log.position / ENCODER_COUNT + rng.standard_normal(len(log))
         speed = log.speed + SPEED_NOISE * rng.standard_normal(len(log))
         position = ENCODER_COUNT * (np.round(counts) if rounded else counts)
-        noisy.append(_with_motion(log, position, speed))
+        noisy.append(with_motion(log, position, speed))
     return noisy
 
 
-def _planned(
+def planned_log(
     truth: ServoModel, trajectory: Trajectory, mass: float, gain: float, length: float
 ) -> ServoLog:
     times = np.linspace(0.0, DURATION, round(DURATION / TIME_STEP) + 1)
@@ -243,5 +243,5 @@ def _planned(
     )
 
 
-def _with_motion(log: ServoLog, position: np.ndarray, speed: np.ndarray) -> ServoLog:
+def with_motion(log: ServoLog, position: np.ndarray, speed: np.ndarray) -> ServoLog:
     return replace(log, position=position, speed=speed)

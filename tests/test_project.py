@@ -41,7 +41,7 @@ LAYERS = (
     "gait",
     "cli",
 )
-FREE = ("_version", "_lazy", "_secrets", "_input_files", "compilation")
+FREE = ("_version", "_lazy", "_secrets", "_input_files", "_seeds", "_stop_signals", "compilation")
 """Modules below everything, which anyone may import."""
 
 HEAVY = ("mujoco", "numba", "scipy", "torch", "plotly", "pyarrow", "optuna", "cma", "pandas")

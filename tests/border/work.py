@@ -1,5 +1,6 @@
 """Small valid work for every command group: its input files, and the command that runs it."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -138,7 +139,11 @@ def refused(
     assert said.strip().removeprefix("trueup:").strip(), "the message is empty"
     # an error in a file of the user's own is shown with the lines that it came from
     assert "Traceback" not in out + err or "own.py line" in said
-    assert said.count("trueup: ") == 1 or "Parsing error" in said or "─" in said, said
+    assert (
+        len(re.findall("^trueup: ", said, re.MULTILINE)) == 1
+        or "Parsing error" in said
+        or "─" in said
+    ), said
     for text in named:
         assert text in said, f"{text!r} is not named: {said}"
     after = tree(folder, hidden)

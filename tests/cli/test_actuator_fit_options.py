@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from servo_bench_logs import write_logs
 
+from trueup.actuators import ServoModel
 from trueup.studies import RunDirectory, Store
 
 QUICK = ("--method", "random", "--trials", "64")
@@ -43,6 +44,31 @@ def test_a_fit_is_mirrored_in_a_storage_and_goes_on_from_there(fit, tmp_path):
     assert code == 0
     assert second["cost"] <= found["cost"]
     assert any("first" in note for note in second["notes"])
+
+
+def test_a_study_with_linear_scales_goes_on(fit, tmp_path):
+    # as Better Actuator Models writes it: every parameter on a linear scale, kt and R among them
+    optuna = pytest.importorskip("optuna")
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    ranges = {p.name: (p.lower, p.upper) for p in ServoModel.create("xl330", "m1").parameters}
+
+    def objective(trial):
+        values = [trial.suggest_float(name, low, high) for name, (low, high) in ranges.items()]
+        return 10.0 + values[0]
+
+    study = optuna.create_study(study_name="bam", storage=url)
+    study.optimize(objective, n_trials=3)
+    code, found = fit("after", *QUICK, "--storage", url, "--load-study", "bam")
+    assert code == 0
+    assert any("bam" in note for note in found["notes"])
+    study = optuna.load_study(study_name="bam", storage=url)
+    ours = study.trials[3:]
+    assert len(ours) == len(costs(tmp_path / "after.run"))
+    assert [trial.number for trial in ours] == list(range(3, 3 + len(ours)))
+    assert study.best_value == pytest.approx(found["cost"], rel=1e-12)
+    (kt,) = [row["value"] for row in found["parameters"] if row["name"] == "kt"]
+    assert study.best_params["kt"] == pytest.approx(kt, rel=1e-12)
+    study.optimize(objective, n_trials=1)  # Optuna goes on in turn
 
 
 def test_a_storage_with_that_name_is_found_before_anything_is_written(fit, tmp_path):

@@ -63,7 +63,7 @@ BAD = {
     "no end": (["sphere", "--method", "sobol"], "has no end of its own"),
     "a budget of nothing": (["sphere", "--max-evaluations", "0"], "has to be positive"),
     "a target that no cost reaches": (["sphere", "--target-cost", "nan"], "a finite number"),
-    "a negative seed": (["sphere", "--seed", "-1"], "0 or larger"),
+    "a negative seed": (["sphere", "--seed", "-1"], "between 0 and"),
     "a population for nobody": (
         ["exponential_decay", "--method", "least-squares", "--population", "4"],
         "no population",

@@ -77,13 +77,19 @@ def test_what_does_not_fit_is_named(url):
         "leg": "maximises",
         "pair": "has 2 objectives, this problem has 1",
         "steps": "'mass' of the study 'steps' is no plain number",
-        "scales": "logarithmic scale in the study 'scales' and a linear one here",
     }.items():
         with pytest.raises(StorageError, match=says):
             load_study(url, name, _space("mass"))
-    load_study(url, "scales", _space("mass", log=True))
     with pytest.raises(StorageError, match=r"none of the parameters 'masss'.*Did you mean 'mass'"):
         load_study(url, "arm", _space("masss"))
+
+
+@pytest.mark.parametrize("theirs", [True, False])
+def test_values_of_another_scale_are_taken(url, theirs):
+    made = _make(url, "scales", lambda t: t.suggest_float("mass", 0.1, 4.0, log=theirs), trials=4)
+    found = load_study(url, "scales", _space("mass", log=not theirs))
+    assert found.x == pytest.approx([made.best_params["mass"]])
+    assert found.moved == ()
 
 
 def test_reading_makes_nothing(tmp_path, url):

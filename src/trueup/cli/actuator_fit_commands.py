@@ -11,6 +11,7 @@ from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of
 from trueup.cli.actuator_simulation_options import names_in
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
+from trueup.errors import FitError
 from trueup.studies.trackers.registry import TRACKERS
 
 Scheme = Literal["semi-implicit", "bam"]
@@ -149,6 +150,10 @@ class FitServo(TrackerOptions, ServoFitOptions):
         from trueup.cli.actuator_fit import run_fit, run_fit_evaluation
         from trueup.studies import Budget
 
+        if self.trials is not None and self.trials < 1:
+            raise FitError(f"--trials is {self.trials}: it has to be 1 or more")
+        if len(self._models) == 1 and self.try_terms not in (None, "", "none"):
+            raise FitError("--model names one model: give --terms instead of --try-terms")
         job = ServoFitJob(
             self.actuator,
             self._models[0] if len(self._models) == 1 else None,

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from trueup._seeds import check_seed
 from trueup.cli.output import Output, interval_text
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.verdict import Verdict
@@ -14,8 +15,7 @@ from trueup.sysid.experiment.experiment_file import load_experiment
 def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     """Run the command; returns the exit code."""
     start = time.perf_counter()
-    if seed < 0:
-        raise ExperimentError(f"--seed is {seed}: it has to be 0 or more")
+    check_seed(seed, ExperimentError)
     if folder.exists() and not folder.is_dir():
         raise RunDirectoryError(f"{folder} is a file; choose another --output")
     if folder.exists() and any(folder.iterdir()) and not overwrite:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup import runs
+from trueup._seeds import check_seed
 from trueup.cli.output import Output, interval_text
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import ExperimentError
@@ -28,8 +29,7 @@ def run_identify(
     """Run the command; returns the exit code."""
     experiment = load_experiment(path)
     if seed is not None:
-        if seed < 0:
-            raise ExperimentError(f"--seed has to be 0 or larger, got {seed}")
+        check_seed(seed, ExperimentError)
         experiment = experiment.model_copy(update={"seed": seed})
     job = IdentificationJob(experiment, path.parent)
     directory = job.run_directory(target)

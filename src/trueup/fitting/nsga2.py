@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._seeds import check_seed
 from trueup.errors import FitError
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.pareto import (
@@ -27,6 +28,7 @@ from trueup.fitting.variation import polynomial_mutation, simulated_binary_cross
 from trueup.parameters import Space
 
 STATE_VERSION = 1
+_LARGEST_POPULATION = 1_000_000
 """Version of what :meth:`NSGA2.state` holds."""
 
 
@@ -269,7 +271,7 @@ def _are_copies(children: np.ndarray, members: np.ndarray) -> np.ndarray:
 
 def _check(settings: NSGA2Settings, seed: int) -> None:
     limits = {
-        "population": settings.population >= 4,
+        "population": 4 <= settings.population <= _LARGEST_POPULATION,
         "generations": settings.generations is None or settings.generations >= 1,
         "crossover_probability": 0.0 <= settings.crossover_probability <= 1.0,
         "crossover_index": settings.crossover_index >= 0.0,
@@ -279,12 +281,11 @@ def _check(settings: NSGA2Settings, seed: int) -> None:
         "tolerance": settings.tolerance >= 0.0,
         "patience": settings.patience >= 1,
     }
-    if seed < 0:
-        raise FitError(f"NSGA-II: the seed is {seed}; it has to be 0 or more")
+    check_seed(seed)
     for name, good in limits.items():
         if not good:
             raise FitError(
-                f"NSGA-II: {name} is {getattr(settings, name)}; the population has at least 4 "
-                "candidates, generations and patience are at least 1, probabilities lie in "
-                "[0, 1], indices and the tolerance are not negative"
+                f"NSGA-II: {name} is {getattr(settings, name)}; the population has 4 to "
+                f"{_LARGEST_POPULATION} candidates, generations and patience are at least 1, "
+                "probabilities lie in [0, 1], indices and the tolerance are not negative"
             )

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueup._seeds import check_seed
 from trueup.errors import FitError
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.pareto import compromise, pareto_front
@@ -43,8 +44,7 @@ class _Scan(CostSearch):
             raise FitError(
                 f"a batch of {batch} and {candidates} candidates: both have to be at least 1"
             )
-        if seed < 0:
-            raise FitError(f"the seed is {seed}; it has to be 0 or more")
+        check_seed(seed)
         self.batch, self.candidates, self.seed = int(batch), candidates, int(seed)
         self.front: ParetoFront | None = None
         """Candidates of which none is better than another in every objective, where there are

@@ -1,4 +1,4 @@
-"""How residuals are spread and whether they remember: histogram and autocorrelation."""
+"""Distribution and autocorrelation of residuals, as figures."""
 
 import numpy as np
 from numpy.typing import ArrayLike

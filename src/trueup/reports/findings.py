@@ -1,4 +1,4 @@
-"""What a reader should know first: the key figures and the findings in words."""
+"""First section of a page: key figures, and findings in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""From parts to HTML: the template environment and what a part may ask of the page."""
+"""HTML of the parts of a page: the template environment, and the page's services to a part."""
 
 import json
 import re
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Content(Protocol):
-    """What can stand in a section: anything with a method ``markup(context)``."""
+    """Part of a section: anything with a method ``markup(context)``."""
 
     def markup(self, context: "Context") -> "Markup":
         """Return the part as HTML that is safe to insert."""
@@ -27,7 +27,7 @@ class Content(Protocol):
 
 @dataclass
 class Context:
-    """What the parts of one page share while it is written.
+    """State that the parts of one page share while it is written.
 
     Attributes:
         figures: number of plots so far; zero means that the page needs no plotting code.

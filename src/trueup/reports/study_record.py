@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.studies import History, RunDirectory, Store, atomic
+from trueup.studies import History, RunDirectory, Store, atomic, provenance
+from trueup.studies.damage import read_as_written
 from trueup.studies.yaml_file import read_mapping
 
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -27,7 +28,7 @@ class StudyRecord:
     """Best values: ``name``, ``value``, and where they are known ``start``, ``lower``, ``upper``,
     ``scale``, ``unit``, ``at_bound``. Empty before the first valid candidate."""
     status: str = ""
-    """How the search ended; empty where it has not."""
+    """Reason of the search's end; empty before it."""
     message: str = ""
     advice: str = ""
     verdict: dict[str, Any] | None = None
@@ -40,7 +41,7 @@ class StudyRecord:
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def valid(self) -> np.ndarray:
-        """Which evaluations gave finite costs and are not marked as invalid ``(n,)`` bool."""
+        """Mask of evaluations with finite costs, not marked as invalid ``(n,)`` bool."""
         valid = np.asarray(np.isfinite(self.history.costs).all(axis=1))
         valid[list(self.history.reasons)] = False
         return valid
@@ -66,6 +67,14 @@ def read_study(directory: RunDirectory) -> StudyRecord:
     with Store.open(directory.study) as store:
         history, best = store.history(), store.best()
     settings = read_mapping(directory.experiment) if directory.experiment.is_file() else {}
+    with read_as_written(directory.path):
+        return _record(directory, history, best, settings)
+
+
+def _record(
+    directory: RunDirectory, history: History, best: Any, settings: dict[str, Any]
+) -> StudyRecord:
+    """The record of a study that has this history and best candidate."""
     solution = _solution(directory, len(history.X))
     known = settings.get("parameters") if settings.get("kind") else None
     rows = solution.get("parameters")
@@ -84,7 +93,7 @@ def read_study(directory: RunDirectory) -> StudyRecord:
         front=None if front is None else np.array(front, float),
         settings={k: v for k, v in settings.items() if k in ("problem", "search", "budget")},
         notes=list(solution.get("notes") or settings.get("notes") or ()),
-        provenance=atomic.read_json(directory.provenance) if directory.provenance.is_file() else {},
+        provenance=provenance.read(directory.provenance),
     )
 
 

@@ -1,4 +1,4 @@
-"""What figures of a study draw: statistics of groups of generations, few whatever its length."""
+"""Statistics of groups of generations for figures: few, whatever the length of the study."""
 
 from dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def wants_log(values: np.ndarray) -> bool:
 
 
 def evenly(count: int, limit: int) -> np.ndarray:
-    """At most ``limit`` of ``count`` indices, evenly spread, first and last among them."""
+    """Evenly spread indices, at most ``limit`` of ``count``, first and last among them."""
     if count <= limit:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, limit).round().astype(int))

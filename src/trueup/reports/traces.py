@@ -14,7 +14,7 @@ from trueup.reports.numbers import rounded_significant, rounded_to_span
 from trueup.reports.palette import LIGHT, OTHER_SERIES
 
 TraceStyle = Literal["measured", "initial", "fitted", "residual", "trivial", "other"]
-"""What a trace shows; decides its colour, width and dashes in every figure."""
+"""Content of a trace; decides its colour, width and dashes in every figure."""
 
 _WIDTHS = {"measured": 3.6, "initial": 1.3, "fitted": 1.4, "residual": 1.1, "trivial": 1.2}
 _DASHES = {"initial": "dash", "trivial": "dot"}
@@ -65,7 +65,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Look:
-    """How the traces of one group are drawn: a token of the palette and a dash."""
+    """Style of the traces of one group: a token of the palette and a dash."""
 
     token: str
     dash: str = ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from trueup.runs.kinds import class_of
 from trueup.runs.solution_file import read_solution
 from trueup.studies import RunDirectory
+from trueup.studies.damage import read_as_written
 
 if TYPE_CHECKING:
     from trueup.reports import Page
@@ -30,4 +31,5 @@ def report(directory: str | os.PathLike[str] | RunDirectory) -> "Page":
         from trueup.reports import read_study, study_report
 
         return study_report(read_study(opened))  # only the search is known
-    return found.report(opened)
+    with read_as_written(opened.path):
+        return found.report(opened)

@@ -13,7 +13,7 @@ from trueup.runs.execution import Execution
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.kinds import read_job
-from trueup.studies import Budget, RunDirectory, Tracker, atomic, provenance
+from trueup.studies import Budget, RunDirectory, Tracker, provenance
 
 Target = str | os.PathLike[str] | RunDirectory
 """A run directory, or its path."""
@@ -282,7 +282,7 @@ def _check_same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) ->
     """Raise where an input of a run to resume has changed."""
     if not directory.provenance.is_file():
         return  # stopped before the file was written: nothing to differ from
-    record: Any = atomic.read_json(directory.provenance)
+    record = provenance.read(directory.provenance)
     former = {entry["sha256"]: entry["name"] for entry in record.get("inputs", ())}
     now = {entry["sha256"]: entry["name"] for entry in inputs}
     changed = sorted({former.get(key) or now[key] for key in set(former) ^ set(now)})

@@ -7,6 +7,7 @@ from trueup.errors import RunDirectoryError, listing
 from trueup.runs.experiment_file import read_experiment
 from trueup.runs.job import Job
 from trueup.studies import RunDirectory
+from trueup.studies.damage import read_as_written
 from trueup.studies.run_directory import check_format_version
 
 KINDS = {
@@ -66,6 +67,7 @@ def read_job(directory: RunDirectory, folder: Path | None = None) -> Job:
     _, content = read_experiment(directory)
     version = content.get("format_version", 1)  # older identifications and networks have none
     check_format_version(directory.experiment, version, found.format_version)
-    job = found.from_plain(content, directory, folder)
-    job.execution = job.execution.with_former(content.get("execution") or {})
+    with read_as_written(directory.experiment):
+        job = found.from_plain(content, directory, folder)
+        job.execution = job.execution.with_former(content.get("execution") or {})
     return job

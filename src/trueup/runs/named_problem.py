@@ -13,6 +13,8 @@ from typing import Any
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.fitting import Problem
 
+_LARGEST_DIMENSION = 100_000  # of a test problem
+
 
 @dataclass(frozen=True)
 class NamedProblem:
@@ -127,6 +129,10 @@ def _test_problem(name: str, dimension: int | None) -> NamedProblem:
         raise ExperimentError(
             f"there is no test problem {name!r}; there are {listing(names, 30)}."
             f"{did_you_mean(wanted, names)} A problem of your own is FILE.py:FUNCTION"
+        )
+    if dimension is not None and dimension > _LARGEST_DIMENSION:
+        raise ExperimentError(
+            f"--dimension of a test problem is at most {_LARGEST_DIMENSION}, got {dimension}"
         )
     made = _call(getattr(test_problems, wanted), f"the test problem {name}", dimension)
     return NamedProblem(made.problem, wanted, None, wanted, dimension)

@@ -8,6 +8,7 @@ from typing import Any
 
 from trueup.errors import RunDirectoryError
 from trueup.studies import RunDirectory, Store, atomic
+from trueup.studies.damage import read_as_written
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,19 @@ def study_state(directory: RunDirectory, kind: str) -> RunState:
             best, last = store.best(), store.last_state()
         cost = None if best is None else best[2]
         generations = 0 if last is None else last[0] + 1
-    stats = (solution or {}).get("stats", {})
-    ended = solution is not None and stats.get("evaluations", 0) >= evaluations
-    state = str((solution or {}).get("status")) if ended else "stopped"
-    if solution is not None and ended:
-        cost = solution.get("cost", cost)
-        evaluations = max(evaluations, stats.get("evaluations", 0))
+    with read_as_written(directory.solution):
+        stats = (solution or {}).get("stats", {})
+        ended = solution is not None and stats.get("evaluations", 0) >= evaluations
+        state = str((solution or {}).get("status")) if ended else "stopped"
+        if solution is not None and ended:
+            cost = solution.get("cost", cost)
+            evaluations = max(evaluations, stats.get("evaluations", 0))
+        cost = None if cost is None else float(cost)
     return RunState(
         directory=directory,
         kind=kind,
         state="running" if is_running(directory) else state,
-        cost=None if cost is None else float(cost),
+        cost=cost,
         evaluations=evaluations,
         generations=generations,
         failed=failed,

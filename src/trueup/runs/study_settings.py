@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trueup._seeds import check_seed
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.studies import Budget
@@ -38,8 +39,7 @@ class StudySettings:
                 f"there is no search {self.method!r}; there are {listing(SEARCH_METHODS)}."
                 f"{did_you_mean(self.method, SEARCH_METHODS)}"
             )
-        if self.seed < 0:
-            raise FitError(f"--seed has to be 0 or larger, got {self.seed}")
+        check_seed(self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

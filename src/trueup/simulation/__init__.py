@@ -1,4 +1,4 @@
-"""What predicts: batched MuJoCo rollouts, targets in a model, the measurement, control laws.
+"""Prediction: batched MuJoCo rollouts, targets in a model, the measurement, control laws.
 
 :class:`BatchEngine` runs candidates x segments of one model in one call on all cores, and
 :class:`ModelVariants` turns a batch of parameter values into a batch of models. :mod:`control`

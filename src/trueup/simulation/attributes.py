@@ -1,4 +1,4 @@
-"""What of a model a target can name: each attribute's compiled field and its place in the spec."""
+"""Attributes that a target can name: the compiled field of each and its place in the spec."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Attribute:
     needs: str = ""
     """Field that has to be nonzero for the value to act: a limit flag, a history buffer."""
     needs_advice: str = ""
-    """What to change in the MJCF when it is zero."""
+    """Advice for an attribute that is zero: what to change in the MJCF."""
     angle: bool = False
     """Whether the spec holds degrees for a hinge or ball joint."""
 

@@ -168,7 +168,7 @@ class BodyInertiaModifier:
 
 
 def inertia_writes(model: mujoco.MjModel, body: str) -> dict[str, FieldWrite]:
-    """Where the fields of :func:`inertial_from_value` go in the compiled model."""
+    """Places of the fields of :func:`inertial_from_value` in the compiled model."""
     i = body_id(model, body)
     return {
         field: FieldWrite(field, i * width + np.arange(width), np.arange(width))

@@ -78,7 +78,7 @@ class BatchEngine:
         self._batch, self._model_batches, self._expanded = None, {}, set()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: batches are made anew there."""
+        """State for another process, which makes its batches anew."""
         state = {**self.__dict__, "_batch": None, "_model_batches": {}, "_expanded": set()}
         state.pop("_template", None)
         return state
@@ -136,7 +136,7 @@ class BatchEngine:
         return self._model_batches[nsim]
 
     def _carried(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> list[np.ndarray]:
-        """What segments take over from the simulation of the time before them."""
+        """Final states of the simulation before the segments, from which they continue."""
         going_on = self._continuation
         if not going_on.taken_over:
             return []

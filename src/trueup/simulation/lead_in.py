@@ -1,4 +1,4 @@
-"""What was recorded of a run before a sequence of it begins."""
+"""Recording of a run before a sequence of it begins."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from trueup.signals.time_series import TimeSeries
 
 @dataclass(frozen=True)
 class LeadIn:
-    """What was recorded of a run before a sequence of it begins.
+    """Recording of a run before a sequence of it begins.
 
     Activations and delay buffers at the beginning of the sequence follow from the commands before
     it, and joints that were not measured from the motion before it.

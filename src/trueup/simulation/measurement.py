@@ -33,7 +33,7 @@ class GainOrBias:
 
 @dataclass(frozen=True)
 class MeasurementModel:
-    """How sensors turn the true signals into recorded ones: delays, gains and biases."""
+    """Sensor model between true and recorded signals: delays, gains and biases."""
 
     delays: dict[int, str] = field(default_factory=dict)
     """Channel -> parameter with the delay [s] of the recorded signal behind the simulated one."""

@@ -114,7 +114,7 @@ class ModelSequences:
 
     @property
     def lead_in(self) -> list[LeadIn | None]:
-        """What was recorded before each sequence begins."""
+        """Recording before the begin of each sequence."""
         return [trajectory.lead_in for trajectory in self.measured_rollout]
 
     @classmethod

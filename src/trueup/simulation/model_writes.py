@@ -33,7 +33,7 @@ class ParameterWrite:
 
 
 class ModelWrites:
-    """What the declarative parameters of a set write into one model.
+    """Changes of one model by the declarative parameters of a set.
 
     Args:
       model: the compiled model.

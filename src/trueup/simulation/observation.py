@@ -1,4 +1,4 @@
-"""What is compared: the recorded rows of a sequence and where the simulation records the same.
+"""Rows to compare: the recorded ones of a sequence, and those of its simulation.
 
 An :class:`ObservedSequence` holds the rows once. Each of its windows is a simulated segment and the
 range of rows that it predicts.
@@ -128,7 +128,7 @@ def normalisers(measured: np.ndarray, kind: str) -> np.ndarray:
 
 
 def clock_slack(times: np.ndarray, timestep: float) -> float:
-    """How far apart two instants may be by rounding alone [s].
+    """Largest distance of two instants by rounding alone [s].
 
     A millionth of a time step, or some units in the last place of a clock that counts from 1970.
     """

@@ -102,7 +102,7 @@ def render_states(
 
 
 class _Canvas:
-    """What one drawing needs: context, scene, options and the size of a frame."""
+    """Context, scene, options and frame size of one drawing."""
 
     def __init__(self, model: mujoco.MjModel, width: int, height: int):
         self.scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)

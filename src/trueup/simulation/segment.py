@@ -26,7 +26,7 @@ class Segment:
     """Time that the simulation starts at [s]: since the beginning of the sequence, so that a
     recording with a clock of 1e9 s does not cost the delay buffers their resolution."""
     carried: np.ndarray | None = None
-    """Which entries of the initial state go on from the simulation of the time before, ``(state
+    """Entries of the initial state that continue from the simulation before, ``(state
     size,)`` of bool; None where the initial state holds as it is."""
 
     @property

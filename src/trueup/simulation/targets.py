@@ -35,7 +35,7 @@ class FieldWrite:
     """Element of the parameter that each entry takes."""
     factor: float = 1.0
     sequence: str = ""
-    """Of an initial state: the sequence it belongs to; empty for every sequence."""
+    """Sequence of an initial state; empty for every sequence."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class ModelVariants:
             verify(self.spec, model, self.parameters, writes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: the compiled model, with every digit, but no spec.
+        """State for another process: the compiled model, with every digit, but no spec.
 
         Raises:
           ModelError: candidates have to be compiled, which needs the spec.

@@ -79,7 +79,7 @@ def _difference(
     writes: ModelWrites,
     names: list[str],
 ) -> str | None:
-    """What differs between the two ways when ``names`` are moved; None when nothing does."""
+    """Difference between the two ways when ``names`` are moved; None without one."""
     values, expected = _recompiled(spec, parameters, writes, names)
     table = {name: value[None, :] for name, value in values.items()}
     if _is_identical(expected, model, writes, table):

@@ -40,7 +40,7 @@ class ResumableSearch(Protocol):
     x: np.ndarray
     """Best candidate so far ``(p,)``."""
     cost: float
-    """Its cost, infinite as long as there is none."""
+    """Cost of the best candidate; infinite before the first valid one."""
     message: str
     history: list[dict[str, Any]]
 
@@ -189,7 +189,7 @@ class _Loop:
         self._started = time.perf_counter()
 
     def study(self, directory: RunDirectory, settings: dict[str, Any]) -> Study:
-        """What trackers are told at the start."""
+        """Description of the study for trackers."""
         return Study(
             directory=directory,
             names=tuple(self.problem.space.names),
@@ -288,7 +288,7 @@ class _Loop:
 
     @property
     def _found(self) -> Callable[[], Any] | None:
-        """What gives the content of ``parameters.json``; None before the first valid candidate."""
+        """Content of ``parameters.json``; None before the first valid candidate."""
         return self._parameters if math.isfinite(self.search.cost) else None
 
     def _parameters(self) -> Any:

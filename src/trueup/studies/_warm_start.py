@@ -43,7 +43,7 @@ class WarmStart:
 
     @property
     def sentences(self) -> list[str]:
-        """What was taken and what was not, a sentence each."""
+        """Sentences: values that were taken, and values that were not."""
         said = [f"{len(self.matched)} start values come from {self.source}."]
         if self.missing:
             said.append(f"Not in it, so at their default: {listing(self.missing)}.")
@@ -176,7 +176,7 @@ def _values_of(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]
 
 
 def _of_parameters(source: Path) -> dict[str, float]:
-    """Of a parameter file, which may hold vectors; frozen and tied values count too."""
+    """Values of a parameter file, which may hold vectors; frozen and tied ones count too."""
     return {
         name: float(value)
         for p in ParameterDict.load_from_disk(source).values()
@@ -185,7 +185,7 @@ def _of_parameters(source: Path) -> dict[str, float]:
 
 
 def _of_json(source: Path, content: Any, layouts: list[tuple[str, ...]]) -> dict[str, float]:
-    """Of JSON: a vector, values by name, or what a run writes."""
+    """Values of JSON: a vector, values by name, or a file of a run."""
     if isinstance(content, list):
         return _of_vector(source, np.asarray(_number(content), float), layouts)
     if not isinstance(content, dict):
@@ -202,7 +202,7 @@ def _of_json(source: Path, content: Any, layouts: list[tuple[str, ...]]) -> dict
 
 
 def _of_text(source: Path, layouts: list[tuple[str, ...]]) -> dict[str, float]:
-    """Of numbers in a text, or of lines ``name value``."""
+    """Values of a text: numbers, or lines ``name value``."""
     lines = source.read_text(encoding="utf-8").replace(",", " ").splitlines()
     words = [w for line in lines if (w := line.partition("#")[0].replace(":", " ").split())]
     if words and all(len(w) == 2 and not _is_number(w[0]) for w in words):

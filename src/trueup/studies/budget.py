@@ -1,4 +1,4 @@
-"""Where a study stops at the latest."""
+"""Limits of a study."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trueup.fitting.solution import Status
 
 @dataclass(frozen=True)
 class Budget:
-    """Where a study stops at the latest. Counted over all its sittings, not since a resume."""
+    """Limits of a study, counted from its begin, not since a resume."""
 
     max_evaluations: int | None = None
     """Evaluated candidates; the last generation is finished."""
@@ -31,7 +31,7 @@ class Budget:
     def spent(
         self, evaluations: int, generations: int, seconds: float, cost: float
     ) -> tuple[Status, str] | None:
-        """How and why the budget ends the study, or None."""
+        """Status and reason of the end by a limit, or None."""
         if self.target_cost is not None and cost <= self.target_cost:
             return Status.TARGET_REACHED, f"cost {cost:.6g} reached {self.target_cost:.6g}"
         if self.max_evaluations is not None and evaluations >= self.max_evaluations:

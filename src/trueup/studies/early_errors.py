@@ -1,4 +1,4 @@
-"""What a run leaves behind that failed before it came to anything: nothing."""
+"""Removal of a run that failed before its first evaluation."""
 
 import contextlib
 import shutil

@@ -1,4 +1,4 @@
-"""What happened in a run, one JSON object a line: ``log.jsonl``."""
+"""Events of a run, one JSON object a line: ``log.jsonl``."""
 
 import datetime
 import json

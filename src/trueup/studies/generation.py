@@ -8,10 +8,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Generation:
-    """What :func:`trueup.studies.run` tells after each generation."""
+    """Progress report of :func:`trueup.studies.run` after a generation."""
 
     number: int
-    """From 0."""
+    """Number of the generation, from 0."""
     evaluations: int
     """Evaluated candidates, up to and with this generation."""
     seconds: float
@@ -19,7 +19,7 @@ class Generation:
     x: np.ndarray
     """Best candidate so far ``(p,)``."""
     cost: float
-    """Its cost."""
+    """Cost of the best candidate."""
     X: np.ndarray
     """Candidates of this generation ``(n, p)``."""
     costs: np.ndarray
@@ -27,4 +27,4 @@ class Generation:
     failures: dict[int, str]
     """Why a candidate is invalid, by row."""
     info: dict[str, Any]
-    """What the search reports about itself, such as its step size."""
+    """Numbers of the search itself, such as its step size."""

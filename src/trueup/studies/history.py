@@ -1,4 +1,4 @@
-"""What a study has evaluated, as arrays."""
+"""Evaluations of a study, as arrays."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class History:
     reasons: dict[int, str]
     """Why a candidate was invalid, by row."""
     generations: list[dict[str, Any]]
-    """For each one ``generation``, ``evaluations``, ``seconds`` [s], and the search's own info."""
+    """``generation``, ``evaluations``, ``seconds`` [s] and the search's own info of each one."""
 
 
 def history_from_rows(

@@ -1,4 +1,4 @@
-"""How far a run is and how long it will take, on the error stream.
+"""Progress of a run and the time it will take, on the error stream.
 
 On a terminal one status line is kept up to date; elsewhere (a file, a batch system) one plain line
 is written a minute. The standard output is never touched.

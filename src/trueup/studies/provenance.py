@@ -18,7 +18,7 @@ from typing import Any
 from trueup._secrets import MASK, is_secret, mask_arguments, masked
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError
-from trueup.studies.atomic import to_plain
+from trueup.studies.atomic import read_json, to_plain
 
 #: Version of the layout of the collected block.
 FORMAT_VERSION = 1
@@ -122,6 +122,28 @@ def known_input(
             f"cannot read the input {path}: {error.strerror or error}"
         ) from error
     return {"name": _portable(Path(path), folder), "sha256": sha256, "size": size}
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Content of a ``provenance.json`` that :func:`collect` made; empty where the file is missing.
+
+    Raises:
+        RunDirectoryError: the file is damaged.
+    """
+    if not Path(path).is_file():
+        return {}
+    content = read_json(path)
+    inputs = content.get("inputs") if isinstance(content, dict) else None
+    if not isinstance(inputs, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get(key), str)
+        for entry in inputs
+        for key in ("name", "sha256")
+    ):
+        raise RunDirectoryError(
+            f"{path} is damaged: it names no inputs with their hashes. Take the file from a copy "
+            "of the run, or remove it: the run is then resumed without a comparison of its inputs"
+        )
+    return content
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

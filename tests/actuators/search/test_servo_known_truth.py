@@ -349,6 +349,11 @@ def test_what_stands_at_a_bound_or_off_its_optimum_is_said():
     far[list(TRUTH.names).index("kt")] *= 1.1
     found = assess(problem, far, logs)
     assert any("stopped before its optimum" in s and "kt" in s for s in found.sentences)
+    # of a search that has converged, no page says that it stopped early
+    ended = assess(problem, far, logs, converged=True)
+    assert not any("stopped" in s for s in ended.sentences)
+    assert any("not smooth at its minimum" in s and "kt" in s for s in ended.sentences)
+    np.testing.assert_array_equal(ended.intervals, found.intervals)
     low, high = found.intervals[list(TRUTH.names).index("kt")]
     assert low < 0.35 < high
     bounded = x.copy()

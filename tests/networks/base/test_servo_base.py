@@ -142,6 +142,29 @@ def test_exports_hold_the_servo_or_leave_it_out(tmp_path, form):
     np.testing.assert_allclose(found, predict(without, inputs), atol=1e-4)
 
 
+@pytest.mark.parametrize(("name", "form"), [("m7", "torchscript"), ("m7", "onnx"), ("m8", "onnx")])
+def test_exports_hold_a_registered_friction_model(tmp_path, name, form):
+    pytest.importorskip("torch")
+    from exported_steps import SUFFIXES, consistent_inputs, rollout
+
+    from trueup.networks.export import export_network
+
+    values, loss = (WEDGE, wedge_loss) if name == "m7" else (MIXED, mixed_loss)
+    path = tmp_path / f"network.{SUFFIXES[form]}"
+    with registered(name, values, loss):
+        base = distinct_base("voltage", name, **values)
+        network = random_network("linear" if form == "onnx" else "gru", base=base)
+        export_network(network, form, path)
+        inputs = consistent_inputs(network, smooth_inputs(network, 300))
+        expected = predict(network, inputs)
+    # the file is used where nothing is registered
+    found = rollout(form, path, network, inputs)
+    assert np.abs(found - expected).max() <= 1e-5 * np.ptp(expected)
+    other = predict(replace(network, base=distinct_base("voltage")), inputs)
+    # a hundred times the tolerance: the friction is in the file
+    assert np.abs(found - other).max() > 1e-3 * np.ptp(expected)
+
+
 def test_a_network_over_a_servo_survives_its_file(tmp_path):
     pytest.importorskip("safetensors")
     base = ServoBase.of(servo(), kp=20.0, learned=True)

@@ -89,7 +89,12 @@ class ServoAssessment:
 
 
 def assess(
-    problem: ServoProblem, x: np.ndarray, logs: Sequence[ServoLog], level: float = 0.95
+    problem: ServoProblem,
+    x: np.ndarray,
+    logs: Sequence[ServoLog],
+    level: float = 0.95,
+    *,
+    converged: bool = False,
 ) -> ServoAssessment:
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
@@ -105,6 +110,7 @@ def assess(
       x: the optimum ``(p,)``.
       logs: the training logs, for the advice.
       level: coverage of the intervals.
+      converged: whether the search found nothing better near ``x``.
 
     Raises:
       FitError: the simulation diverges at ``x``.
@@ -171,7 +177,7 @@ def assess(
         intervals=found.ends,
         standard_errors=errors,
         at_bound=at_bound,
-        remarks=tuple(_remarks(covariance, found, departed, spread)),
+        remarks=tuple(_remarks(covariance, found, departed, spread, converged)),
         departures=departed,
         identifiability=identifiability,
         advice=advise(identifiability, covariance, space, x, found.ends, logs),
@@ -184,6 +190,7 @@ def _remarks(
     found: FitIntervals,
     departed: np.ndarray,
     spread: LeftOutSpread | None,
+    converged: bool,
 ) -> Iterator[str]:
     names = np.array(covariance.names)
     if spread is not None:
@@ -196,11 +203,17 @@ def _remarks(
     if loose := names[covariance.undetermined].tolist():
         yield f"the logs do not determine {listing(loose)}: no end of their intervals is known"
     if moving := names[found.stopped_early].tolist():
-        yield (
-            f"the search stopped before its optimum: the derivatives still ask for a change of "
-            f"{listing(moving)} of more than a standard error, and the intervals reach as far. "
-            "Search for longer, or with another method"
-        )
+        change = f"ask for a change of {listing(moving)} of more than a standard error"
+        if converged:
+            yield (
+                f"the error is not smooth at its minimum: its derivatives {change}, and the "
+                "intervals reach as far"
+            )
+        else:
+            yield (
+                f"the search stopped before its optimum: the derivatives still {change}, and the "
+                "intervals reach as far. Search for longer, or with another method"
+            )
     if bent := names[departed > LARGEST_DEPARTURE].tolist():
         yield (
             f"the motion does not follow its derivatives within the intervals of "

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from trueup._seeds import check_seed
 from trueup.actuators.bench.objective import Objective
 from trueup.errors import FitError, did_you_mean, listing
 
@@ -72,11 +73,9 @@ class FitSettings:
             )
         if self.try_terms == ("none",):
             object.__setattr__(self, "try_terms", ())
-        if self.trials < 1 or self.seed < 0:
-            raise FitError(
-                f"trials are at least 1 and the seed is 0 or more, got {self.trials} and "
-                f"{self.seed}"
-            )
+        if self.trials < 1:
+            raise FitError(f"trials are at least 1, got {self.trials}")
+        check_seed(self.seed)
         if not 0.5 <= self.level < 1.0:
             raise FitError(f"the level of the intervals is between 0.5 and 1, got {self.level}")
 

@@ -167,7 +167,13 @@ class Prepared:
         x, begin = solution.x, self.space.start
         held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
         fine = self.problem.simulator
-        assessment = assess(self.problem, x, self.training_logs, self.settings.level)
+        assessment = assess(
+            self.problem,
+            x,
+            self.training_logs,
+            self.settings.level,
+            converged=solution.success,
+        )
         training = evaluation(fine, x)
         beyond = None if held_out is None else evaluation(held_out, x)
         findings = [*self.findings, *training.worse_than_trivial("the training logs")]

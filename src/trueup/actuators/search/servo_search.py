@@ -284,7 +284,7 @@ class ServoSearch:
             self._descend(level + 1, descents.x[chosen])
             return
         if level == _POLISH and self.cost > (1.0 - _IMPROVED) * self._before_round:
-            self._finish(f"another round of CMA-ES does not pay: {self._figure}")
+            self._finish(f"a further round of CMA-ES finds nothing better: {self._figure}")
         elif not self.settings.evolve:
             self._finish(f"{len(descents.descents)} descents have ended: {self._figure}")
         elif self._round == self.settings.rounds:

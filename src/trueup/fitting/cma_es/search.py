@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._seeds import check_seed
 from trueup.errors import FitError
 from trueup.fitting.cma_es.noise import Contender, Contenders, NoiseTreatment
 from trueup.fitting.cma_es.options import resolve_cma_options
@@ -72,8 +73,7 @@ class CmaEs(CostSearch):
         check_box(space)
         self.settings = settings or CmaEsSettings()
         self.seed = int(seed)
-        if self.seed < 0:
-            raise FitError(f"the seed of CMA-ES is {seed}; it has to be 0 or above")
+        check_seed(self.seed)
         self.finished: list[FinishedRun] = []
         """The runs before the present one."""
         self.noisy = self.settings.noisy

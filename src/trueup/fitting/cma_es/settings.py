@@ -6,6 +6,8 @@ from typing import Any, Literal, get_args
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting.cma_es.options import check_cma_options
 
+LARGEST_POPULATION = 1_000_000
+
 Restarts = Literal["none", "ipop", "bipop"]
 
 _REPLACED = {
@@ -67,6 +69,8 @@ class CmaEsSettings:
                 f"restarts is {self.restarts!r}; it can be {listing(get_args(Restarts))}."
                 f"{did_you_mean(str(self.restarts), get_args(Restarts))}"
             )
+        if self.population is not None and self.population > LARGEST_POPULATION:
+            raise FitError(f"population is {self.population}; at most {LARGEST_POPULATION}")
         for name, least in (
             ("population", 4),
             ("max_restarts", 0),

@@ -9,7 +9,7 @@ a difference later.
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -192,7 +192,7 @@ class CmaRun:
 
             verbosity, generator = utils.global_verbosity, np.random.get_state()
             iteration = self.strategy.countiter if hasattr(self, "strategy") else 0
-            np.random.seed([*self.seed, iteration, stage])
+            np.random.seed([*_words(self.seed), iteration, stage])
             utils.global_verbosity = -10
             try:
                 yield
@@ -332,3 +332,8 @@ def _new(name: str, value: dict[str, Any]) -> Any:
         if name == kind.__name__:
             return kind.__new__(kind)
     raise TypeError(f"the state of cma holds a {name}, which cannot be made again")
+
+
+def _words(seed: Sequence[int]) -> list[int]:
+    """Parts of a seed of at most 32 bits, as the generator of numpy takes them."""
+    return [word for part in seed for word in ((part,) if part < 2**32 else divmod(part, 2**32))]

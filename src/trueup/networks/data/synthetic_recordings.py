@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup._seeds import check_seed
 from trueup.errors import ExperimentError, RecordingError, SimulationError
 from trueup.networks.data.data_settings import GROUPS_FILE
 from trueup.networks.data.synthetic_settings import SyntheticSettings, SyntheticSignal
@@ -72,8 +73,7 @@ def synthesize(
         RecordingError: the folder holds data already.
         SimulationError: the motion diverges, such as for gains that the time step cannot hold.
     """
-    if seed < 0:
-        raise ExperimentError(f"seed is {seed}; it has to be 0 or more")
+    check_seed(seed, ExperimentError)
     folder = Path(folder)
     groups = [(f"{inertia:g}kgm2", inertia) for inertia in settings.inertias]
     present = [name for name in (GROUPS_FILE, *(g for g, _ in groups)) if (folder / name).exists()]

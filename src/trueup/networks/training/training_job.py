@@ -27,7 +27,7 @@ from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunInterrupted, RunState
 from trueup.runs.run_state import age_of, is_running
 from trueup.signals import Finding
-from trueup.studies import RunDirectory, atomic
+from trueup.studies import RunDirectory, atomic, provenance
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.event_log import EventLog
 from trueup.studies.progress import Progress
@@ -296,9 +296,8 @@ class TrainingJob(Job):
         """Raise where recordings changed places, as groups are folders."""
         if not run.directory.provenance.is_file():
             return
-        former = {
-            e["name"]: e["sha256"] for e in atomic.read_json(run.directory.provenance)["inputs"]
-        }
+        record = provenance.read(run.directory.provenance)
+        former = {e["name"]: e["sha256"] for e in record.get("inputs", ())}
         now = {e["name"]: e["sha256"] for e in run.inputs}
         changed = sorted(name for name in {*former, *now} if former.get(name) != now.get(name))
         if changed:

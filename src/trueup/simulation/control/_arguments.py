@@ -1,4 +1,4 @@
-"""What the names of a law's arguments stand for.
+"""Meaning of the names of a law's arguments.
 
 The arguments of a law are its declaration: an argument named after a field of ``mjData`` or
 ``mjModel`` reads that field, ``<field>_out`` writes one.

@@ -48,14 +48,14 @@ class Output:
 
     @property
     def row(self) -> list[int]:
-        """Its row of the table of outputs."""
+        """Row in the table of outputs."""
         # the order of IN_DATA, POINTER, GROUP, INDEX_BY, WIDTH and PLAN_INDEX in _step
         place = [int(self.in_data), self.pointer, self.group]
         return [*place, self.index_by, self.width, self.plan_index]
 
 
 def _return_code(value):
-    """What a law returned as a failure code; nothing means none."""
+    """Failure code of a law's return value; 0 where it returns nothing."""
 
 
 @overload(_return_code)
@@ -81,7 +81,7 @@ class Callback:
 
     @property
     def ctypes(self) -> Any:
-        """What MuJoCo installs."""
+        """Callback that MuJoCo installs."""
         return self.function.ctypes
 
 

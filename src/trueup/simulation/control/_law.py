@@ -84,7 +84,7 @@ class ControlLaw:
 
     @functools.cached_property
     def arguments(self):
-        """What each argument of the law is.
+        """Meaning of each argument of the law.
 
         Raises:
             LawError: an argument names nothing that a law can read or write.

@@ -54,7 +54,7 @@ def store_int32(typingctx, address, value):
 
 @dataclass(frozen=True)
 class ArraySource:
-    """Where one array argument of a law comes from.
+    """Source of one array argument of a law.
 
     Attributes:
         base: "data" or "model" for a field of the struct, "plan" for a part of ``userdata`` or of

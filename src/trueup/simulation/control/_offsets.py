@@ -1,4 +1,4 @@
-"""Where the fields of ``mjData`` and ``mjModel`` lie in memory.
+"""Places of the fields of ``mjData`` and ``mjModel`` in memory.
 
 A compiled law gets the addresses of the two C structs. The layout of the structs changes from one
 version of MuJoCo to the next, so it is not written down here: it is built from the declarations

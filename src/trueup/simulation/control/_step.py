@@ -1,4 +1,4 @@
-"""What the callback does around a law: whether it runs, what it reads, where its outputs go.
+"""Work of the callback around a law: whether it runs, its inputs, the place of its outputs.
 
 The functions here are the same for every law and every model, so they are compiled once and kept on
 disk. They know no address of their own: the first argument of each is the address of the table of

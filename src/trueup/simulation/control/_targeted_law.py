@@ -15,18 +15,18 @@ from trueup.simulation.control._arguments import Arguments
 from trueup.simulation.control._targets import target_rows
 
 Simulation = Batch | mujoco.MjData
-"""What a law runs in: a batch of simulations or a single one."""
+"""Simulations that a law runs in: a batch or a single one."""
 
 
 class Law(Protocol):
-    """What a :class:`ControlLaw` is to a law that is aimed at objects."""
+    """Part of a :class:`ControlLaw` that a law aimed at objects uses."""
 
     name: str
     failures: dict[int, str]
 
     @property
     def arguments(self) -> Arguments:
-        """What each argument of the law is."""
+        """Meaning of each argument of the law."""
         ...
 
     @property
@@ -166,11 +166,11 @@ class TargetedLaw:
         return self._views(simulation, "state")
 
     def inputs(self, simulation: Simulation) -> dict[str, np.ndarray]:
-        """What the law read of its targets when it last ran, as :meth:`gains`."""
+        """Inputs of the law from its targets in its last run, as :meth:`gains`."""
         return self._views(simulation, "inputs")
 
     def outputs(self, simulation: Simulation) -> dict[str, np.ndarray]:
-        """What the law wrote when it last ran, by field, as :meth:`gains`."""
+        """Outputs of the law in its last run, by field, as :meth:`gains`."""
         return self._views(simulation, "outputs")
 
     def failures(self, simulation: Simulation) -> dict[int, str]:

@@ -79,7 +79,7 @@ FAILURES = {
     "after prepare_spec(). Compile the model from prepare_spec() again",
     BACKWARDS: "time ran backwards, and the state that start() was given is gone: call start()",
 }
-"""What the reserved failure codes mean; the codes of a law's own failures are positive."""
+"""Meaning of the reserved failure codes; codes of a law's own failures are positive."""
 
 Extent = int | str
 
@@ -110,7 +110,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each gain and state of a law lies in ``userdata`` of one model.
+    """Places of a law's gains and states in ``userdata`` of one model.
 
     Attributes:
         parts: all arrays by (kind, name), in the order in which they lie.

@@ -1,4 +1,4 @@
-"""Where the candidates of a study are evaluated.
+"""Evaluators of the candidates of a study.
 
 An evaluator wraps a problem into one that gives the same answers and computes them elsewhere, so
 that every search works with every evaluator.

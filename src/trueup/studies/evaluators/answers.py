@@ -1,4 +1,4 @@
-"""What workers give back, and how the answers for chunks become the answer for the batch."""
+"""Answers of workers for chunks, and their union for the batch."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ Blocks = list[tuple[int, int, np.ndarray]]
 
 @dataclass
 class Answer:
-    """What a worker found out about a chunk; plain data, so that it travels."""
+    """Result of a worker for a chunk; plain data, so that it can be sent."""
 
     costs: np.ndarray | None = None
     """Costs ``(n, k)``, if these were asked for."""
@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass
 class Outcome:
-    """What became of some rows of a batch."""
+    """Results of some rows of a batch."""
 
     rows: slice
     answer: Answer | None

@@ -1,4 +1,4 @@
-"""How processes are started that work for a study: few threads each, and deaf to Ctrl-C."""
+"""Start of the processes that work for a study: few threads each, Ctrl-C ignored."""
 
 import contextlib
 import os

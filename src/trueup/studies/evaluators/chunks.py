@@ -1,4 +1,4 @@
-"""How a batch of candidates is cut into chunks, one chunk a message to a worker."""
+"""Division of a batch of candidates into chunks, one chunk a message to a worker."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What runs on a Dask worker; imports Dask, so import it only where Dask is known to be there."""
+"""Task of a Dask worker; imports Dask, so import it only where Dask is installed."""
 
 import threading
 import time

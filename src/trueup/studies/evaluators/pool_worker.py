@@ -17,7 +17,7 @@ from trueup.studies.evaluators.child_processes import (
 from trueup.studies.evaluators.worker_task import evaluate, mistake_of, unpack
 
 READY = "ready"
-"""What a worker says once it holds the problem."""
+"""Message of a worker that holds the problem."""
 
 _GRACE = 2.0  # s, in which a process that has nothing more to do has to end
 
@@ -36,7 +36,7 @@ class PoolWorker:
         self.ready = False
         """Whether it holds the problem and waits for chunks."""
         self.chunk: Any = None
-        """What it is working on."""
+        """Chunk in work."""
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process = context.Process(
@@ -61,7 +61,7 @@ class PoolWorker:
             return None
 
     def cause_of_death(self) -> str:
-        """How a process that is dead ended, in words."""
+        """Cause of a process's end, in words."""
         self.process.join(_GRACE)
         if self.process.is_alive():  # it has closed its pipe, and is of no use any more
             self.process.kill()

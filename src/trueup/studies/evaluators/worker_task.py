@@ -1,4 +1,4 @@
-"""What runs on a worker: receive the problem, evaluate a chunk, report what went wrong."""
+"""Task of a worker: receive the problem, evaluate a chunk, report what went wrong."""
 
 import io
 import pickle

@@ -13,7 +13,12 @@ from trueup.fitting.solution import Solution
 from trueup.studies.generation import Generation
 from trueup.studies.history import History
 from trueup.studies.optuna_storage.database import Database
-from trueup.studies.optuna_storage.ownership import adopt_study, default_storage, run_identity
+from trueup.studies.optuna_storage.ownership import (
+    adopt_study,
+    default_storage,
+    run_identity,
+    scales_in_study,
+)
 from trueup.studies.optuna_storage.trial_ranges import TrialRanges
 from trueup.studies.optuna_storage.trials import NewTrial, insert_trials, storage_time
 from trueup.studies.store import Store
@@ -83,8 +88,9 @@ class OptunaMirror:
         url = self._storage or default_storage(study.directory)
         self._database = Database.open(url, create=not self._load)
         try:
-            self._ranges = TrialRanges(study.space)
             self._study = self._adopt(study)
+            scales = scales_in_study(self._database, self._study, study.space)
+            self._ranges = TrialRanges(study.space, scales)
             self._describe(study)
         except BaseException:
             self._database.close()

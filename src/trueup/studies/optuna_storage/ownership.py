@@ -1,8 +1,10 @@
-"""Which study of a storage a run may write to."""
+"""Ownership of the studies in a storage: a run writes to its own alone."""
 
 import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from trueup.errors import StorageError, listing
 from trueup.parameters import Space
@@ -24,7 +26,7 @@ def default_storage(directory: RunDirectory) -> str:
 
 
 def run_identity(directory: RunDirectory) -> str:
-    """What tells a run from all others: kept in its directory, the same after a resume."""
+    """Identity of a run: kept in its directory, the same after a resume."""
     path = directory.inside(_FILE)
     if path.is_file():
         return str(atomic.read_json(path)["run"])
@@ -113,19 +115,23 @@ def check_study(
             f"{len(objectives)}: {listing(objectives)}. Choose another study"
         )
     for parameter, kinds in _kinds_of_parameters(database, study, space.names).items():
-        log = bool(space.log[space.names.index(parameter)])
         for kind in kinds:
             if not isinstance(kind, FloatDistribution) or kind.step is not None:
                 raise StorageError(
                     f"the parameter {parameter!r} of the study {name!r} is no plain number but "
                     f"{kind}: rename one of the two, or choose another study"
                 )
-            if kind.log != log:
-                ours, theirs = ("logarithmic", "linear") if log else ("linear", "logarithmic")
-                raise StorageError(
-                    f"the parameter {parameter!r} has a {theirs} scale in the study {name!r} and a "
-                    f"{ours} one here: give it the same scale, or choose another study"
-                )
+
+
+def scales_in_study(database: Database, study: int, space: Space) -> np.ndarray:
+    """Which parameters stand on a log scale in a study ``(p,)``; as in ``space`` where it has none.
+
+    Optuna takes a parameter on one scale only, whatever that of the search is.
+    """
+    log = space.log.copy()
+    for parameter, kinds in _kinds_of_parameters(database, study, space.names).items():
+        log[space.names.index(parameter)] = any(getattr(kind, "log", False) for kind in kinds)
+    return log
 
 
 def _kinds_of_parameters(

@@ -12,7 +12,7 @@ COLUMNS = ("trial_id", "param_name", "param_value", "distribution_json")
 """Columns of the rows of parameters."""
 
 _FAR = 1e3
-"""Where a parameter has no bound: this many times its start value, or 1 where that is less."""
+"""Bound of a parameter without one, in multiples of its start value, or of 1 if that is less."""
 
 
 class TrialRanges:
@@ -24,27 +24,30 @@ class TrialRanges:
 
     Args:
         space: the parameters.
+        log: which of them stand on a log scale ``(p,)``; those of the space by default. On a log
+            scale, a value that is not positive has no place.
     """
 
-    def __init__(self, space: Space):
+    def __init__(self, space: Space, log: np.ndarray | None = None):
         from optuna.distributions import FloatDistribution
 
         self.names = space.names
         self.unbounded: list[str] = []
         """Parameters whose range is one that was made up."""
         self.distributions: list[Any] = []
-        for name, lower, upper, start, log in zip(
+        scales = space.log if log is None else log
+        for name, lower, upper, start, on_log in zip(
             space.names,
             space.lower.tolist(),
             space.upper.tolist(),
             space.start.tolist(),
-            space.log.tolist(),
+            scales.tolist(),
             strict=True,
         ):
-            low, high = _finite_range(lower, upper, start, log)
+            low, high = _finite_range(lower, upper, start, on_log)
             if (low, high) != (lower, upper):
                 self.unbounded.append(name)
-            self.distributions.append(FloatDistribution(low, high, log=log))
+            self.distributions.append(FloatDistribution(low, high, log=on_log))
         self._documents = [_document(distribution) for distribution in self.distributions]
 
         self._low = np.array([distribution.low for distribution in self.distributions])
@@ -88,8 +91,9 @@ class TrialRanges:
 def _finite_range(lower: float, upper: float, start: float, log: bool) -> tuple[float, float]:
     far = _FAR * max(abs(start), 1.0)
     if log:
-        low = lower if 0.0 < lower < math.inf else start / _FAR
-        return low, upper if math.isfinite(upper) else far
+        high = upper if math.isfinite(upper) else far
+        low = lower if 0.0 < lower < math.inf else (start if start > 0.0 else high) / _FAR
+        return low, high
     low = lower if math.isfinite(lower) else -far
     return low, upper if math.isfinite(upper) else far
 

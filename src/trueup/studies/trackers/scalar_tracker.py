@@ -17,7 +17,7 @@ class TrackedRun:
     """A run as a tracker of scalars records it: a study, or the training of a network."""
 
     folder: Path
-    """Where a tracker may keep files of its own."""
+    """Folder for a tracker's own files."""
     name: str
     """Name that the run is shown under."""
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class TrackedRun:
     group: str | None = None
     """Name shared by runs that belong together, such as the folds of a cross-validation."""
     step_name: str = "generation"
-    """What a step is: ``generation`` of a study, ``epoch`` of a training."""
+    """Name of a step: ``generation`` of a study, ``epoch`` of a training."""
     first_step: int = 0
     """Step that comes next: larger than 0 after a resume."""
 

@@ -1,4 +1,4 @@
-"""What trackers send of a generation, and how often."""
+"""Scalars of a generation that trackers send, and how often."""
 
 import time
 

@@ -17,10 +17,10 @@ from trueup.studies.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class Study:
-    """What trackers are told when a study starts or goes on."""
+    """Description of a study for trackers, at its start and when it is resumed."""
 
     directory: RunDirectory
-    """Where the study is."""
+    """Run directory of the study."""
     names: tuple[str, ...]
     """Names of the parameters."""
     objectives: tuple[str, ...]
@@ -41,7 +41,7 @@ class Tracker(Protocol):
     """Told of a study as it runs; called from the loop, so that a slow one has to batch."""
 
     name: str
-    """What messages call it."""
+    """Name in messages."""
 
     def start(self, study: Study) -> None:
         """The study begins or goes on.

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from trueup.errors import FitError
 from trueup.fitting.identifiability import analyse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.simulation.initial_state import (
@@ -63,8 +64,15 @@ def check_experiment(
     _, jacobian, _ = final_jacobian(problem, x)
     slope = space.slope(x)
     data = np.asarray(jacobian[: problem.data_rows]) / slope
+    with np.errstate(over="ignore", invalid="ignore"):
+        information = data.T @ data
+    if not np.isfinite(information).all():
+        raise FitError(
+            "residuals at the start values are too large for their squares: look at measurement "
+            "(noise, weight) and at the start values of parameters"
+        )
     on_progress("identifiability and settings of the simulation", 0.85)
-    found = analyse(data.T @ data, x, space.names, space.lower, space.upper, is_information=True)
+    found = analyse(information, x, space.names, space.lower, space.upper, is_information=True)
     return {
         "name": experiment.name,
         "quality": {r.name: r.quality.as_dict() for r in prepared.recordings},

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from trueup._seeds import LARGEST_SEED
 from trueup.fitting.losses import LOSSES
 from trueup.fitting.uncertainty import METHODS
 
@@ -341,5 +342,5 @@ class Experiment(_Part):
     """Intervals."""
     output: OutputPart = OutputPart()
     """Files."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of everything random."""

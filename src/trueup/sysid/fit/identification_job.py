@@ -13,7 +13,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
-from trueup.studies import Budget, RunDirectory, atomic
+from trueup.studies import Budget, RunDirectory, provenance
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
@@ -249,7 +249,7 @@ def _folder_of_inputs(directory: RunDirectory, recorded: str | None, folder: Pat
     It is ``folder`` where that is given; else the first that holds all inputs: the one that the run
     records, the working folder, the nearest above the run.
     """
-    record: Any = atomic.read_json(directory.provenance) if directory.provenance.is_file() else {}
+    record = provenance.read(directory.provenance)
     names = [entry["name"] for entry in record.get("inputs", ())]
     first = [] if recorded is None else [Path(os.path.normpath(directory.path / recorded))]
     tried = [*first, Path.cwd(), *directory.path.parents] if folder is None else [folder]
