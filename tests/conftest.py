@@ -1,14 +1,12 @@
 """Fixtures shared by all tests."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-# Hundreds of processes of the tests import the package: each would compile it anew.
+# Hundreds of processes that tests start import the package: each would compile it anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="session")

@@ -111,6 +111,8 @@ def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int
     for path in sorted(folder.rglob("*")):
         if hidden is not None and path.is_relative_to(hidden):
             continue
+        if "__pycache__" in path.parts:  # written by Python, where it may
+            continue
         name = str(path.relative_to(folder))
         if path.is_symlink():
             found[name] = str(path.readlink())
