@@ -59,10 +59,10 @@ def main() -> None:
         model = ServoModel.create(servo, friction, terms, **values)
         logs = standard_logs(model)[1:3]
         names: dict = {}
-        snippet = isaac_lab_snippet(model, logs)
+        snippet = isaac_lab_snippet(model)
         exec(compile(snippet, "snippet", "exec"), names)
         (cfg,) = (value for name, value in names.items() if name.endswith("_CFG"))
-        best = nearest_actuators(ExportRequest(model, logs=logs, timestep=0.005)).actuators[0]
+        best = nearest_actuators(ExportRequest(model, timestep=0.005)).actuators[0]
         stand_in = stand_in_simulator(best, model, logs).model
         reach = min(best.velocity_limit, 20.0)
         error, speed = np.meshgrid(np.linspace(-1, 1, 21), np.linspace(-reach, reach, 20))

@@ -21,7 +21,7 @@ STEPS = (
     ("torch==2.13.0", "toml", "gymnasium", "trimesh", "packaging", "pyyaml"),
     ("--no-deps", "isaaclab==2.3.2.post1"),
     ("--no-deps", "newton==1.8.0", "warp-nn==0.4.*"),
-    ("numba", "pytest", "onnx", "onnxruntime"),
+    ("numba", "cma", "pytest", "onnx", "onnxruntime"),
 )  # fmt: skip
 """What is installed, in this order."""
 

@@ -2,9 +2,10 @@
 
 The first run makes a virtual environment (see ``environment.py``). Run::
 
-    python benchmarks/simulator_contracts/run.py [mjlab] [isaac_lab] [networks] [newton] [tests]
+    python benchmarks/simulator_contracts/run.py [NAME ...]
 
-``tests`` runs the project's tests of the torch code there.
+with names among ``mjlab``, ``isaac_lab``, ``networks``, ``newton``, ``modules`` and ``tests``; all
+by default. ``tests`` runs the project's tests of the torch code there.
 """
 
 import os
@@ -21,6 +22,7 @@ CHECKS = {
     "isaac_lab": [str(HERE / "check_isaac_lab.py")],
     "networks": [str(HERE / "check_networks.py")],
     "newton": [str(HERE / "check_newton.py")],
+    "modules": [str(HERE / "check_servo_modules.py")],
     "tests": [
         "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider",
         str(ROOT / "tests" / "actuators" / "mjlab"),

@@ -40,7 +40,8 @@ class ExportServo:
     kp: Annotated[float | None, arg(metavar="GAIN")] = None
     """Firmware gain; the servo's own where absent."""
     vin: Annotated[float | None, arg(metavar="V")] = None
-    """Bus voltage [V]; the servo's own where absent."""
+    """Bus voltage [V]; where absent that of the logs, or of the fit's, if it is one, else the
+    servo's."""
     timestep: Annotated[float, arg(metavar="S")] = 0.001
     """Time step of the simulation [s]."""
     catalogue: Annotated[Path | None, arg(metavar="FILE")] = None

@@ -180,6 +180,14 @@ def test_the_numbers_are_fitted_to_the_recordings_and_m1_is_never_nearer():
         assert shares[-1] == 1.0 and shares == sorted(shares)
 
 
+def test_recordings_of_a_servo_that_never_moves_are_met():
+    log = pendulum_log("xl330", 200.0, 0.5)
+    still = dataclasses.replace(log, position=np.zeros(len(log)), speed=np.zeros(len(log)))
+    found = export_servo(small_servo("m2"), "mjcf-position", logs=[still]).errors
+    assert found is not None
+    assert found["from_logs"] < 0.02
+
+
 def test_without_logs_the_conditions_of_the_fit_count():
     stated = {"kp": 150.0, "vin": 6.0, "damping": None, "inertia": 0.004, "gravity_torque": 0.3}
     wrong = {"kp": "many"}
@@ -191,6 +199,9 @@ def test_without_logs_the_conditions_of_the_fit_count():
     text = " ".join(mjcf_snippet(model).split())
     assert "the standard trajectories at kp 150" in text
     assert {log.kp for log in own_logs(model, kp=300.0)[0]} == {150.0, 300.0}
+    # the voltage of the fit is that of the export
+    assert "at kp 400, 6 V." in text
+    assert "at kp 400, 5 V." in " ".join(mjcf_snippet(model, vin=5.0).split())
 
 
 def number(text: str, name: str, place: int = 0) -> float:

@@ -52,7 +52,8 @@ def export_servo(
       logs: evenly sampled logs to fit and to measure the error on; default: the standard
         trajectories.
       kp: firmware gain; default: the servo's.
-      vin: bus voltage [V]; default: the servo's.
+      vin: bus voltage [V]; default: that of the logs, or of the fit's, if it is one; else the
+        servo's.
       timestep: time step of the simulation [s].
       output: file that the text is meant for; scripts name the parameter file relative to it.
       report: called with the share of a fit that is done, 0 to 1.

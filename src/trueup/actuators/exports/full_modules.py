@@ -223,7 +223,7 @@ def _module(
         name=model.servo.name, friction=model.friction.name, terms=terms, needs=needs,
         use=use.replace("\\n", "\n"),
     )  # fmt: skip
-    for name, value in (("KP", request.kp), ("VIN", request.vin)):
+    for name, value in (("KP", request.kp), ("VIN", request.supply)):
         if value is not None and math.isfinite(value):
             source = re.sub(rf"^{name} = .*$", f"{name} = {float(value)!r}", source, flags=re.M)
     return ServoExport(f"{head}\n{source.strip()}\n\n{adapter}".rstrip() + "\n")

@@ -89,7 +89,7 @@ def isaac_lab_snippet(
       logs: evenly sampled logs with the commands and benches to simulate; default: the standard
         trajectories with a pendulum that needs a quarter of the servo's torque.
       kp: firmware gain of the configuration; default: the servo's.
-      vin: bus voltage of the configuration [V]; default: the servo's.
+      vin: bus voltage of the configuration [V]; default: as in :func:`export_servo`.
       timestep: physics time step [s], in which Isaac Lab counts delays.
 
     Returns:
@@ -172,7 +172,7 @@ def nearest_actuators(request: ExportRequest) -> NearestActuators:
 
         return _Candidate(at, each.values["q_offset"])
 
-    own = _configurations(model, request.kp, request.vin, None, request.timestep)
+    own = _configurations(model, request.kp, request.supply, None, request.timestep)
     kinds = {kind: [converted(model, kind)] for kind in own}
     is_exact = model.friction.name == "m1" and model.servo.law != "bus_current"
     simplest = None
@@ -209,7 +209,7 @@ def nearest_actuators(request: ExportRequest) -> NearestActuators:
     if recorded:
         errors |= {"from_logs": least, "model_from_logs": _distance(truth, measured)}
     actuators = [
-        replace(each.at(request.kp, request.vin, None), error=error) for error, each, _ in found
+        replace(each.at(request.kp, request.supply, None), error=error) for error, each, _ in found
     ]
     return NearestActuators(actuators, chosen.offset, errors, described)
 
@@ -414,7 +414,7 @@ def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> fl
 def _text(request: ExportRequest, nearest: NearestActuators) -> str:
     model, choices, errors = request.model, nearest.actuators, nearest.errors
     best, servo, timestep = choices[0], model.servo, request.timestep
-    volts = servo.vin if request.vin is None else request.vin
+    volts = servo.vin if request.supply is None else request.supply
     supply = "" if math.isnan(volts) else f", {volts:g} V"
     said = [
         f"Nearest actuator of Isaac Lab to the servo {servo.name!r} with the friction model "

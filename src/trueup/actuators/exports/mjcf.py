@@ -56,7 +56,7 @@ def mjcf_snippet(
       logs: evenly sampled logs of pendulums to simulate; default: the standard trajectories with a
         pendulum that needs a quarter of the servo's torque.
       kp: firmware gain to export; default: the servo's.
-      vin: bus voltage to export [V]; default: the servo's.
+      vin: bus voltage to export [V]; default: as in :func:`export_servo`.
       timestep: time step of the simulation [s], for the error and the history of a delay.
 
     Returns:
@@ -116,7 +116,7 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
 
 def _gains(servo: MjcfServo, request: ExportRequest, kp: float) -> dict[str, float]:
     """Gains of an actuator at a firmware gain."""
-    return at_gains(servo, request.model, kp, request.vin).gains()
+    return at_gains(servo, request.model, kp, request.supply).gains()
 
 
 def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
@@ -152,7 +152,7 @@ def _nearest(request: ExportRequest, form: str) -> Nearest:
 
 def _text(request: ExportRequest, nearest: Nearest) -> str:
     model, timestep = request.model, request.timestep
-    kp, vin = request.kp, request.vin
+    kp, vin = request.kp, request.supply
     servo, own = nearest.servo, model.servo
     name = re.sub(r"[^0-9A-Za-z]+", "_", own.name)
     volts = own.vin if vin is None else vin

@@ -107,7 +107,7 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
     errors["while_driven"] = _while_driven(best.motion, truth, logs, errors["from_model"])
     if recorded:
         errors |= {"from_logs": best.error, "model_from_logs": _distance(truth, measured)}
-    servo = at_gains(best.fitted.servo, model, request.kp, request.vin)
+    servo = at_gains(best.fitted.servo, model, request.kp, request.supply)
     return Nearest(servo, best.fitted.servo, best.fitted.offset, errors, described)
 
 

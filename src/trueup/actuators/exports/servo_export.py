@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup.actuators.bench.conditions import conditions_in
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
 from trueup.actuators.exports.fitted_servo import Report, ignore
@@ -24,13 +25,23 @@ class ExportRequest:
     kp: float | None = None
     """Firmware gain; None: the servo's."""
     vin: float | None = None
-    """Bus voltage [V]; None: the servo's."""
+    """Bus voltage [V]; None: see :attr:`supply`."""
     timestep: float = 0.001
     """Time step of the simulation [s]."""
     report: Report = ignore
     """Takes the share of the work that is done."""
     output: Path | None = None
     """File that the text is meant for; None if it is printed."""
+
+    @property
+    def supply(self) -> float | None:
+        """Bus voltage of the export [V]: the given one; else that of all logs, or of the recordings
+        that the parameter file states; None where they differ, for the servo's."""
+        if self.vin is not None:
+            return self.vin
+        stated = conditions_in(self.model.provenance) if self.logs is None else self.logs
+        found = {each.vin for each in stated}
+        return found.pop() if len(found) == 1 else None
 
     def motions(self) -> tuple[tuple[ServoLog, ...], str]:
         """Logs whose motions the export is to meet, and what they are, in words.

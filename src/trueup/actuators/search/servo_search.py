@@ -29,6 +29,7 @@ _POLISH = len(_SCALES) - 1
 _CMA_TOLERANCE = 1e-5  # spread of the objective, relative to it, at which CMA-ES ends
 _NARROWEST, _WIDEST = 0.005, 0.1  # first deviation of CMA-ES, in parts of a range
 _DEVIATIONS = 30.0  # standard errors of white noise in one deviation: real residuals are not white
+_NOTHING = 1e-12  # objective [rad] that counts as none
 _BATCH = 64  # points of the scan in one batch
 _IMPROVED = 2e-3  # relative improvement of a round that is worth another one
 
@@ -264,7 +265,8 @@ class ServoSearch:
         settings = LeastSquaresSettings(
             jacobian="exact",
             loss=self.settings.loss,
-            loss_scale=_SCALES[level] * self.cost if scale is None else scale,
+            # a servo that never moved can be met exactly, and a loss has to bend somewhere
+            loss_scale=max(_SCALES[level] * self.cost, _NOTHING) if scale is None else scale,
             max_iters=_ITERATIONS[level],
             cost_tolerance=_TOLERANCES[level],
         )
