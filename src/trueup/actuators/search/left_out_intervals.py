@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
@@ -138,7 +138,7 @@ def left_out_spread(
             ends.append(space.to_search(fit.x))
         count = len(ends)
         error = np.sqrt((count - 1) * np.var(ends, axis=0))
-        quantile = stats.t.ppf(0.5 + 0.5 * level, count - 1)
+        quantile = stdtrit(count - 1, 0.5 + 0.5 * level)
         errors, widths = np.maximum(errors, error), np.maximum(widths, quantile * error)
         made += count
     return LeftOutSpread(tuple(parts), made, errors, widths)
