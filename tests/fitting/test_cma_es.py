@@ -444,7 +444,7 @@ def test_settings_that_make_no_sense_are_refused(settings, words):
 def test_what_cma_refuses_is_told():
     with pytest.raises(FitError, match=r"cma refuses to start.*dimension 3 instead of 4"):
         CmaEs(_space(3), CmaEsSettings(options={"minstd": [1.0, 2.0, 3.0, 4.0]}))
-    with pytest.raises(FitError, match="seed of CMA-ES is -1"):
+    with pytest.raises(FitError, match="seed is -1"):
         CmaEs(_space(3), seed=-1)
 
 

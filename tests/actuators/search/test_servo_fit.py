@@ -248,7 +248,7 @@ def test_the_parameter_file_says_where_its_numbers_come_from(logs, tmp_path):
 
 
 def test_no_parameter_file_remains_of_a_fit_that_cannot_be_judged(logs, tmp_path, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise FitError("there is nothing to judge")
 
     monkeypatch.setattr("trueup.actuators.search.prepared_fit.assess", refuse)
