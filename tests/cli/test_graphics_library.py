@@ -35,10 +35,12 @@ for words in {commands!r}:
 
 @pytest.mark.parametrize(("library", "kind"), [("nonsense", "wrong"), ("osmesa", "absent")])
 def test_every_command_says_it(tmp_path, library, kind):
+    # MuJoCo leaves its choice in PYOPENGL_PLATFORM once it is loaded, as by a test before this one
+    environment = {k: v for k, v in os.environ.items() if k != "PYOPENGL_PLATFORM"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", LOADS.format(commands=COMMANDS), kind],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-        env={**os.environ, "MUJOCO_GL": library},
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120,
+        env={**environment, "MUJOCO_GL": library},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["code 2"] * len(COMMANDS)
