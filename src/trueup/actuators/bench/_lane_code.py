@@ -47,7 +47,7 @@ graph.
 
 
 Loop = Sequence[Instruction]
-"""What is done with each lane before the next loop begins."""
+"""Work on each lane before the next loop begins."""
 
 
 def lane_function(name: str, loops: Sequence[Loop]) -> Any:

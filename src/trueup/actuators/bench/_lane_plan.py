@@ -1,4 +1,4 @@
-"""Which part of a step is computed when: once a rollout, once a sample, or each step.
+"""Parts of a step by when they are computed: once a rollout, once a sample, or each step.
 
 A quantity of all lanes is a row of a work space. What depends on parameters alone is computed once
 a rollout, what depends on measurements once a sample, and what both leave for later stays in rows.
@@ -19,7 +19,7 @@ SLOW = ("exp", "log", "sin", "cos", "tanh", "sqrt")
 
 @dataclass(frozen=True)
 class Target:
-    """Where a value goes."""
+    """Destination of a value."""
 
     place: Place
     """Row that takes it."""

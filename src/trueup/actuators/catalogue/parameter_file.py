@@ -183,7 +183,7 @@ def model_to_dict(model: ServoModel) -> dict[str, Any]:
 
 
 def beyond_bam(model: ServoModel) -> list[str]:
-    """What Better Actuator Models cannot represent of a model, in words; empty if it can."""
+    """Features of a model that Better Actuator Models lacks, in words; empty if it has all."""
     parts = [name.replace("_", " ") for name in model.terms]
     if model.friction.name not in PUBLISHED_MODELS:
         parts.append(f"the friction model {model.friction.name!r}")

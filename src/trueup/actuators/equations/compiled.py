@@ -57,7 +57,7 @@ def compiled_apart(function: Any) -> Any:
 
 
 def compiled_once(function: Any) -> Any:
-    """As :func:`compiled_apart`, once for all processes: for what all kinds of servos share."""
+    """Compile parts that all kinds of servos share, once for all processes."""
     return njit_on_disk(function, **_APART)
 
 

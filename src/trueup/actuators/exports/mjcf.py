@@ -120,7 +120,7 @@ def _gains(servo: MjcfServo, request: ExportRequest, kp: float) -> dict[str, flo
 
 
 def _gain_sentences(servo: MjcfServo, request: ExportRequest) -> list[str]:
-    """How the gains of an actuator follow the firmware gain, in words."""
+    """Relation of an actuator's gains to the firmware gain, in words."""
     law = request.model.servo.law
     own = request.model.servo.kp if request.kp is None else request.kp
     slope = servo.kp / own

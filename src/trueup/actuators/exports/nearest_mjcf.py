@@ -57,7 +57,7 @@ class Nearest:
     offset: float
     """Angle of gravity against the encoder at which the errors were taken [rad]."""
     errors: dict[str, float]
-    """As in :attr:`ServoExport.errors`."""
+    """Errors as in :attr:`ServoExport.errors`."""
     described: str
     """The motions that it was compared with, in words."""
 

@@ -74,7 +74,7 @@ class ServoExport:
 
 
 def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
-    """What an exported file says about its error.
+    """Sentences of an exported file about its error.
 
     Args:
       errors: errors of the export [rad].

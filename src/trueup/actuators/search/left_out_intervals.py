@@ -12,20 +12,17 @@ With fewer logs, blocks of time are left out. An interval is the widest of these
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.choice_parts import SPLITS
 from trueup.actuators.search.problem import ServoProblem
+from trueup.actuators.search.refit import refitted
 from trueup.actuators.search.start_noise import motions, start_noise_sizes
-from trueup.fitting._minimise import minimise
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.fitting.solution import Status
 from trueup.parameters import Space
 
 LEAST_PARTS = 4
@@ -40,15 +37,13 @@ BLOCKS = 8
 MODEL_ERROR = 3.0
 """Residuals over the noise of the position sensor, from which on the model counts as wrong."""
 
-_BEND = 0.03  # of a robust loss, as a share of the objective: that of the search's last stage
-
 
 @dataclass(frozen=True)
 class LeftOutSpread:
     """Spread of the values of fits without parts of the logs."""
 
     quantities: tuple[str, ...]
-    """What was left out: ``log``, ``kp``, ``mass``, ``trajectory`` or ``time``."""
+    """Quantities left out by value: ``log``, ``kp``, ``mass``, ``trajectory`` or ``time``."""
     parts: int
     """Fits that were made."""
     standard_errors: np.ndarray
@@ -58,7 +53,7 @@ class LeftOutSpread:
 
     @property
     def sentence(self) -> str:
-        """Where the intervals come from."""
+        """Source of the intervals, in words."""
         names = {"kp": "gain", "log": "log", "time": "block of time"}
         left_out = " and each ".join(names.get(name, name) for name in self.quantities)
         return (
@@ -117,25 +112,10 @@ def left_out_spread(
       KeyboardInterrupt: Ctrl-C.
     """
     space = problem.space
-    kind = OBJECTIVES[problem.objective.kind]
-    cost = float(problem.costs(x[None, :])[0, 0])
-    settings = LeastSquaresSettings(
-        jacobian="exact",
-        loss=kind.descent_loss,
-        loss_scale=max(_BEND * cost, np.finfo(float).tiny),
-        max_iters=40,
-        cost_tolerance=1e-5,
-    )
-    start = replace(space, start=x.copy())
     errors, widths, made = np.zeros(space.size), np.zeros(space.size), 0
     parts = parts_to_leave_out(problem, logs)
     for masks in parts.values():
-        ends = []
-        for mask in masks:
-            fit = minimise(_WithoutPart(problem, mask), LeastSquares(start, settings))
-            if fit.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt  # half a fit must not pass for a whole one
-            ends.append(space.to_search(fit.x))
+        ends = [space.to_search(refitted(_WithoutPart(problem, mask), x)) for mask in masks]
         count = len(ends)
         error = np.sqrt((count - 1) * np.var(ends, axis=0))
         quantile = stdtrit(count - 1, 0.5 + 0.5 * level)

@@ -1,21 +1,17 @@
 """Some of the logs, predicted by a fit that has not seen them, where no log is held out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.bench.simulator import BenchSimulator
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import Evaluation, evaluation
 from trueup.actuators.search.problem import ServoProblem
-from trueup.fitting._minimise import minimise
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
-from trueup.fitting.solution import Status
+from trueup.actuators.search.refit import refitted
 
 _EVERY = 4  # one log in so many is left out
-_BEND = 0.03  # of a robust loss, as a share of the objective: that of the search's last stage
 
 
 @dataclass(frozen=True)
@@ -63,22 +59,10 @@ def unseen_logs(
     left_out = [log for i, log in enumerate(logs, 1) if i % min(_EVERY, len(logs)) == 0]
     kept = [log for log in logs if log not in left_out]
     rest = ServoProblem(simulator(kept), problem.objective)
-    kind = OBJECTIVES[problem.objective.kind]
-    cost = float(rest.costs(x[None, :])[0, 0])
-    settings = LeastSquaresSettings(
-        jacobian="exact",
-        loss=kind.descent_loss,
-        loss_scale=max(_BEND * cost, np.finfo(float).tiny),
-        max_iters=40,
-        cost_tolerance=1e-5,
-    )
-    space = replace(problem.space, start=x.copy())
-    second = minimise(rest, LeastSquares(space, settings))
-    if second.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt  # half a fit must not pass for a whole one
+    second = refitted(rest, x)
     unseen = simulator(left_out)
     return UnseenLogs(
         tuple(log.name for log in left_out),
-        evaluation(unseen, second.x),
+        evaluation(unseen, second),
         evaluation(unseen, problem.space.start),
     )
