@@ -1,5 +1,6 @@
 """Modules with a whole servo model: motion and torque of the bench, without trueup."""
 
+import ast
 import dataclasses
 import importlib
 import subprocess
@@ -23,7 +24,7 @@ from exported_modules import (
 )
 from registered_models import WEDGE, registered, wedge_loss
 
-from trueup.actuators import BenchSimulator, ServoModel, export_servo
+from trueup.actuators import BenchSimulator, ServoModel, export_servo, find_servo
 from trueup.errors import FitError
 
 MODULES = ("numpy-module", "isaac-lab-module", "mjlab-module", "newton-module")
@@ -324,3 +325,12 @@ def test_a_time_step_is_positive():
     module = module_of(distinct_model("voltage", "m1"), "numpy-module")
     with pytest.raises(ValueError, match="time step has to be positive"):
         module.Servo(0.0)
+
+
+@pytest.mark.parametrize("form", ["numpy-module", "mujoco", "mjlab"])
+def test_the_name_of_a_servo_is_no_code(form, tmp_path):
+    name = 'a"""\nraise SystemExit("run")\n"""'
+    servo = dataclasses.replace(find_servo("xl330"), name=name)
+    text = export_servo(ServoModel.create(servo, "m1"), form, path=tmp_path / "a.json").text
+    tree = ast.parse(text)
+    assert "SystemExit" not in {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}

@@ -188,3 +188,8 @@ def _further_starts(space: Space) -> np.ndarray:
         starts.append(row)
     rows = np.unique(np.clip(starts, space.lower, space.upper), axis=0)
     return rows[(rows != space.start).any(axis=1)]
+
+
+def position_distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
+    """Mean absolute difference of positions [rad], with equal weight for each log."""
+    return float(np.mean([np.abs(a - b).mean() for a, b in zip(found, expected, strict=True)]))

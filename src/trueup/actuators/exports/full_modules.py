@@ -10,7 +10,7 @@ import re
 
 from trueup.actuators.exports import servo_step
 from trueup.actuators.exports.model_source import servo_source
-from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
+from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, printable_name
 from trueup.errors import FitError
 
 _HEAD = '''\
@@ -220,7 +220,7 @@ def _module(
     model = request.model
     terms = "".join(f", {name.replace('_', ' ')}" for name in model.terms)
     head = _HEAD.format(
-        name=model.servo.name, friction=model.friction.name, terms=terms, needs=needs,
+        name=printable_name(model), friction=model.friction.name, terms=terms, needs=needs,
         use=use.replace("\\n", "\n"),
     )  # fmt: skip
     for name, value in (("KP", request.kp), ("VIN", request.supply)):

@@ -26,6 +26,7 @@ from trueup.actuators.exports.fitted_servo import (
     Steps,
     fit_servo,
     fit_simplest,
+    position_distance,
 )
 from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains, servo_of
 from trueup.actuators.exports.servo_export import (
@@ -184,7 +185,7 @@ def nearest_actuators(request: ExportRequest) -> NearestActuators:
         simplest = {kind: converted(plain, kind) for kind in own}
         for kind, candidates in kinds.items():
             candidates.append(simplest[kind])
-            errors = [_distance(each.motion(model, logs), aim) for each in candidates]
+            errors = [position_distance(each.motion(model, logs), aim) for each in candidates]
             start = candidates[int(np.argmin(errors))]
             if kind == "motor":
                 base = (model, plain)[int(np.argmin(errors))]
@@ -196,18 +197,20 @@ def nearest_actuators(request: ExportRequest) -> NearestActuators:
     found = []
     for candidates in kinds.values():
         motions = [each.motion(model, logs) for each in candidates]
-        errors = [_distance(motion, aim) for motion in motions]
+        errors = [position_distance(motion, aim) for motion in motions]
         best = int(np.argmin(errors))
         found.append((errors[best], candidates[best], motions[best]))
     request.report(1.0)
     found.sort(key=lambda each: each[0])
     least, chosen, motion = found[0]
-    errors = {"from_model": _distance(motion, truth)}
+    errors = {"from_model": position_distance(motion, truth)}
     if simplest is not None:
-        least_simple = min(_distance(each.motion(model, logs), aim) for each in simplest.values())
+        least_simple = min(
+            position_distance(each.motion(model, logs), aim) for each in simplest.values()
+        )
         errors["simplest_from_logs" if recorded else "simplest_from_model"] = least_simple
     if recorded:
-        errors |= {"from_logs": least, "model_from_logs": _distance(truth, measured)}
+        errors |= {"from_logs": least, "model_from_logs": position_distance(truth, measured)}
     actuators = [
         replace(each.at(request.kp, request.supply, None), error=error) for error, each, _ in found
     ]
@@ -404,11 +407,6 @@ def _with_nearest_friction(
         )
 
     return _Candidate(at, start.offset)
-
-
-def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Mean absolute difference [rad], with equal weight for each log."""
-    return float(np.mean([np.abs(a - b).mean() for a, b in zip(found, expected, strict=True)]))
 
 
 def _text(request: ExportRequest, nearest: NearestActuators) -> str:

@@ -17,6 +17,7 @@ from trueup.actuators.exports.fitted_servo import (
     Steps,
     fit_servo,
     fit_simplest,
+    position_distance,
 )
 from trueup.actuators.exports.mjcf_servo import MjcfServo, at_gains, servo_of, with_motor_of
 from trueup.actuators.exports.servo_export import ExportRequest, missing_terms
@@ -83,7 +84,7 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
 
     def judged(servo: Fitted) -> Judged:
         motion = mujoco_positions(servo.servo, model, logs, servo.offset, request.timestep)
-        return Judged(servo, motion, _distance(motion, aim))
+        return Judged(servo, motion, position_distance(motion, aim))
 
     def converted(each: ServoModel) -> Judged:
         servo = servo_of(each, form)
@@ -103,10 +104,10 @@ def nearest_servo(request: ExportRequest, form: str) -> Nearest:
             found.append(judged(fit(_with_lugre(_best(found).fitted), report=steps.within(2))))
     request.report(1.0)
     best = _best(found)
-    errors["from_model"] = _distance(best.motion, truth)
+    errors["from_model"] = position_distance(best.motion, truth)
     errors["while_driven"] = _while_driven(best.motion, truth, logs, errors["from_model"])
     if recorded:
-        errors |= {"from_logs": best.error, "model_from_logs": _distance(truth, measured)}
+        errors |= {"from_logs": best.error, "model_from_logs": position_distance(truth, measured)}
     servo = at_gains(best.fitted.servo, model, request.kp, request.supply)
     return Nearest(servo, best.fitted.servo, best.fitted.offset, errors, described)
 
@@ -205,11 +206,6 @@ def _is_exact(model: ServoModel, form: str) -> bool:
     if model.values.get("max_velocity") is not None and form == "position":
         return False
     return not missing_terms(model, EXPRESSED_TERMS)
-
-
-def _distance(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> float:
-    """Mean absolute difference [rad], with equal weight for each log."""
-    return float(np.mean([np.abs(a - b).mean() for a, b in zip(found, expected, strict=True)]))
 
 
 def _mujoco_positions(

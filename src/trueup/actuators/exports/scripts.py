@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from trueup.actuators.exports.servo_export import ExportRequest
+from trueup.actuators.exports.servo_export import ExportRequest, printable_name
 from trueup.errors import FitError
 
 _MUJOCO = """\
@@ -69,7 +69,7 @@ def _filled(text: str, request: ExportRequest) -> str:
         )
     given = {"kp": request.kp, "vin": request.vin}
     gains = "".join(f", {name}={value!r}" for name, value in given.items() if value is not None)
-    return text.format(name=request.model.servo.name, path=_beside(request), gains=gains)
+    return text.format(name=printable_name(request.model), path=_beside(request), gains=gains)
 
 
 def _beside(request: ExportRequest) -> str:

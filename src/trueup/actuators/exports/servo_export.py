@@ -1,5 +1,6 @@
 """Request for an export of a servo, its result, and the terms that an export lacks."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,11 @@ class ServoExport:
     gains: Callable[[float], dict[str, float]] | None = None
     """Function of the firmware gain that returns the gains of an MJCF actuator, ``kp`` [N m/rad]
     and ``kd`` [N m s/rad]; None for other forms."""
+
+
+def printable_name(model: ServoModel) -> str:
+    """Servo name for the prose of a written script: a name never ends its docstring or comment."""
+    return re.sub(r"[^\w .+-]", "_", model.servo.name)
 
 
 def error_sentences(errors: Mapping[str, float], described: str, offset: float) -> list[str]:
