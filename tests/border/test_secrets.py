@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import sys
 import time
 import zipfile
@@ -186,7 +187,9 @@ def test_reasons_of_invalid_candidates_are_stored_without_secrets(tmp_path, vari
         ["study", "run", f"{tmp_path}/reasons.py:problem", "--max-generations", "2", "-o", str(run)]
     )
     assert main(["study", "export", str(run), "-o", str(tmp_path / "table.csv")]) == 0
+    # the file of the user, and the bytecode that Python keeps of it
     (tmp_path / "reasons.py").unlink()
+    shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
     assert "***" in (tmp_path / "table.csv").read_text()
     assert_clean(tmp_path)
     captured = capsys.readouterr()

@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 import pytest
 
-pytest.importorskip("dask_jobqueue")
+# not imported here: importing it replaces the handler of Ctrl-C in this process, for all tests
+if find_spec("dask_jobqueue") is None:
+    pytest.skip("dask_jobqueue is not installed", allow_module_level=True)
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "slurm" / "study_on_slurm.py"
 
