@@ -21,10 +21,20 @@ X = np.random.default_rng(4).uniform(-5.0, 5.0, (23, 3))
 _SCRIPT = Path(__file__).with_name("remote_study.py")
 
 
+@pytest.fixture(autouse=True)
+def _strangers():
+    """Processes that other tests of this session started and keep, apart from the pool's."""
+    _OTHERS.clear()
+    _OTHERS.update(child.pid for child in psutil.Process().children())
+
+
+_OTHERS: set[int] = set()
+
+
 def _children():
-    return [
-        c for c in psutil.Process().children() if "resource_tracker" not in " ".join(c.cmdline())
-    ]
+    """Processes that the pool started; the interpreter's own resource tracker is none of them."""
+    mine = (child for child in psutil.Process().children() if child.pid not in _OTHERS)
+    return [child for child in mine if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 def _journal(folder):
