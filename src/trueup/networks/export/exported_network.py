@@ -40,6 +40,9 @@ def export_network(
     rate, limits and what is inside, as JSON (``metadata.json`` among the extra files of torch, the
     property ``metadata`` of ONNX).
 
+    ``c`` writes a source and, beside it, a header, without dependencies: ``NAME_step`` takes the
+    features of one time step and gives the torque, in double precision.
+
     The other formats are what the actuator classes of Isaac Lab, mjlab and Newton load.
 
     Args:

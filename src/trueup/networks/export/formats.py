@@ -40,6 +40,7 @@ EXPORT_FORMATS: dict[str, NetworkFormat] = {
     "onnx": NetworkFormat(f"{_HERE}.step_files:write_onnx", ".onnx"),
     "torch-export": NetworkFormat(f"{_HERE}.step_files:write_torch_export", ".pt2"),
     "numpy": NetworkFormat(f"{_HERE}.step_files:write_numpy", ".npz"),
+    "c": NetworkFormat(f"{_HERE}.c_files:write_c", ".c"),
     "isaac-lab-mlp": NetworkFormat(f"{_HERE}.isaac_lab_files:write_mlp", simulator=True),
     "isaac-lab-lstm": NetworkFormat(f"{_HERE}.isaac_lab_files:write_lstm", simulator=True),
     "isaac-lab-gru": NetworkFormat(f"{_HERE}.isaac_lab_files:write_gru", simulator=True),
