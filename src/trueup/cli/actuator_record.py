@@ -93,8 +93,9 @@ def run_record(
     )
     if gap > LONGEST_GAP:
         output.text(
-            f"  ! a gap of {gap:.2f} s is too long to resample across, which is at most "
-            f"{LONGEST_GAP:g} s: record again with less else running on this computer"
+            f"  ! a gap of {gap:.2f} s is too long to interpolate, which is at most "
+            f"{LONGEST_GAP:g} s: trueup actuator process splits the log there. Less else running "
+            "on this computer avoids gaps"
         )
     output.result(
         {

@@ -15,6 +15,7 @@ from types import TracebackType
 
 from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
+from trueup.actuators.record.thread_priority import favoured_thread
 from trueup.errors import HardwareError
 
 _STEP = 5e-4  # time step of the simulation [s]
@@ -178,6 +179,10 @@ class SimulatedServo:
             os.close(descriptor)
 
     def _serve(self) -> None:
+        with favoured_thread():  # a real one does not wait for this computer either
+            self._answer_instructions()
+
+    def _answer_instructions(self) -> None:
         buffer = bytearray()
         while not self._stop.is_set():
             ready, _, _ = select.select([self._master], [], [], _POLL)
