@@ -21,6 +21,7 @@ from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEns
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
+from trueup.networks.training.kept_files import read_seconds
 from trueup.networks.training.network_choice import (
     CHOICE,
     TRAINED,
@@ -118,8 +119,7 @@ def _member(
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
-        record = atomic.read_json(finished)
-        return load_network(folder / run_files.NETWORK), float(record["seconds"])
+        return load_network(folder / run_files.NETWORK), read_seconds(finished)
     if hooks.stop():  # asked for while the one before ended
         raise Interrupted
     seed = configuration.seed + member

@@ -20,6 +20,7 @@ from trueup.networks.training import run_files
 from trueup.networks.training.accelerator import check_accelerator
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
 from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.kept_files import check_kept_files
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, data_folder, read_recordings
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
@@ -159,6 +160,7 @@ class TrainingJob(Job):
         """Train on each split; what the folder holds already is not trained again."""
         if run.resume:
             self._check_same_names(run)
+            check_kept_files(run.directory.path)
         run.describe()
         directory, configuration = run.directory, self.configuration
         text = yaml.safe_dump(self._values, sort_keys=False)
