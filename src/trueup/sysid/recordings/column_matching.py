@@ -53,6 +53,12 @@ class Match:
     score: float
     others: tuple[ColumnName, ...] = ()
     """Columns of the other components, in their order."""
+    scale: float = 1.0
+    """Factor on the column, before its unit."""
+    offset: float = 0.0
+    """Subtracted from the column before the factor."""
+    remark: str = ""
+    """How the column was read, where that is worth a comment."""
 
     @property
     def columns(self) -> list[str]:

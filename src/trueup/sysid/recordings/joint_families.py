@@ -145,7 +145,7 @@ class JointLog:
     joints: dict[str, int]
     """Joint of the model by label."""
     by_order: bool
-    """Whether numbers were taken for joints by the order of the model, which has to be confirmed."""
+    """Whether numbers stand for joints by the order of the model, which has to be confirmed."""
     notes: tuple[str, ...] = ()
 
     def column(self, joint: int, quantity: str, commanded: bool = False) -> str | None:

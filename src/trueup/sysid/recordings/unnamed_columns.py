@@ -2,7 +2,7 @@
 
 A position and a velocity belong together where one is the slope of the other; a command follows a
 position closely; a torque explains the motion of the model. Columns of one quantity usually stand
-side by side, in the order of the joints: blocks of as many columns as there are joints are compared.
+side by side, in the order of the joints: blocks of as many columns as joints are compared.
 """
 
 from dataclasses import dataclass
