@@ -1,7 +1,7 @@
 """An experiment file from the logs of a robot, whatever wrote them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import mujoco
@@ -249,7 +249,9 @@ def _controls(
         for r in driven:
             column = take_apart(str(efforts[r.joint]))
             mirrored = -1.0 if r.scale < 0 else 1.0
-            match = Match(actuator_of[r.joint], column, _MATCHED, scale=mirrored)
+            place = actuator_of[r.joint]
+            motor = replace(place, what=f"torque of {robot.joint(r.joint).name}")
+            match = Match(motor, column, _MATCHED, scale=mirrored)
             controls.append((match, ""))
         lines = ["# Torques were recorded: motors in place of servos.", "actuators: torque"]
         return controls, lines, points

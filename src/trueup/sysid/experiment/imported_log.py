@@ -116,7 +116,7 @@ def _chosen_effort(
     far = [abs(np.log(max(abs(g), 1e-6))) for g in gains]
     best = int(np.argmin(far))
     said = "; ".join(
-        f"columns {b[0]} to {b[-1]}: {f'{1 / g:.3g} a N m' if abs(g) > 1e-6 else 'unclear'}"
+        f"columns {b[0]} to {b[-1]}: {f'{1 / g:.3g} for each N m' if abs(g) > 1e-6 else 'unclear'}"
         for b, g in zip(blocks, gains, strict=True)
     )
     chosen = blocks[best]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import mujoco
 import numpy as np
 
+from trueup.errors import listing
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
@@ -20,6 +21,7 @@ _SHIFTS = _DEGREE * np.array([-180, -135, -90, -45, 45, 90, 135])
 _CLEARLY = 0.8  # error of torques under another reading over that of the given one
 _TELLS = 1.05  # the same, where the given one is confirmed
 _SAMPLES = 300  # of motion and torque that are compared
+_WEIGHT = "by the weight of the links"
 _OUTSIDE = 0.05  # of the range of a joint
 
 
@@ -181,12 +183,13 @@ def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> 
     if not model.jnt_limited[reading.joint] or reading.sure_of("unit") == ASK:
         return reading
     low, high = (float(v) for v in model.jnt_range[reading.joint])
-    values, slack = values_of(reading, column), _OUTSIDE * (high - low)
-    if values.min() >= low - slack and values.max() <= high + slack:
+    values = values_of(reading, column)
+    if _is_inside(model, reading, column):
         return reading
-    if -values.max() >= low - slack and -values.min() <= high + slack:
+    if _is_inside(model, replace(reading, scale=-reading.scale), column):
         why = "its mirror image lies in the joint's range, and it does not"
-        return replace(reading, scale=-reading.scale).saying("sign", FOUND, f"mirrored: {why}")
+        turned = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
+        return turned.saying("sign", FOUND, f"mirrored: {why}")
     beyond = max(low - values.min(), values.max() - high)
     return reading.saying(
         "zero", ASK, f"it lies {beyond:.3g} beyond the range {low:.3g} to {high:.3g} of the joint"
@@ -230,19 +233,11 @@ def _with_torques(
     if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
         return readings
     motion = _Motion(model, readings, series)
+    readings = _with_weights_sign(model, readings, series, motion)
     given = motion.error(readings)
     out = list(readings)
     for k, reading in enumerate(readings):
         name = model.joint(reading.joint).name
-        mirrored = _swapped(readings, k, replace(reading, scale=-reading.scale))
-        other = motion.error(mirrored, mirrored_effort=k) / given
-        if other < _CLEARLY:
-            why = f"mirrored: torques fit {1 / other:.2g} times better"
-            out[k] = mirrored[k].saying("sign", FOUND, why)
-            out[k] = replace(out[k], velocity_scale=-out[k].velocity_scale)
-            continue
-        if other > _TELLS:
-            out[k] = out[k].saying("sign", CONFIRMED, "by the weight of the links")
         factor = _DEGREE if reading.unit == "deg" else 1.0
         tried = {}
         for shift in _SHIFTS:
@@ -255,11 +250,51 @@ def _with_torques(
                 f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
             )
             out[k] = out[k].saying("zero", ASK, why)
-        elif tried[best] > _TELLS:
+        elif tried[best] > _TELLS and reading.sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", CONFIRMED, "by the weight of the links")
-        else:
+        elif reading.sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", ASSUMED, "torques hardly depend on it")
     return out
+
+
+def _with_weights_sign(
+    model: mujoco.MjModel,
+    readings: list[Reading],
+    series: JointSeries,
+    motion: "_Motion",
+) -> list[Reading]:
+    """Signs by the weight of the links; a question where mirroring one or another fits as well."""
+    given = motion.error(readings)
+    ratios = []
+    for k, reading in enumerate(readings):
+        mirrored = replace(reading, scale=-reading.scale)
+        ratio = motion.error(_swapped(readings, k, mirrored)) / given
+        inside = _is_inside(model, mirrored, series.position[:, k])
+        ratios.append(ratio if inside else max(ratio, 1.0))
+    best = min(ratios)
+    fitting = [k for k, r in enumerate(ratios) if r < _CLEARLY and r < best / _CLEARLY]
+    names = [model.joint(readings[k].joint).name for k in fitting]
+    out = list(readings)
+    for k, (reading, ratio) in enumerate(zip(readings, ratios, strict=True)):
+        if k in fitting and len(fitting) == 1:
+            why = f"mirrored: torques fit {1 / ratio:.2g} times better, {_WEIGHT}"
+            out[k] = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
+            out[k] = out[k].saying("sign", FOUND, why)
+        elif k in fitting:
+            why = f"one of {listing(names)} is mirrored, and torques fit the same; give scale: -1"
+            out[k] = reading.saying("sign", ASK, why)
+        elif ratio > _TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
+            out[k] = reading.saying("sign", CONFIRMED, _WEIGHT)
+    return out
+
+
+def _is_inside(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> bool:
+    """Whether a reading lies in the range of its joint."""
+    if not model.jnt_limited[reading.joint]:
+        return True
+    low, high = (float(v) for v in model.jnt_range[reading.joint])
+    values, slack = values_of(reading, column), _OUTSIDE * (high - low)
+    return bool(values.min() >= low - slack and values.max() <= high + slack)
 
 
 def _swapped(readings: Sequence[Reading], k: int, other: Reading) -> list[Reading]:
@@ -272,8 +307,10 @@ class _Motion:
     def __init__(self, model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries):
         assert series.effort is not None and series.velocity is not None
         self.model = model
-        every = max(1, len(series.times) // _SAMPLES)
-        self.rows = slice(None, None, every)
+        count = len(series.times)
+        wide = 2 * max(1, count // 600) + 1
+        edge = max(2 * wide, count // 50)
+        self.rows = slice(edge, max(count - edge, edge + 1), max(1, count // _SAMPLES))
         self.position = series.position[self.rows]
         speed = np.stack(
             [
@@ -282,7 +319,6 @@ class _Motion:
             ],
             axis=1,
         )
-        wide = max(3, len(series.times) // 300)
         kernel = np.ones(wide) / wide
         speed = np.stack([np.convolve(c, kernel, "same") for c in speed.T], axis=1)
         self.speed = speed[self.rows]
@@ -291,7 +327,7 @@ class _Motion:
         self.signs = np.array([np.sign(r.scale) for r in readings])
         self.parameters = parameters_of(model)
 
-    def error(self, readings: Sequence[Reading], mirrored_effort: int = -1) -> float:
+    def error(self, readings: Sequence[Reading]) -> float:
         """Relative error of all torques after the best gain, friction and armature of each joint.
 
         The torque of a mirrored joint is mirrored too.
@@ -309,7 +345,7 @@ class _Motion:
         total = 0.0
         for k, reading in enumerate(readings):
             dof = int(model.jnt_dofadr[reading.joint])
-            effort = self.effort[:, k] * (-1.0 if k == mirrored_effort else 1.0)
+            effort = self.effort[:, k] * np.sign(reading.scale)
             friction = [
                 qvel[:, dof],
                 np.tanh(qvel[:, dof] / 0.02),
