@@ -171,3 +171,25 @@ def test_position_servos_become_motors_or_other_servos(tmp_path):
     servo = servo.replace("{shoulder: 1}", "{shoulder: 1, elbow: 2}")
     model = prepare(parse_experiment(servo), tmp_path).problem().variants[0].model
     np.testing.assert_array_equal(model.actuator_biasprm[:, :3], [[0, -20, -1], [0, -20, -2]])
+
+
+def test_a_friction_that_the_model_lacks_is_named(tmp_path):
+    write_arm(tmp_path, noise=0.02)
+    rows = np.loadtxt(tmp_path / "arm.csv", delimiter=",", skiprows=1)
+    names = "t,q1,q2,v1,v2,t1,t2"
+    text = parse_experiment(EXPERIMENT + "search: {method: inverse-dynamics}\n")
+
+    def found(extra, folder):
+        changed = rows.copy()
+        changed[:, 5] += extra
+        np.savetxt(tmp_path / "arm.csv", changed, delimiter=",", header=names, comments="")
+        result = sysid.identify(text, tmp_path, output=tmp_path / folder, verbose=False)
+        return result.summary["torque"]["friction"]
+
+    assert found(0.0, "none") == []
+    speed = rows[:, 3]
+    load = 3.0 * np.abs(np.sin(rows[:, 1])) * np.tanh(speed / 0.02)
+    (sentence,) = found(load, "load")
+    assert "shoulder" in sentence and "grows with the load" in sentence
+    (sentence,) = found(1.5 * np.tanh(speed / 0.02) * np.exp(-np.abs(speed) / 0.3), "stribeck")
+    assert "shoulder" in sentence and "Stribeck" in sentence

@@ -152,6 +152,8 @@ class IdentificationJob(SearchJob):
     def _begin_with_torques(self, search: LeastSquares) -> None:
         """Start where inverse dynamics ends, where that is nearer to the recorded motion."""
         problem = self.problem
+        if self.experiment.search.max_iters == 0:
+            return  # the start values are asked for
         found = torque_fit(self.prepared, problem.space.start, _SECONDS_OF_TORQUE_START)
         if found is None:
             return

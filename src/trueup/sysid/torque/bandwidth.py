@@ -13,6 +13,7 @@ from trueup.sysid.torque.linear_fit import (
     plain_least_squares,
     torque_of,
 )
+from trueup.sysid.torque.link_regressor import parameters_of
 from trueup.sysid.torque.torque_data import TorqueData, slowest_speeds, torque_data
 
 CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
@@ -55,9 +56,11 @@ def choose_bandwidth(
         if held_out:
             unseen = torque_data(held_out, corner, slowest, driven)
         else:
-            seen, unseen = [_cut(d, False) for d in seen], [_cut(d, True) for d in seen]
-        seen = [d for d in seen if d.sources.dofs == seen[0].sources.dofs]
-        unseen = [d for d in unseen if d.sources.dofs == seen[0].sources.dofs]
+            seen, unseen = halves(seen)
+        first = seen[0]
+        seen, unseen = same_columns(seen, first), same_columns(unseen, first)
+        if not unseen:  # recordings of another variant are held out
+            seen, unseen = halves(seen)
         columns = linear_columns(seen)
         off = errors(unseen, columns, plain_least_squares(seen, columns))
         spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
@@ -74,6 +77,21 @@ def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:
     highest = 0.2 / max(steps)
     fitting = [c for c in CORNERS if c <= highest]
     return fitting or [highest]
+
+
+def same_columns(data: Sequence[TorqueData], first: TorqueData) -> list[TorqueData]:
+    """Recordings of the model and the joints of the first: a variant has other links."""
+    links = parameters_of(first.model)
+    return [
+        d
+        for d in data
+        if d.sources.dofs == first.sources.dofs and np.array_equal(parameters_of(d.model), links)
+    ]
+
+
+def halves(data: Sequence[TorqueData]) -> tuple[list[TorqueData], list[TorqueData]]:
+    """The beginnings and the last quarters of recordings."""
+    return [_cut(d, False) for d in data], [_cut(d, True) for d in data]
 
 
 def _cut(data: TorqueData, last: bool) -> TorqueData:

@@ -11,8 +11,10 @@ from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.sysid.assess.assessment import residual_covariance
-from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
+from trueup.sysid.torque.bandwidth import halves, same_columns
+from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
@@ -52,7 +54,7 @@ def torque_fit(
     settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
     search = LeastSquares(problem.space, settings)
     search.x = np.clip(x, problem.space.lower, problem.space.upper)
-    fit = inner_fit(problem, search, time_limit)
+    fit = inner_fit(problem, search, time_limit, busy_seconds)
     if not np.isfinite(fit.cost):
         return None
     _, jacobian, _ = final_jacobian(problem, fit.x)
@@ -88,6 +90,8 @@ def torque_summary(
     setup = prepared.torques
     rows = [] if acts is None else _compared(problem, x, values, acts, assessment, level)
     found_errors = _errors(prepared, setup, x, start, values)
+    contradictions = [r["sentence"] for r in rows if r["sentence"]]
+    friction = [f.sentence for f in _friction(prepared, setup)]
     return {
         "corner": setup.bandwidth.corner,
         "tried": [list(pair) for pair in setup.bandwidth.tried],
@@ -102,8 +106,20 @@ def torque_summary(
             }
             for p in setup.linear.base
         ],
-        "sentences": [*_behind(found_errors), *(r["sentence"] for r in rows if r["sentence"])],
+        "friction": friction,
+        "sentences": [*_behind(found_errors), *friction, *contradictions],
     }
+
+
+def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
+    """Friction that the model lacks, by held-out recordings or the last quarter of each."""
+    columns, bandwidth = setup.linear.columns, setup.bandwidth
+    if not prepared.held_out:
+        seen, unseen = halves(setup.data)
+        return missing_friction(seen, unseen, columns)
+    data = torque_data(prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven)
+    unseen = same_columns(data, setup.data[0])
+    return missing_friction(setup.data, unseen, columns) if unseen else []
 
 
 def _behind(rows: list[dict[str, Any]]) -> list[str]:
@@ -143,11 +159,7 @@ def _errors(
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
     data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven)
-    main = [
-        d
-        for d in data
-        if d.sources.dofs == columns.dofs and d.model.nbody == setup.data[0].model.nbody
-    ]
+    main = same_columns(data, setup.data[0])
     plain: dict[str, float] = {}
     if main:
         off = errors(main, columns, plain_least_squares(setup.data, columns))

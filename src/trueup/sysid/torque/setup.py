@@ -10,7 +10,7 @@ import numpy as np
 from trueup.errors import TrueupError
 from trueup.parameters import ParameterDict
 from trueup.simulation.model_sequences import ModelSequences
-from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth
+from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, same_columns
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.torque_data import TorqueData, joint_names, torque_data
@@ -80,7 +80,7 @@ def _make(prepared: Prepared) -> TorqueSetup:
     bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
     data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven)
     # links of a variant have other values: a linear fit needs one model
-    main = [d for d in data if d.model is data[0].model and d.sources.dofs == data[0].sources.dofs]
+    main = same_columns(data, data[0])
     level = prepared.experiment.confidence.level
     linear = linear_fit(main, level, linear_columns(main))
     noise: dict[str, float] = {}
