@@ -5,19 +5,19 @@ factorisation: M. Gautier, "Numerical calculation of the base inertial parameter
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
 from scipy.stats import t as student
 
-from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, parameters_of
+from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, link_regressor, parameters_of
 from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
 """Columns of each joint, before those of the links."""
 
-_RANK = 1e-6  # length left of a column of unit length below which it depends on others
+_UNEXCITED = 1e-4  # length left of a column of unit length that the recorded motion hardly shows
 _SMALL = 1e-6  # coefficient of a combination that is left out of its words
 _LONGEST = 12  # order of the autoregressive noise of a joint
 
@@ -146,9 +146,10 @@ def linear_fit(
     noise = np.maximum(
         noise, 1e-12 * max(float(np.abs(np.concatenate([b for _, b in parts])).max()), 1e-9)
     )
+    structure = _structure(data[0], columns)
     for _ in range(2):
         A, b = _whitened(parts, residuals)
-        independent, dependent, relation = base_columns(A)
+        independent, dependent, relation = _excited(A, *base_columns(structure))
         whole = np.linalg.qr(np.column_stack([A[:, independent], b]), mode="r")
         factor = whole[: len(independent), : len(independent)]
         solution = solve_triangular(factor, whole[: len(independent), -1])
@@ -177,7 +178,47 @@ def linear_fit(
     return LinearFit(columns, _shortest(base, solution, columns), tuple(base), noise)
 
 
-def base_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
+    """Design matrix of a random motion of the joints that move ``(m, k)``.
+
+    It is exact, so that columns which depend on others for every motion are told from those that
+    noise of the recorded motion makes look independent.
+    """
+    rng = np.random.default_rng(0)
+    motion, model = part.motion, part.model
+    count = 4 * len(columns.names)
+    qpos = np.tile(motion.qpos.mean(axis=0), (count, 1))
+    moving = np.ptp(motion.qpos, axis=0) > 0
+    qpos[:, moving] = rng.uniform(-np.pi, np.pi, (count, int(moving.sum())))
+    still = np.ptp(motion.qvel, axis=0) == 0
+    qvel, qacc = rng.normal(size=(2, count, model.nv))
+    qvel[:, still] = qacc[:, still] = 0.0
+    random = replace(
+        motion,
+        times=np.arange(count, dtype=float),
+        qpos=qpos,
+        qvel=qvel,
+        qacc=qacc,
+        direction=np.sign(qvel),
+    )
+    links = link_regressor(model, qpos, qvel, qacc)[:, list(part.sources.dofs)]
+    found = design(replace(part, motion=random, links=links), columns)
+    return found.reshape(-1, len(columns.names))
+
+
+def _excited(
+    A: np.ndarray, independent: np.ndarray, dependent: np.ndarray, relation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Base columns that the recorded motion excites; those it does not depend on the others."""
+    kept, lost, further = base_columns(A[:, independent], _UNEXCITED)
+    if not len(lost):
+        return independent, dependent, relation
+    # what depends on a lost column goes with it
+    whole = np.concatenate([further, relation[kept] + further @ relation[lost]], axis=1)
+    return independent[kept], np.concatenate([independent[lost], dependent]), whole
+
+
+def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Independent columns of a matrix, and how the others follow from them.
 
     A column is dependent where nothing is left of it beside the columns before: joints come first
@@ -186,6 +227,7 @@ def base_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     Args:
       A: ``(m, k)``.
+      rank: length left of a column of unit length below which it depends on others.
 
     Returns:
       Indices of independent columns ``(r,)`` and of dependent ones ``(k - r,)``, and the relation
@@ -201,7 +243,7 @@ def base_columns(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         for _ in range(2):  # once more, against rounding
             rest -= basis @ (basis.T @ rest)
         length = float(np.linalg.norm(rest))
-        if length > _RANK:
+        if length > rank:
             basis = np.column_stack([basis, rest / length])
             independent.append(column)
     dependent = np.setdiff1d(np.arange(R.shape[1]), independent)

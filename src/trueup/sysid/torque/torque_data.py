@@ -18,7 +18,7 @@ from trueup.sysid.torque.joint_motion import (
 )
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
-_SLOWEST = 0.02  # of the root mean square velocity: the direction of a slower joint is not known
+_SLOWEST = 0.002  # of the root mean square velocity: the direction of a slower joint is not known
 
 
 @dataclass(frozen=True)
