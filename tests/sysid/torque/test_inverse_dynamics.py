@@ -65,7 +65,7 @@ def write_arm(folder: Path, noise: float = 0.0, seed: int = 0, sign: float = 1.0
         a[:, j] = -np.sin(phase + offset[j]) @ (amplitude[j] * rate**2)
     tau = np.einsum("tjk,k->tj", link_regressor(model, q, v, a), parameters_of(model))
     tau += a * TRUTH["armature"] + v * TRUTH["damping"]
-    tau += np.tanh(v / 0.02) * TRUTH["frictionloss"]
+    tau += np.tanh(v / 0.002) * TRUTH["frictionloss"]
     tau = sign * tau + np.random.default_rng(seed).normal(scale=noise, size=tau.shape)
     table = np.column_stack([times, q, v, tau])
     header = "t,q1,q2,v1,v2,t1,t2"
@@ -188,8 +188,8 @@ def test_a_friction_that_the_model_lacks_is_named(tmp_path):
 
     assert found(0.0, "none") == []
     speed = rows[:, 3]
-    load = 3.0 * np.abs(np.sin(rows[:, 1])) * np.tanh(speed / 0.02)
+    load = 3.0 * np.abs(np.sin(rows[:, 1])) * np.tanh(speed / 0.002)
     (sentence,) = found(load, "load")
     assert "shoulder" in sentence and "grows with the load" in sentence
-    (sentence,) = found(1.5 * np.tanh(speed / 0.02) * np.exp(-np.abs(speed) / 0.3), "stribeck")
+    (sentence,) = found(1.5 * np.tanh(speed / 0.002) * np.exp(-np.abs(speed) / 0.3), "stribeck")
     assert "shoulder" in sentence and "Stribeck" in sentence

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from trueup.errors import SignalError
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.torque.linear_fit import (
@@ -50,26 +51,43 @@ def choose_bandwidth(
     trajectories = [t for group in training for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
     best: tuple[float, float, np.ndarray] | None = None
+    short: SignalError | None = None
     for corner in _corners(trajectories):
-        slowest = slowest_speeds(trajectories, corner)
-        seen = torque_data(training, corner, slowest, driven)
-        if held_out:
-            unseen = torque_data(held_out, corner, slowest, driven)
-        else:
-            seen, unseen = halves(seen)
-        first = seen[0]
-        seen, unseen = same_columns(seen, first), same_columns(unseen, first)
-        if not unseen:  # recordings of another variant are held out
-            seen, unseen = halves(seen)
-        columns = linear_columns(seen)
-        off = errors(unseen, columns, plain_least_squares(seen, columns))
-        spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
-        error = float(np.sqrt(np.mean(np.square(off / np.maximum(spread, 1e-12)))))
+        try:
+            slowest = slowest_speeds(trajectories, corner)
+            error = _unseen_error(training, held_out, corner, slowest, driven)
+        except SignalError as problem:  # recordings too short for a low corner
+            short = problem
+            continue
         tried.append((corner, error))
         if best is None or error < _BETTER * best[0]:
             best = (error, corner, slowest)
-    assert best is not None
+    if best is None:
+        assert short is not None
+        raise short
     return ChosenBandwidth(best[1], tuple(tried), best[2])
+
+
+def _unseen_error(
+    training: Sequence[ModelSequences],
+    held_out: Sequence[ModelSequences],
+    corner: float,
+    slowest: np.ndarray,
+    driven: dict[str, set[int]] | None,
+) -> float:
+    """Error of plain least squares on unseen torques, over their spread."""
+    seen = torque_data(training, corner, slowest, driven)
+    first = seen[0]
+    seen = same_columns(seen, first)
+    unseen: list[TorqueData] = []
+    if held_out:
+        unseen = same_columns(torque_data(held_out, corner, slowest, driven), first)
+    if not unseen:  # nothing, or recordings of another variant
+        seen, unseen = halves(seen)
+    columns = linear_columns(seen)
+    off = errors(unseen, columns, plain_least_squares(seen, columns))
+    spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
+    return float(np.sqrt(np.mean(np.square(off / np.maximum(spread, 1e-12)))))
 
 
 def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:

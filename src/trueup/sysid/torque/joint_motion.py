@@ -20,7 +20,7 @@ _TORQUE_SENSORS = (
     int(mujoco.mjtSensor.mjSENS_ACTUATORFRC),
 )
 _ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-_FEWEST = 20  # samples after filtering
+_FEWEST = 8  # samples after filtering
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,6 @@ def smooth_motion(
     step = float(np.median(np.diff(times)))
     grid = times[0] + step * np.arange(int((times[-1] - times[0]) / step) + 1)
     signals = CubicSpline(times, recorded.data)(grid)
-    if len(grid) < _FEWEST:
-        raise SignalError(
-            f"{trajectory.name} is too short for inverse dynamics: {len(grid)} samples"
-        )
 
     def smooth(values: np.ndarray) -> np.ndarray:
         if not values.size or bandwidth >= 0.45 / step:
@@ -172,6 +168,11 @@ def smooth_motion(
     every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
     margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
     rows = slice(margin, len(grid) - margin, every)
+    if len(grid[rows]) < _FEWEST:
+        raise SignalError(
+            f"{trajectory.name} is too short for inverse dynamics behind a filter of "
+            f"{bandwidth:g} Hz: {len(grid[rows])} samples are left"
+        )
     return JointMotion(
         trajectory.name,
         grid[rows],

@@ -1,9 +1,10 @@
-"""What inverse dynamics needs from an experiment: filter, noise, recorded torques."""
+"""What inverse dynamics needs from an experiment: filter, noise, recorded torques.
 
-from __future__ import annotations
+``prepared`` is a :class:`trueup.sysid.experiment.preparation.Prepared`, which imports this module.
+"""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from trueup.sysid.torque.bandwidth import ChosenBandwidth, choose_bandwidth, sam
 from trueup.sysid.torque.linear_fit import LinearFit, linear_columns, linear_fit
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.torque_data import TorqueData, joint_names, torque_data
-
-if TYPE_CHECKING:
-    from trueup.sysid.experiment.preparation import Prepared
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class TorqueSetup:
     """Training recordings of the main model."""
 
 
-def torque_setup(prepared: Prepared) -> TorqueSetup:
+def torque_setup(prepared: Any) -> TorqueSetup:
     """Inverse dynamics of an experiment, made once.
 
     Raises:
@@ -46,7 +44,7 @@ def torque_setup(prepared: Prepared) -> TorqueSetup:
     return prepared.torques
 
 
-def possible_setup(prepared: Prepared) -> TorqueSetup | None:
+def possible_setup(prepared: Any) -> TorqueSetup | None:
     """Inverse dynamics of an experiment; None where its recordings do not allow it."""
     try:
         return torque_setup(prepared)
@@ -55,7 +53,7 @@ def possible_setup(prepared: Prepared) -> TorqueSetup | None:
 
 
 def torque_problem(
-    prepared: Prepared,
+    prepared: Any,
     parameters: ParameterDict | None = None,
     sequences: list[ModelSequences] | None = None,
 ) -> TorqueProblem:
@@ -75,7 +73,7 @@ def torque_problem(
     )
 
 
-def _make(prepared: Prepared) -> TorqueSetup:
+def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
     bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
     data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven)
@@ -95,7 +93,7 @@ def _make(prepared: Prepared) -> TorqueSetup:
     return TorqueSetup(bandwidth, driven, linear, noise, main)
 
 
-def _driven(prepared: Prepared) -> dict[str, set[int]]:
+def _driven(prepared: Any) -> dict[str, set[int]]:
     """Actuators whose control was recorded, by sequence: parts of a recording have its own."""
     by_recording = {r.name: set(r.part.controls) for r in prepared.recordings}
     out: dict[str, set[int]] = {}
