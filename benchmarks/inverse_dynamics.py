@@ -118,7 +118,6 @@ def coverage(repeats: int) -> None:
         names = [f"{j}_qpos" for j in joints] + [f"{j}_qvel" for j in joints]
         spread = 0.02 * np.abs(tau).max(axis=0)
         began, own, found = time.process_time(), 0, 0
-        worst = {}
         for repeat in range(repeats):
             rng = np.random.default_rng(1000 + repeat)
             noisy = np.zeros((len(times), model.nu))

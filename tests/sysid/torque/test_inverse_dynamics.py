@@ -12,7 +12,7 @@ from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.linear_fit import base_columns, linear_fit
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
-from trueup.sysid.torque.setup import torque_setup
+from trueup.sysid.torque.torque_data import slowest_speeds, torque_data
 
 TREE = """<mujoco><worldbody>
 <body name="a" pos=".1 .2 .3" euler="10 20 30">
@@ -139,8 +139,8 @@ def test_intervals_of_base_parameters_hold_the_truth(tmp_path):
     for seed in range(12):
         write_arm(tmp_path, noise=0.2, seed=seed)
         prepared = prepare(parse_experiment(EXPERIMENT), tmp_path)
-        setup = torque_setup(prepared)
-        fit = linear_fit(setup.data)
+        runs = [t for group in prepared.training for t in group.measured_rollout]
+        fit = linear_fit(torque_data(prepared.training, 10.0, slowest_speeds(runs, 10.0)))
         truth = fit.columns.values.copy()
         for j, joint in enumerate(("shoulder", "elbow")):
             for what, values in TRUTH.items():

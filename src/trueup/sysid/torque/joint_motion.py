@@ -11,9 +11,9 @@ from trueup.signals import SignalType, TimeSeries, butterworth
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 
-SAMPLES_PER_PERIOD = 2.5
+SAMPLES_PER_PERIOD = 2.0
 """Samples that are kept in a period of the corner frequency: enough for what has passed the filter,
-few enough that the noise that has passed it is nearly white."""
+and few enough that noise which has passed it is white, for it fills the band that is left."""
 
 _TORQUE_SENSORS = (
     int(mujoco.mjtSensor.mjSENS_JOINTACTFRC),
