@@ -219,6 +219,7 @@ def _distance(curve: Curve, norm: Curve) -> list[float | None]:
 def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
     series, mass = walk.series, walk.series.mass
     norm = {} if walk.norm is None else walk.norm.moments
+    known_powers = {} if walk.norm is None else walk.norm.powers
     titles = ("Hip, extension", "Knee, extension", "Ankle, plantarflexion")
     panels, powers = [], []
     for k, (joint, title) in enumerate(zip(JOINTS, titles, strict=True)):
@@ -234,8 +235,14 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
                 title, "N m/kg", legs, band, walk.started(start), device, "the device's part"
             )
         )
+        power = known_powers.get(joint)
         powers.append(
-            CyclePanel(joint.capitalize(), "W/kg", walk.legs(series.powers[:, :, k] / mass))
+            CyclePanel(
+                joint.capitalize(),
+                "W/kg",
+                walk.legs(series.powers[:, :, k] / mass),
+                None if power is None else Curve(_closed(power.mean), _closed_deviation(power.sd)),
+            )
         )
     name = "" if walk.norm is None else walk.norm.name
     said = (
@@ -253,7 +260,12 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
             start=walk.start_name,
         ),
         cycle_figure(
-            powers, walk.stance, title="Powers", caption="Generation is positive.", columns=3
+            powers,
+            walk.stance,
+            title="Powers",
+            caption="Generation is positive.",
+            columns=3,
+            norm=f"{name}, mean",
         ),
     ]
     return reports.Section(f"{prefix}Joint moments", content=content)

@@ -1,0 +1,81 @@
+"""Norm of adults who walk on level ground, shipped with the package."""
+
+import functools
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.costs.reference import GaitReference
+from trueup.gait.walk.gait_cycle import Curve
+
+ADULT = "adult"
+"""Name of the norm, where the file of another one could be named."""
+
+POINTS = 100
+"""Samples of a curve."""
+
+WIDEST = 0.25
+"""Largest distance of a target from the norm's speed at which it is taken unasked [m/s].
+
+People at 1.0 and 1.5 m/s differ from those at 1.25 m/s by less than people differ from each other.
+"""
+
+STEEPEST = 1.0
+"""Largest slope of level ground [deg]."""
+
+
+@functools.cache
+def adult_norm() -> GaitNorm:
+    """Angles, moments and powers of hip, knee and ankle at 1.25 m/s.
+
+    The curves are Fourier series; their sources stand in ``adult_walking.yaml``.
+    """
+    text = resources.files(__package__).joinpath("adult_walking.yaml").read_text("utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    angles, moments, powers = {}, {}, {}
+    for joint, series in content["joints"].items():
+        angle, rate = _series(np.deg2rad(series["angle"]), content["period"])
+        moment, _ = _series(np.array(series["moment"]), content["period"])
+        deviation = np.full(POINTS, np.deg2rad(content["deviations"][joint]))
+        angles[joint] = Curve(angle, deviation)
+        moments[joint] = Curve(moment)
+        # a moment that extends does work while the angle of flexion falls
+        powers[joint] = Curve(-moment * rate)
+    reference = GaitReference(
+        content["name"], content["speed"], angles, source=content["source"].strip()
+    )
+    return GaitNorm(reference, moments, powers)
+
+
+def named_norm(name: str | Path, speed: str = "Free") -> GaitNorm:
+    """The shipped norm by its name, or that of a file.
+
+    Args:
+      name: ``adult``, or a file that :func:`trueup.gait.read_norm` reads.
+      speed: speed of the norms of Schwartz et al.
+
+    Raises:
+      GaitError: the file is missing, or holds no norm.
+    """
+    return adult_norm() if str(name) == ADULT else read_norm(name, speed)
+
+
+def fits_condition(speed: float, slope: float) -> bool:
+    """Whether the norm is that of a target speed [m/s] and a slope [deg]."""
+    known = adult_norm().reference.speed
+    assert known is not None
+    return abs(speed - known) <= WIDEST and abs(slope) <= STEEPEST
+
+
+def _series(coefficients: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """A Fourier series and its rate at evenly spaced samples of the cycle ``(points,)``."""
+    phase = 2.0 * np.pi * np.arange(POINTS) / POINTS
+    order = np.arange(1, len(coefficients) // 2 + 1)
+    cos, sin = np.cos(order[:, None] * phase), np.sin(order[:, None] * phase)
+    a, b = coefficients[1::2], coefficients[2::2]
+    pulse = 2.0 * np.pi * order / period
+    return coefficients[0] + a @ cos + b @ sin, (b * pulse) @ cos - (a * pulse) @ sin
