@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         default_controller,
         load_controller,
     )
-    from trueup.gait.costs.adult_norm import adult_norm, named_norm
+    from trueup.gait.costs.adult_norm import adult_norm, adult_steps, named_norm
     from trueup.gait.costs.myoassist_cost import (
         MyoAssistCost,
         read_myoassist_emg,
@@ -106,6 +106,7 @@ _EXPORTS = {
     "WalkSimulation": "trueup.gait.walk.walk_simulation",
     "Walker": "trueup.gait.models.walker",
     "adult_norm": "trueup.gait.costs.adult_norm",
+    "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
     "cycle_start": "trueup.gait.walk._cycle_start",
     "default_controller": "trueup.gait.controller.reflex_controller",
@@ -177,6 +178,7 @@ __all__ = [
     "WalkSimulation",
     "Walker",
     "adult_norm",
+    "adult_steps",
     "attach_exoskeleton",
     "cycle_start",
     "default_controller",

@@ -8,6 +8,7 @@ from trueup.errors import GaitError
 from trueup.gait import (
     GaitConfiguration,
     adult_norm,
+    adult_steps,
     load_configuration,
     make_problem,
     named_norm,
@@ -53,6 +54,18 @@ def test_the_ankle_pushes_off():
     norm = adult_norm()
     assert 1.2 < norm.moments["ankle"].mean.max() < 1.6
     assert 45 <= np.argmax(norm.powers["ankle"].mean) <= 60
+
+
+@pytest.mark.parametrize("speed", [0.8, 1.25, 1.75])
+def test_steps_of_people_make_their_speed(speed):
+    cadence, step = adult_steps(speed)
+    assert cadence / 60.0 * step == pytest.approx(speed)
+    assert 80 < cadence < 130
+
+
+def test_nobody_walks_at_five_metres_a_second():
+    with pytest.raises(GaitError, match=r"0\.6 to 2 m/s, and the speed is 5"):
+        adult_steps(5.0)
 
 
 def test_the_norm_is_named(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from trueup.errors import GaitError
 from trueup.gait.costs.norms import GaitNorm, read_norm
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.walk.gait_cycle import Curve
@@ -51,6 +52,13 @@ def adult_norm() -> GaitNorm:
     return GaitNorm(reference, moments, powers)
 
 
+WALK_RATIO = 0.0065
+"""Step length for one step a minute [m min]."""
+
+WALKED = (0.6, 2.0)
+"""Slowest and fastest walk of adults [m/s]."""
+
+
 def named_norm(name: str | Path, speed: str = "Free") -> GaitNorm:
     """The shipped norm by its name, or that of a file.
 
@@ -69,6 +77,24 @@ def fits_condition(speed: float, slope: float) -> bool:
     known = adult_norm().reference.speed
     assert known is not None
     return abs(speed - known) <= WIDEST and abs(slope) <= STEEPEST
+
+
+def adult_steps(speed: float) -> tuple[float, float]:
+    """Cadence [steps/min] and step length [m] of adults at a speed [m/s] on level ground.
+
+    People lengthen and quicken their steps together: the ratio of the two, the walk ratio, stays
+    the same over speeds (Sekiya and Nagasaki, Gait and Posture 7, 1998).
+
+    Raises:
+      GaitError: people do not walk at this speed.
+    """
+    slowest, fastest = WALKED
+    if not slowest <= speed <= fastest:
+        raise GaitError(
+            f"adults walk at {slowest:g} to {fastest:g} m/s, and the speed is {speed:g} m/s"
+        )
+    cadence = float(np.sqrt(60.0 * speed / WALK_RATIO))
+    return cadence, WALK_RATIO * cadence
 
 
 def _series(coefficients: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:

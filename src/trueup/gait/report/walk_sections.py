@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from trueup import reports
+from trueup.gait.costs.adult_norm import STEEPEST, WALKED, adult_steps
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
@@ -390,6 +392,8 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
                 spread = own[:, 1:].std(axis=0, ddof=1)
                 means = [f"{m} ± {s:.{d}f}" for m, s, d in zip(means, spread, digits, strict=True)]
             summary.append([leg, str(len(own)), *means])
+    if judged and (people := _steps_of_people(judged, series.slope)):
+        summary.append(people)
     columns = [
         reports.Column("leg"),
         reports.Column("strides", align="right"),
@@ -409,6 +413,17 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
         ),
     ]
     return reports.Section(f"{prefix}Strides", content=content)
+
+
+def _steps_of_people(strides: Sequence[Sequence[Any]], slope: float) -> list[str] | None:
+    """Row of adults at the mean speed of strides; None where people do not walk like that."""
+    speed = float(np.mean([row[4] for row in strides]))
+    slowest, fastest = WALKED
+    if not slowest <= speed <= fastest or abs(slope) > STEEPEST:
+        return None
+    cadence, step = adult_steps(speed)
+    time = 120.0 / cadence
+    return ["adults", "", f"{time:.3f}", f"{speed * time:.3f}", f"{speed:.3f}", "", f"{step:.3f}"]
 
 
 def _support(walk: ShownWalk) -> str:
