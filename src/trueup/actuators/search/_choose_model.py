@@ -24,6 +24,8 @@ from trueup.actuators.search.left_out_fits import (
     FoundFit,
     LeftOutFits,
 )
+from trueup.actuators.search.measured_signs import signs_of
+from trueup.actuators.search.missing_terms import pair_of
 from trueup.actuators.search.model_choice import (
     LEAST_GAIN,
     ModelChoice,
@@ -173,7 +175,19 @@ class _Choosing:
             self.least_gain,
             self.fits.evaluations,
             complete,
+            self._signs(chosen),
         )
+
+    def _signs(self, chosen: TriedModel) -> dict[str, str]:
+        """Signs of the terms of a model, beside the tried models without them."""
+        fits, known = self.fits, {}
+        for term in chosen.terms:
+            if pair := pair_of(list(self.tried.values()), term, chosen):
+                model, with_term = (
+                    fits.model(Candidate(each.model, each.terms), each.values) for each in pair
+                )
+                known[term] = (model, with_term.values[term])
+        return signs_of(known, fits.logs, fits.settings, fits.benches)
 
     def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
