@@ -66,6 +66,8 @@ def start(
     made = directory if isinstance(directory, RunDirectory) and _is_blank(target) else None
     if made is None and not (overwrite or resume):
         _refuse_to_replace(target)
+    if not resume:
+        RunDirectory(target).check_free()
     job.execution = execution
     _check_inputs_stay(job, target)
     inputs = _prepare(job)
@@ -147,6 +149,7 @@ def _go(
     verbose: bool,
 ) -> Outcome:
     """Continue a run."""
+    directory.check_free()
     job.execution = execution
     inputs = _prepare(job)
     _check_same_inputs(directory, inputs)

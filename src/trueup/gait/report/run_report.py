@@ -81,7 +81,15 @@ def page_of_run(
     changed = _changed(former, float(look.costs[0]))
     page.add(Findings([*(Finding("info", one) for one in words), *changed]))
     path = directory.inside(TERMS_LOG)
-    progress = progress_section(record, read_terms(path) if path.is_file() else {})
+    terms, unreadable = read_terms(path) if path.is_file() else ({}, [])
+    if unreadable:
+        numbers = ", ".join(str(number) for number in unreadable[:5])
+        sentence = (
+            f"{TERMS_LOG} cannot be read in {len(unreadable)} of its lines (the first: {numbers}): "
+            "the course of the terms lacks them."
+        )
+        page.add(Findings([Finding("warning", sentence)]))
+    progress = progress_section(record, terms)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 
 
