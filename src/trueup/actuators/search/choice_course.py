@@ -11,13 +11,16 @@ RICH = 10
 """Number of free parameters from which on a model has several valleys."""
 
 _PER_PARAMETER = {
-    id(THOROUGH): 150.0, id(LIGHT): 95.0, id(POOLED): 50.0, id(AGAIN): 15.0, id(BRIEF): 11.0,
+    id(THOROUGH): 130.0, id(LIGHT): 95.0, id(POOLED): 55.0, id(AGAIN): 9.0, id(BRIEF): 16.0,
 }  # fmt: skip
-"""Candidates of a fit of each effort for each free parameter, as counted on the recordings of an
-XL330 and of an STS3215."""
+"""Work of a fit of each effort for each free parameter, in candidates of a fit of light effort, as
+timed on the recordings of an XL330."""
 
 _VALIDATED = 1.8
 """Models of a step that are cross-validated: two, or one where a single term is worth it."""
+
+_FURTHER = 1.25
+"""Steps that follow the first one: on recordings one or two terms are taken."""
 
 _CHANGED = 0.4
 """Share of second fits that end lower, and are cross-validated again."""
@@ -79,10 +82,8 @@ class Course:
             first = sum(self._tried(each, LIGHT) for each in begun)
             return [first, *self._plan("terms" if self._terms else "models", 0)]
         if stage == "terms":
-            # on recordings one or two terms are taken, and a last step finds none
-            further = min(max(1.5 - 0.75 * number, 0.5), self._terms - number - 1)
-            later = [share * self._step() for share in (1.0, further - 1.0) if further > 0]
-            return [self._step(), *(max(work, 0.0) for work in later), *self._plan("models", 0)]
+            further = min(max(_FURTHER - number, 0.4), max(self._terms - number - 1, 0))
+            return [self._step(), further * self._step(), *self._plan("models", 0)]
         if stage == "models":
             # the model that terms were added to has been tried with them
             left = [each for each in self._sizes[number:] if each != self._working]
