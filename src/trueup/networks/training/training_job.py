@@ -192,7 +192,10 @@ class TrainingJob(Job):
                     words = f"fold {index + 1} of {len(splits)} ({split.name}), "
                     own = hooks.part(words, index, len(splits))
                 try:
-                    results.append(train_split(split, configuration, folder, kept, own, events))
+                    result = train_split(
+                        split, configuration, folder, kept, own, events, self._seconds(splits)
+                    )
+                    results.append(result)
                 except Interrupted:
                     raise KeyboardInterrupt from None
                 except (RunDirectoryError, OSError) as error:
@@ -200,6 +203,11 @@ class TrainingJob(Job):
                         raise
                     raise RunDirectoryError(f"{_reason(error)}. {_kept(directory)}") from error
         return results
+
+    def _seconds(self, splits: Sequence[Any]) -> float | None:
+        """Time for each split [s]."""
+        whole = self.configuration.train.seconds
+        return None if whole is None else whole / len(splits)
 
     def stopped(self, directory: RunDirectory) -> str:
         """What is saved of a training that was stopped."""
