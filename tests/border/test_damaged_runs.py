@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from work import KINDS, refused
+from work import KINDS, answered, refused
 
 from trueup.cli import main
 from trueup.studies import RunDirectory
@@ -21,6 +21,7 @@ DAMAGES = {
     "words": lambda data: re.sub(rb": -?\d[-\d.e]*", b': "abc"', data),
     "zeros": lambda data: bytes(4096),
 }
+EVERY = ("run.json", "experiment.yaml", "provenance.json", "solution.json", "parameters.json")
 READERS = {
     "resume": ("study", "resume"),
     "report": ("report",),
@@ -91,6 +92,47 @@ def test_a_damaged_file_of_a_run_is_refused(kind, name, damage, reader, run, cap
     path.write_bytes(DAMAGES[damage](content))
     assert path.read_bytes() != content
     refused([*READERS[reader], str(directory)], folder, capfd, named=(str(directory),))
+
+
+OTHERS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
+    "servo": (
+        (*EVERY, "study.sqlite", "log.jsonl"),
+        {**READERS, "table": ("study", "export", "./m1.run", "-o", "./table.csv")},
+    ),
+    "gait": (
+        (*EVERY, "study.sqlite", "log.jsonl", "terms.jsonl"),
+        {**READERS, "walk": ("gait", "evaluate", "./run")},
+    ),
+    "network": (
+        (
+            *(*EVERY[:-1], "config.yaml", "metrics.json", "history.jsonl", "training.json"),
+            *("network.safetensors", "linear.safetensors", "checkpoints/last.ckpt"),
+        ),
+        {
+            **READERS,
+            "scores": ("network", "evaluate", "./run", "--data", "./data"),
+            "torch": ("network", "export", "./run", "--format", "torchscript", "-o", "./e.pt"),
+        },
+    ),
+}
+"""Kind of run -> its files, and the commands that read them."""
+
+DRAWN = [
+    (kind, name, list(DAMAGES)[number % len(DAMAGES)])
+    for kind, (names, _) in OTHERS.items()
+    for number, name in enumerate(names, 1)
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "damage"), DRAWN, ids=[" ".join(case) for case in DRAWN])
+def test_a_damaged_file_is_refused_or_not_needed(kind, name, damage, run, capfd):
+    for words in OTHERS[kind][1].values():
+        folder, directory = run(kind)
+        path = directory / name
+        path.write_bytes(DAMAGES[damage](path.read_bytes()))
+        given = [word.replace("./", f"{folder}/") for word in words]
+        answered(given if str(directory) in given else [*given, str(directory)], folder, capfd)
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("kind", KINDS)

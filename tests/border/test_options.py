@@ -71,6 +71,24 @@ FITTING: dict[str, tuple[str, ...]] = {
 """Values that an option may well have."""
 
 
+NEVER_ZERO: dict[str, str] = {
+    "study run": "--population --sigma --dimension",
+    "actuator process": "--dt",
+    "actuator fit": "--workers --reset-period --vin",
+    "actuator evaluate": "--reset-period --vin",
+    "actuator compare": "--workers --reset-period --vin",
+    "actuator plot": "--reset-period --vin",
+    "actuator drive-backdrive": "--max-torque",
+    "actuator export": "--kp --vin --timestep",
+    "actuator record": "--baud-rate --timeout --length --vin --rate",
+    "actuator sweep": "--baud-rate --timeout --length --vin --rate",
+    "actuator read": "--baud-rate --timeout",
+    "network synthesize": "--inertias --repeats --duration --rate --substeps --highest-frequency",
+    "gait optimize": "--musc-model --sim-time --popsize --sigma-gain --exo-sigma-gain",
+}
+"""Options that cannot be zero."""
+
+
 def commands() -> Iterator[tuple[str, type]]:
     """All commands with their words."""
     for group in COMMANDS:
@@ -106,7 +124,7 @@ CASES = [
     for option in options_of(command)
     for number in NUMBERS
     if number not in FITTING.get(f"{base} {option}", ())
-]
+] + [(base, option, "0") for base, options in NEVER_ZERO.items() for option in options.split()]
 
 
 def test_the_commands_are_those_of_the_program():

@@ -125,6 +125,34 @@ def tree(folder: Path, hidden: Path | None = None) -> dict[str, tuple[bytes, int
     return found
 
 
+def answered(words: list[str], folder: Path, capfd) -> bool:
+    """Run a command that may refuse its input, cleanly; return whether it did."""
+    before = tree(folder)
+    started = time.monotonic()
+    code = main(words)
+    seconds = time.monotonic() - started
+    out, err = capfd.readouterr()
+    if code in (0, 3):
+        assert "Traceback" not in out + err
+        return False
+    check_refusal(code, out, err, seconds, before, tree(folder))
+    return True
+
+
+def check_refusal(code: int, out: str, err: str, seconds: float, before: dict, after: dict) -> None:
+    """Assert exit code 2, one message, no traceback, nothing changed on disk, and a short time."""
+    assert code == 2, f"exit code {code}: {out[-500:]}{err[-500:]}"
+    assert err.strip().removeprefix("trueup:").strip(), "the message is empty"
+    # an error in a file of the user's own is shown with the lines that it came from
+    assert "Traceback" not in out + err or "own.py line" in err
+    assert (
+        len(re.findall("^trueup: ", err, re.MULTILINE)) == 1 or "Parsing error" in err or "─" in err
+    ), err
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert not changed, f"changed on disk: {sorted(changed)}"
+    assert seconds < LONGEST
+
+
 def refused(
     words: list[str],
     folder: Path,
@@ -137,21 +165,8 @@ def refused(
     started = time.monotonic()
     code = main(words)
     seconds = time.monotonic() - started
-    out, err = capfd.readouterr()
-    assert code == 2, f"exit code {code}: {out[-500:]}{err[-500:]}"
-    said = err
-    assert said.strip().removeprefix("trueup:").strip(), "the message is empty"
-    # an error in a file of the user's own is shown with the lines that it came from
-    assert "Traceback" not in out + err or "own.py line" in said
-    assert (
-        len(re.findall("^trueup: ", said, re.MULTILINE)) == 1
-        or "Parsing error" in said
-        or "─" in said
-    ), said
+    out, said = capfd.readouterr()
+    check_refusal(code, out, said, seconds, before, tree(folder, hidden))
     for text in named:
         assert text in said, f"{text!r} is not named: {said}"
-    after = tree(folder, hidden)
-    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
-    assert not changed, f"changed on disk: {sorted(changed)}"
-    assert seconds < LONGEST
     return said

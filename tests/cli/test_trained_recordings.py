@@ -12,6 +12,7 @@ from trueup.networks import SyntheticSettings, load_network, save_network, synth
 pytest.importorskip("lightning")
 
 SMALL = (
+    "model.model_type.name=gru",
     "model.gru_hidden_dim=4",
     "model.gru_num_layers=1",
     "train.max_epochs=1",

@@ -96,7 +96,7 @@ def test_a_resumed_search_is_an_uninterrupted_one(capsys, tmp_path, model, vecto
     code, other = called(capsys, *words, "--threads", "1", "--quiet")
     assert code == 0 and other["cost"] == answer["cost"]
     assert other["parameters"] == answer["parameters"]
-    one, two = read_terms(whole / "terms.jsonl"), read_terms(parts / "terms.jsonl")
+    one, two = (read_terms(run / "terms.jsonl")[0] for run in (whole, parts))
     assert one.keys() == two.keys() == {0, 1, 2}
     for generation, terms in one.items():
         assert len(terms["effort"]) >= 4
@@ -142,7 +142,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "walk", "--tgt-vel", "nan"], "finite"),
         (["optimize", "walk", "--threads", "-2"], "0 for all cores"),
         (["optimize", "walk", "--cost", "efff"], "Did you mean 'eff'"),
-        (["optimize", "baseline"], "name its file with --reference"),
+        (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
         (["optimize", "baseline", "--reference", "names.csv"], "trunk, then hip, knee and ankle"),
         (["optimize", "baseline", "--reference", "few.csv"], "2 rows of 3 numbers"),
     ],
@@ -285,8 +285,19 @@ def test_a_line_of_terms_that_was_cut_off_spares_the_next_one(tmp_path):
     path.write_bytes(path.read_bytes()[:-10])
     for number in (1, 2):
         TermsLog(path, problem).write(SimpleNamespace(number=number))
-    assert list(read_terms(path)) == [0, 1, 2]
+    terms, unreadable = read_terms(path)
+    assert list(terms) == [0, 1, 2] and unreadable == [2]
     assert len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    "line", ["[1, 2]", "{}", '{"generation": null, "terms": {}}', '{"generation": 1, "terms": 2}']
+)
+def test_a_line_that_holds_no_terms_is_left_out_by_its_number(line, tmp_path):
+    path = tmp_path / "terms.jsonl"
+    path.write_text(f'{{"generation": 0, "terms": {{"effort": [1.0, null]}}}}\n{line}\n')
+    terms, unreadable = read_terms(path)
+    assert list(terms) == [0] and unreadable == [2]
 
 
 @pytest.mark.parametrize("key", ["tgt_vel", "tgt_slope", "reference"])

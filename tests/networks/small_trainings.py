@@ -13,6 +13,10 @@ SMALL = (
     "train.accelerator=cpu",
     "train.burn_in=20",
     "data.sequence_duration_s=0.5",
+    "data.batch_size=32",
+    "data.split_by=time",
+    "model.warmup_epochs=1",
+    "train.early_stopping.active=false",
 )
 
 

@@ -165,7 +165,12 @@ def test_what_the_generator_writes_is_trained_on_as_documented(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert main(["network", "synthesize", "data/synthetic_raw", "--duration", "4"]) == 0
     before = {p: hashlib.sha256(p.read_bytes()).digest() for p in files_of(tmp_path / "data")}
-    small = ["model.gru_hidden_dim=4", "train.max_epochs=1", "train.accelerator=cpu"]
+    small = [
+        "model.model_type.name=gru",
+        "model.gru_hidden_dim=4",
+        "train.max_epochs=1",
+        "train.accelerator=cpu",
+    ]
     assert main(["network", "train", "data=synthetic", *small, "--output", "run"]) == 0
     after = {p: hashlib.sha256(p.read_bytes()).digest() for p in files_of(tmp_path / "data")}
     assert after == before

@@ -1,9 +1,7 @@
 """``trueup actuator record``: recordings on hardware, sweeps, and what an interruption left."""
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,55 +9,11 @@ import numpy as np
 from trueup.actuators import all_trajectories, read_log, trajectory_named
 from trueup.actuators import record as recording
 from trueup.actuators.logs.log_checks import LONGEST_GAP
-from trueup.actuators.record.control_tables import DYNAMIXEL, FEETECH, control_table
 from trueup.cli.output import Output
+from trueup.cli.servo_connection import Connection
 from trueup.errors import RecordingError
 from trueup.studies import Progress
 from trueup.studies.progress import duration as duration_text
-
-SIMULATED = "simulated"
-"""Port that stands for a simulated servo."""
-
-
-@dataclass(frozen=True)
-class Connection:
-    """How a servo is reached."""
-
-    port: str
-    """Serial port, or ``simulated``."""
-    motor: str
-    """Kind of the servo: xl330, xl320, mx64, mx106 or sts3215."""
-    servo_id: int = 1
-    """Number of the servo on the bus."""
-    zero: float = 0.0
-    """Angle that the servo measures where the pendulum hangs down [rad]."""
-    reverse: bool = False
-    """The servo turns clockwise for growing angles."""
-    baud_rate: int = 1_000_000
-    """Speed of the bus [bit/s]."""
-    timeout: float = 0.02
-    """Time to wait for an answer [s]."""
-
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[recording.BusDriver]:
-        """The servo, open."""
-        table = control_table(self.motor, {**DYNAMIXEL, **FEETECH})
-        with contextlib.ExitStack() as stack:
-            port, timeout = self.port, self.timeout
-            if port == SIMULATED:
-                port = stack.enter_context(recording.SimulatedServo(table, self.servo_id)).port
-                # it shares the processor with everything else
-                timeout = max(timeout, 0.2) if timeout > 0 else timeout
-            driver = recording.BusDriver(
-                table,
-                port,
-                self.servo_id,
-                zero=self.zero,
-                reverse=self.reverse,
-                baud_rate=self.baud_rate,
-                timeout=timeout,
-            )
-            yield stack.enter_context(driver)
 
 
 def run_record(
@@ -74,7 +28,7 @@ def run_record(
 ) -> int:
     """Record one trajectory; returns the exit code."""
     wanted = trajectory_named(trajectory)
-    with connection.opened() as driver, Progress(not quiet) as progress:
+    with connection.opened(bench) as driver, Progress(not quiet) as progress:
         recording.record(
             driver,
             wanted,
@@ -93,8 +47,9 @@ def run_record(
     )
     if gap > LONGEST_GAP:
         output.text(
-            f"  ! a gap of {gap:.2f} s is too long to resample across, which is at most "
-            f"{LONGEST_GAP:g} s: record again with less else running on this computer"
+            f"  ! a gap of {gap:.2f} s is too long to interpolate, which is at most "
+            f"{LONGEST_GAP:g} s: trueup actuator process splits the log there. Less else running "
+            "on this computer avoids gaps"
         )
     output.result(
         {
@@ -123,12 +78,13 @@ def run_sweep(
 
     Without gains or trajectories the standard ones of the servo are recorded.
     """
-    control_table(connection.motor, {**DYNAMIXEL, **FEETECH})
+    servo = connection.servo()
+    connection.check(servo)
     planned = recording.plan_sweep(
         connection.motor,
         directory,
         bench=bench,
-        gains=gains or recording.STANDARD_GAINS[connection.motor],
+        gains=gains or recording.standard_gains(servo),
         trajectories=[trajectory_named(n) for n in trajectories or recording.STANDARD_TRAJECTORIES],
         settings=settings,
     )
@@ -154,7 +110,7 @@ def run_sweep(
         "seconds": seconds,
     }
     if not dry_run and waiting:
-        with connection.opened() as driver, Progress(not quiet) as progress:
+        with connection.opened(bench) as driver, Progress(not quiet) as progress:
 
             def show(now: recording.SweepProgress) -> None:
                 share = 1 - now.seconds_left / seconds if seconds else None

@@ -17,7 +17,13 @@ class ConnectionOptions:
     port: Annotated[str, arg(metavar="PORT")]
     """Serial port such as /dev/ttyUSB0, or simulated."""
     motor: Annotated[str, arg(aliases=["--actuator"], metavar="SERVO")]
-    """Kind of the servo: xl330, xl320, mx64, mx106 or sts3215."""
+    """Servo of the catalogue, as trueup actuator list shows them."""
+    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
+    """YAML file that describes the servo; its key bus says how it is recorded."""
+    bus: Annotated[str | None, arg(metavar="FAMILY")] = None
+    """Control table to use: dynamixel (X series), dynamixel1 (MX, Protocol 1.0), feetech (STS)."""
+    driver: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Python file with a function open_servo(port, servo_id): a driver for another bus."""
     id: Annotated[int, arg(metavar="INT")] = 1
     """Number of the servo on the bus."""
     zero: Annotated[float, arg(metavar="RAD")] = 0.0
@@ -35,7 +41,16 @@ class ConnectionOptions:
         from trueup.cli.actuator_record import Connection
 
         return Connection(
-            self.port, self.motor, self.id, self.zero, self.reverse, self.baud_rate, self.timeout
+            port=self.port,
+            motor=self.motor,
+            servo_id=self.id,
+            zero=self.zero,
+            reverse=self.reverse,
+            baud_rate=self.baud_rate,
+            timeout=self.timeout,
+            catalogue=self.catalogue,
+            family=self.bus,
+            driver_file=self.driver,
         )
 
 

@@ -18,11 +18,13 @@ class ExportNetwork:
     Examples:
       trueup network export runs/knee --format torchscript --output knee.pt
       trueup network export runs/knee --format onnx --output knee.onnx
+      trueup network export runs/knee --format c --output knee.c
       trueup network export runs/knee --format isaac-lab-lstm --output knee.pt
       trueup network export runs/knee --format isaac-lab-combined --output knee_for_isaac_lab
       trueup network export network.safetensors --format onnx --without base limits -o raw.onnx
 
-    torchscript, onnx and torch-export hold one step (x, h) -> (torque, h) at the network's rate.
+    torchscript, onnx and torch-export hold one step (x, h) -> (torque, h) at the network's rate;
+    c writes a source and a header without dependencies, for firmware.
     isaac-lab-mlp and mjlab take an mlp or a linear network, isaac-lab-lstm an lstm, isaac-lab-gru
     and isaac-lab-combined a gru; newton takes each. Exit codes: 0 done, 2 wrong input.
     """

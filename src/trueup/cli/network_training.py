@@ -12,11 +12,16 @@ from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import ExperimentError, listing
 from trueup.networks.evaluation.metrics import SETTLING
-from trueup.networks.evaluation.network_verdict import start_note
+from trueup.networks.evaluation.network_verdict import choice_words, start_note
 from trueup.networks.training import TrainingResult, load_configuration
+from trueup.networks.training.run_files import METRICS
 from trueup.networks.training.training_run import resume_training, start_training, training_job
 from trueup.runs import Outcome
+from trueup.studies import atomic
 from trueup.studies.progress import duration
+
+_BESIDE = {"mean": "constant", "base": "base alone", "reference": "controller"}
+"""Further estimates of the table, settled, and their columns."""
 
 
 def run_train(
@@ -56,6 +61,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     for split in result.splits:
         network, linear = split.scores.total, split.scores.others["linear"]
         settled, settled_linear = split.scores.settled, split.scores.others_settled["linear"]
+        others = split.scores.others_settled
         rows.append(
             [
                 split.name,
@@ -65,11 +71,12 @@ def show_summary(outcome: Outcome, output: Output) -> None:
                 f"{settled.rmse:.4g}",
                 f"{linear.rmse:.4g}",
                 f"{settled_linear.rmse:.4g}",
+                *(f"{others[n].rmse:.4g}" if n in others else "" for n in _BESIDE),
                 duration(split.seconds),
             ]
         )
     columns = ["split", "scored on", "RMSE [N m]", "R2", "settled RMSE"]
-    columns += ["linear RMSE", "settled linear RMSE", "training"]
+    columns += ["linear RMSE", "settled linear RMSE", *_BESIDE.values(), "training"]
     output.table(columns, rows)
     if len(result.splits) > 1:
         metrics = result.metrics
@@ -82,6 +89,10 @@ def show_summary(outcome: Outcome, output: Output) -> None:
         "Scores are over whole recordings from a cold start; settled leaves out the first "
         f"{SETTLING:g} s, in which the history of the linear model fills."
     )
+    for split in result.splits:
+        if choice := atomic.read_json(split.folder / METRICS).get("choice"):
+            name = f"{split.name}: " if len(result.splits) > 1 else ""
+            output.text(name + choice_words(choice, split.network))
     note = "" if len(result.splits) > 1 else start_note(result.metrics)
     output.text(*filter(None, [note]))
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
@@ -98,8 +109,12 @@ def _show_plan(content: dict[str, Any], output: Output) -> int:
             f"validation, {parts['test']} for the test"
             for name, parts in plan["splits"].items()
         ),
-        f"{plan['networks']} x {plan['family']} with {plan['parameters']} weights, "
-        f"{plan['epochs']} epochs at most: about {duration(plan['seconds'])} if none stops early",
+        f"Tried on the validation part: {', '.join(plan['candidates'])}"
+        if len(plan["candidates"]) > 1
+        else f"{plan['candidates'][0]} with {plan['parameters']} weights",
+        f"{plan['networks']} networks to train, {plan['steps']} gradient steps each at most "
+        f"({plan['epochs']} epochs of {plan['steps_an_epoch']}, {1e3 * plan['step_seconds']:.2g} "
+        f"ms a step): about {duration(plan['seconds'])} if none stops early",
     )
     output.result(content)
     return DONE

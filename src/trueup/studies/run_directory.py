@@ -186,6 +186,16 @@ class RunDirectory:
         finally:
             self._lock.release()
 
+    def check_free(self) -> None:
+        """Check that no other process works in the run directory, before time is spent.
+
+        Raises:
+            RunDirectoryError: another living process holds it.
+        """
+        if (self._path / _LOCK).exists() and not self._lock.is_held:
+            self._lock.acquire()
+            self._lock.release()
+
     @classmethod
     def _is_occupied(cls, root: Path) -> bool:
         if not root.exists():

@@ -120,10 +120,27 @@ def test_a_wrapped_angle_is_no_failed_read(tmp_path):
         process(tmp_path / "raw", tmp_path / "even")
 
 
-def test_a_gap_is_refused(tmp_path):
-    times = uneven_times(40)
-    times[20:] += 0.4
-    save(tmp_path / "raw", "a.json", raw_log(times))
+def test_a_log_is_split_at_a_gap(tmp_path):
+    times = uneven_times(400)
+    times[200:] += 0.4
+    times[395:] += 0.4  # the rest is too short for a log
+    raw = raw_log(times)
+    save(tmp_path / "raw", "a.json", raw)
+    done = process(tmp_path / "raw", tmp_path / "even")
+    assert [log.path.name for log in done] == ["a_part1.json", "a_part2.json"]
+    first, second = read_logs(tmp_path / "even")
+    assert first.times[-1] <= times[199] < times[200] <= second.times[0]
+    np.testing.assert_allclose(second.position[0], raw["entries"][200]["position"])
+    assert second.times[-1] <= times[394]
+    assert first.header["provenance"]["sha256"] == second.header["provenance"]["sha256"]
+    gap = [finding for log in done for finding in log.findings if finding.check == "gap"]
+    assert "goes on as 2 parts" in gap[0].sentence
+    lost = times[200] - times[199] + times[395] - times[394]
+    assert gap[0].figures["seconds"] == pytest.approx(lost, abs=1e-5)
+
+
+def test_a_log_of_gaps_alone_is_refused(tmp_path):
+    save(tmp_path / "raw", "a.json", raw_log(0.3 * np.arange(40)))
     with pytest.raises(RecordingError, match=r"a\.json: no sample between"):
         process(tmp_path / "raw", tmp_path / "even")
 

@@ -247,7 +247,7 @@ def test_a_network_on_two_angles_that_needs_their_difference_fits(isaac_lab, tmp
         ("newton", random_network("mlp", base=PD, **FIT), "export without the base"),
         ("newton", random_network("gru", features=(ANGLE, "voltage_v")), "voltage_v"),
         ("newton", random_network("lstm", **FIT), "one layer; this one has 2"),
-        ("isaac-lab-combined", random_network("gru", features=(ANGLE, VELOCITY, "current_a")),
+        ("isaac-lab-combined", random_network("gru", features=(ANGLE, VELOCITY, "voltage_v")),
          "depends on more"),
     ],
 )  # fmt: skip

@@ -10,7 +10,12 @@ from trueup.cli import main
 
 pytest.importorskip("lightning")
 
-SMALL = ("model.gru_hidden_dim=4", "train.max_epochs=1", "train.accelerator=cpu")
+SMALL = (
+    "model.model_type.name=gru",
+    "model.gru_hidden_dim=4",
+    "train.max_epochs=1",
+    "train.accelerator=cpu",
+)
 GROUPS = (
     "data.inertia_groups=[{id: a, folder: low, inertia: 0.1}, {id: b, folder: high, inertia: 0.2}]"
 )

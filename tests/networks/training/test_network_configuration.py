@@ -138,6 +138,7 @@ CHANGES: dict[str, tuple[dict[str, Any], Any]] = {
     "model.base_target_velocity": ({**BASE, "kd_phys": 0.3}, True),
     "model.learn_base": (BASE, True),
     "train.max_epochs": ({}, 1),
+    "train.max_steps": ({}, 1),
     "train.gradient_clip_val": ({}, 1e-3),
     "train.gradient_clip_algorithm": ({"gradient_clip_val": 1e-3}, "value"),
     "train.precision": ({}, "bf16-mixed"),
@@ -217,6 +218,7 @@ def test_each_key_of_the_training_is_tried_here_or_elsewhere():
         "train.deterministic_trainer",  # passed to Lightning
         "train.threads",  # test_network_training: leaves nothing behind
         "train.export_jit_model",  # test_network_runs
+        "train.time",  # test_network_choice
     }
     blocks = ("train.early_stopping.", "train.checkpointing.", "train.callbacks.")
     keys = [*leaves(ModelSettings, "model"), *leaves(TrainSettings, "train")]
@@ -243,6 +245,9 @@ def test_dead_keys_of_other_trainers_are_refused_with_words(key):
         ("train.max_epochs=many", "expected int"),
         ("train.max_epochs=1,2", "Ambiguous"),
         ("train.max_epochs=0", "at least 1"),
+        ("train.max_steps=0", "at least 1"),
+        ("train.time=10m", "such as 10min"),
+        ("train.time=0s", "such as 10min"),
         ("train.devices=2", "one device"),
         ("train.precision=64", "precision"),
         ("train.early_stopping.mode=max", "better the other way"),
@@ -287,4 +292,4 @@ def test_known_keys_hold_every_part():
     keys = known_keys()
     assert "train.early_stopping.patience" in keys
     assert "data.columns.torque" in keys
-    assert to_values(ModelSettings())["model_type"] == {"name": "gru"}
+    assert to_values(ModelSettings())["model_type"] == {"name": "auto"}

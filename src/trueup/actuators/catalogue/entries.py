@@ -13,7 +13,7 @@ from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
 
 _NUMBERS = ("vin", "kp", "error_gain", "damping", "max_pwm", "max_amps")
-_KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source")
+_KEYS = ("title", "law", *_NUMBERS, "parameters", "bounds", "source", "bus")
 _LOG = ("kt", "R", "armature", "error_gain_ratio", "max_velocity", "ratio")
 
 _registered: dict[str, Servo] = {}
@@ -61,7 +61,8 @@ def load_catalogue(path: str | os.PathLike[str], *, replace: bool = False) -> tu
     current [A] or torque [N m] per unit of kp and radian), ``damping``, ``max_pwm`` (0 to 1),
     ``max_amps`` [A], ``parameters`` and ``bounds``. A parameter is
     ``[start value, lower bound, upper bound]``; an entry of ``bounds`` is ``[lower, upper]`` of a
-    friction parameter or extended term, or ``[start value, lower, upper]``.
+    friction parameter or extended term, or ``[start value, lower, upper]``. ``bus`` says how to
+    record it: a control table such as ``dynamixel``, or keys and values, see :class:`Servo`.
 
     Args:
       path: the file.
@@ -130,12 +131,19 @@ def _servo(name: str, entry: Any, path: str) -> Servo:
     )
     bounds = _table(short, 2, f"{where}: bounds")
     started = _table(long, 3, f"{where}: bounds") if isinstance(given, Mapping) else {}
+    bus = entry.get("bus", {})
+    if not isinstance(bus, Mapping | str):
+        raise ParameterError(
+            f"{where}: bus: expected a control table such as dynamixel, or keys and values, found "
+            f"{_kind(bus)}"
+        )
     try:
         return Servo(
             name=name,
             law=str(entry["law"]),
             title=str(entry.get("title", name)),
             source=str(entry.get("source", "")),
+            bus={"table": bus} if isinstance(bus, str) else dict(bus),
             parameters=tuple(_parameter(key, *row) for key, row in parameters.items()),
             bounds={
                 **{key: (low, high) for key, (low, high) in bounds.items()},

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from trueup.actuators.equations._parameter_layout import LAWS
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS, check_terms
@@ -41,6 +42,9 @@ class Servo:
     a published current limit."""
     source: str = ""
     """Source of the constants."""
+    bus: dict[str, Any] = field(default_factory=dict)
+    """How to record it: ``table``, its control table (``dynamixel``, ``dynamixel1``, ``feetech`` or
+    that of another servo), and the ``model_numbers``, ``registers`` and ``set_up`` that differ."""
 
     def __post_init__(self) -> None:
         label = f"servo {self.name!r}"

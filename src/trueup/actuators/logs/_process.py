@@ -29,6 +29,7 @@ COMPATIBLE = ("bam",)
 
 _HELD = ("kp", "kd", "torque_limit", "current_limit", "control_mode")
 _MOST_FAILED = 0.02  # largest share of failed reads in a usable log
+_SHORTEST_PART = 0.5  # between two gaps [s]
 _EDGE = 1e-9  # steps: tolerance for rounding at the last sample
 
 
@@ -63,7 +64,9 @@ def process(
 
     Commands (goals, torque-enable, gains) are held until the next sample; measurements are
     interpolated linearly. Nothing is extrapolated: the grid starts at the first sample and ends at
-    the last. Each file gets its time step ``dt`` and a ``provenance`` with the hash of the raw log.
+    the last. A log with gaps that are too long to interpolate is split there: each part of half a
+    second or more becomes a log of its own, ``<name>_part1.json`` and so on. Each file gets its
+    time step ``dt`` and a ``provenance`` with the hash of the raw log.
     All logs are read and checked before the first file is written.
 
     Args:
@@ -86,31 +89,76 @@ def process(
     _check_settings(raw, logdir, dt, compat)
     tell = on_skip or (lambda message: warnings.warn(message, TrueupWarning, stacklevel=3))
     files = log_files(raw)
-    resampled: list[tuple[Path, dict[str, Any], int]] = []
-    logs: list[ServoLog] = []
+    resampled: list[tuple[Path, ServoLog, dict[str, Any], int]] = []
     for path in files:
         try:
-            log, content, failed = _resampled(path, dt, compat)
+            parts = _resampled(path, dt, compat)
         except RecordingError as error:
             if not skip_bad:
                 advice = " (--skip-bad-logs goes on with the other logs)" if len(files) > 1 else ""
                 raise RecordingError(f"{error}{advice}") from error
             tell(f"left out: {error}")
         else:
-            logs.append(log)
-            resampled.append((path, content, failed))
+            resampled += [(path, *part) for part in parts]
+    logs = [log for _, log, _, _ in resampled]
     if not logs:
         raise RecordingError(f"{raw}: none of the {len(files)} logs can be used")
     kept = {log.source for log in log_checks.logs_of_one_servo(logs, skip_bad, tell)}
     logdir.mkdir(parents=True, exist_ok=True)
     done = []
-    for log, (path, content, failed) in zip(logs, resampled, strict=True):
+    for path, log, content, failed in resampled:
         if log.source not in kept:
             continue
-        target = write_log_object(content, logdir / path.name)
-        found = log_findings(log)
+        target = write_log_object(content, logdir / (log.name + path.suffix))
+        found = (*_gap_findings(log), *log_findings(log))
         done.append(ProcessedLog(path, target, len(log), log.duration, failed, found))
     return done
+
+
+def parts_between_gaps(log: ServoLog) -> tuple[ServoLog, ...]:
+    """Parts of a raw log between gaps that are too long to interpolate; the log where it has none.
+
+    Parts that are shorter than half a second are left out.
+
+    Raises:
+        RecordingError: no part is long enough.
+    """
+    failed = log_checks.failed_reads(log.times, log.position)
+    rows = np.flatnonzero(~failed)
+    ends = np.flatnonzero(np.diff(log.times[rows]) > log_checks.LONGEST_GAP) + 1
+    if not ends.size:
+        return (log,)
+    pieces = [slice(r[0], r[-1] + 1) for r in np.split(rows, ends)]
+    long = [p for p in pieces if log.times[p.stop - 1] - log.times[p.start] >= _SHORTEST_PART]
+    if not long:
+        log_checks.check_gaps(log.times[rows], log.source)
+    lost = float(np.diff(log.times[rows])[ends - 1].sum())
+    header = {**log.header, "parts": len(long), "seconds_without_samples": round(lost, 6)}
+    return tuple(
+        replace(_rows_of(log, piece), name=f"{log.name}_part{number}", header=header)
+        for number, piece in enumerate(long, start=1)
+    )
+
+
+def _rows_of(log: ServoLog, rows: slice) -> ServoLog:
+    def cut(values: Any) -> Any:
+        return None if values is None else values[rows]
+
+    names = ("times", "position", "speed", "goal_position", "torque_enable")
+    optional = ("load", "input_volts", "temperature")
+    arrays = {name: cut(getattr(log, name)) for name in (*names, *optional)}
+    return replace(log, **arrays, columns={n: cut(v) for n, v in log.columns.items()})
+
+
+def _gap_findings(log: ServoLog) -> tuple[Finding, ...]:
+    if "parts" not in log.header:
+        return ()
+    lost, parts = log.header["seconds_without_samples"], log.header["parts"]
+    sentence = (
+        f"{lost:.2f} s without samples: the recording goes on as {parts} part"
+        f"{'s' if parts > 1 else ''}. Less else running on the recording computer avoids gaps"
+    )
+    return (Finding("gap", "warning", "timestamp", sentence, {"seconds": lost}),)
 
 
 def resample_log(log: ServoLog, dt: float = 0.005) -> ServoLog:
@@ -190,7 +238,10 @@ def _check_settings(raw: Path, logdir: Path, dt: float, compat: str | None) -> N
         raise RecordingError(f"{logdir}: a file, not a folder for the resampled logs")
 
 
-def _resampled(path: Path, dt: float, compat: str | None) -> tuple[ServoLog, dict[str, Any], int]:
+def _resampled(
+    path: Path, dt: float, compat: str | None
+) -> list[tuple[ServoLog, dict[str, Any], int]]:
+    """Parts of a log, resampled: each as a log, as the content of its file, and failed reads."""
     content, data = read_log_object(path)
     digest = hashlib.sha256(content).hexdigest()
     raw = parse_log(data, path.stem, str(path), digest)
@@ -204,12 +255,15 @@ def _resampled(path: Path, dt: float, compat: str | None) -> tuple[ServoLog, dic
     if compat == "bam":
         resampled = {**data, **_resampled_as_bam(data, dt, str(path))}
         resampled["provenance"] = provenance
-        return parse_log(resampled, path.stem, str(path)), resampled, 0
-    log = resample_log(raw, dt)
-    failed = int(log_checks.failed_reads(raw.times, raw.position).sum())
-    provenance["failed_reads"] = failed
-    log = replace(log, header={**log.header, "provenance": provenance})
-    return log, log_object(log), failed
+        return [(parse_log(resampled, path.stem, str(path)), resampled, 0)]
+    found = []
+    for part in parts_between_gaps(raw):
+        failed = int(log_checks.failed_reads(part.times, part.position).sum())
+        log = resample_log(part, dt)
+        own = {**provenance, "failed_reads": failed}
+        log = replace(log, header={**log.header, "provenance": own})
+        found.append((log, log_object(log), failed))
+    return found
 
 
 def _resampled_as_bam(data: Mapping[str, Any], dt: float, where: str) -> dict[str, Any]:

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
         SweepProgress,
         plan_sweep,
         record_sweep,
+        standard_gains,
         sweep_seconds,
     )
     from trueup.actuators.record.bus_driver import BusDriver, DynamixelDriver, FeetechDriver
+    from trueup.actuators.record.control_tables import table_of
     from trueup.actuators.record.driver import Reading, ServoDriver, ServoLimits
     from trueup.actuators.record.partial_log import recover
     from trueup.actuators.record.settings import Bench, RecordSettings
@@ -54,7 +56,9 @@ _EXPORTS = {
     "record": "trueup.actuators.record._record",
     "record_sweep": "trueup.actuators.record._sweep",
     "recover": "trueup.actuators.record.partial_log",
+    "standard_gains": "trueup.actuators.record._sweep",
     "sweep_seconds": "trueup.actuators.record._sweep",
+    "table_of": "trueup.actuators.record.control_tables",
 }
 
 __all__ = [
@@ -76,7 +80,9 @@ __all__ = [
     "record",
     "record_sweep",
     "recover",
+    "standard_gains",
     "sweep_seconds",
+    "table_of",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from trueup._version import __version__
+from trueup.actuators.record._sampling import follow
 from trueup.actuators.record.driver import Reading, ServoDriver
 from trueup.actuators.record.partial_log import PartialLog
 from trueup.actuators.record.safety import Safety, StopSignals
 from trueup.actuators.record.settings import Bench, Finish, RecordSettings
+from trueup.actuators.record.thread_priority import favoured_thread
 from trueup.actuators.record.trajectory import Trajectory, check_trajectory
 from trueup.errors import HardwareError, RecordingError
 
@@ -35,7 +37,8 @@ def record(
     """Record one trajectory on an open servo, and write the raw log.
 
     The servo is checked, moves to the start at limited speed, follows the trajectory at absolute
-    deadlines of a monotonic clock, returns to rest and goes limp (or holds). Samples are appended
+    deadlines of a monotonic clock, returns to rest and goes limp (or holds). A thread that does
+    nothing else samples, with raised priority where the system allows that. Samples are appended
     to ``<name>.partial.jsonl`` at once; at the end they become the raw log, atomically. On an
     error, Ctrl-C or SIGTERM the servo is made safe, and the partial log stays for
     :func:`~trueup.actuators.record.recover`.
@@ -66,13 +69,13 @@ def record(
         raise RecordingError(f"{path}: exists already; name another file or remove it")
     check_trajectory(trajectory, safety.limits)
     _check_gain(kp, trajectory)
-    with StopSignals() as stop:
+    with StopSignals() as stop, favoured_thread():
         first = driver.read()
         safety.check_start(first)
         log = PartialLog(path, _header(driver, trajectory, bench, kp, settings, first))
         try:
             _go_to_start(driver, trajectory, kp, first, safety, settings, stop)
-            counts = _follow(driver, trajectory, safety, settings, log, stop, on_progress)
+            counts = follow(driver, trajectory, safety, settings, log, stop, on_progress)
             _go_to_rest(driver, trajectory, safety, settings, stop)
         except BaseException as error:
             log.close()
@@ -136,79 +139,6 @@ def _go_to_start(
     _ramp(driver, first.position, start, safety, settings, stop)
     for _ in _ticks(settings.settle, stop):
         safety.check(driver.read())
-
-
-def _follow(
-    driver: ServoDriver,
-    trajectory: Trajectory,
-    safety: Safety,
-    settings: RecordSettings,
-    log: PartialLog,
-    stop: StopSignals,
-    on_progress: Tell | None,
-) -> dict[str, Any]:
-    """Command and measure until the end; returns packet and sample counts for the header."""
-    period = 1.0 / settings.rate
-    retries_before, packets, missed, samples = driver.retries, 0, 0, 0
-    driven = trajectory.at(0.0)[1]
-    shown = -1.0
-    begin = time.monotonic()
-    deadline = begin
-    while True:
-        stop.check()
-        now = time.monotonic() - begin
-        if now >= trajectory.duration:
-            break
-        goal, enable = trajectory.at(now)
-        if enable:
-            # Goal before torque here too: the old goal may be far away.
-            driver.write_goal(goal)
-        if enable != driven:
-            driver.write_torque(enable)
-            driven = enable
-            packets += 1
-        before = time.monotonic()
-        reading = driver.read()
-        after = time.monotonic()
-        packets += 1 + enable
-        # The servo samples at an unknown time within the exchange: its middle is the best guess.
-        log.append(_entry((before + after) / 2 - begin, reading, goal, enable))
-        samples += 1
-        safety.check(reading)
-        safety.check_retries(driver.retries - retries_before, packets)
-        if on_progress is not None and now - shown >= 0.1:
-            on_progress(now / trajectory.duration)
-            shown = now
-        deadline += period
-        late = time.monotonic() - deadline
-        if late > 0:  # missed deadlines are skipped: a burst would make up for them unevenly
-            skipped = int(late / period)
-            missed += skipped
-            deadline += skipped * period
-        else:
-            time.sleep(-late)
-    if samples < 2:
-        raise HardwareError(
-            f"stopped: {samples} sample within the {trajectory.duration:g} s of "
-            f"{trajectory.name!r}; the bus is far too slow"
-        )
-    return {"retried_packets": driver.retries - retries_before, "missed_samples": missed}
-
-
-def _entry(timestamp: float, reading: Reading, goal: float, enable: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "timestamp": timestamp,
-        "position": reading.position,
-        "speed": reading.speed,
-        "load": reading.load,
-        "input_volts": reading.input_volts,
-        "temp": reading.temperature,
-        "goal_position": goal,
-        "torque_enable": enable,
-    }
-    if reading.current is not None:
-        entry["current"] = reading.current
-    return entry
 
 
 def _go_to_rest(

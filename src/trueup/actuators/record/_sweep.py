@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.logs.log_files import read_log
 from trueup.actuators.record._record import record
 from trueup.actuators.record.driver import ServoDriver
@@ -20,12 +21,23 @@ _ROUND_TRIP = 2.0  # typical motion to the start and back to rest [rad]
 
 STANDARD_GAINS: dict[str, tuple[float, ...]] = {
     "xl330": (50, 100, 200, 300, 400),
+    "xl330i": (50, 100, 200, 300, 400),
     "xl320": (4, 8, 16, 32),
     "mx64": (4, 8, 16, 32),
     "mx106": (4, 8, 16, 32),
     "sts3215": (4, 8, 16, 32),
 }
 """Default gains of a sweep by servo, in firmware units."""
+
+
+def standard_gains(servo: Servo) -> tuple[float, ...]:
+    """Gains of a sweep of a servo: those of :data:`STANDARD_GAINS`, or up to its default gain."""
+    if servo.name in STANDARD_GAINS:
+        return STANDARD_GAINS[servo.name]
+    gains = [servo.kp / share for share in (8, 4, 2, 1)]
+    whole = [float(round(gain)) for gain in gains]
+    return tuple(dict.fromkeys(gains if min(whole) < 1 else whole))
+
 
 STANDARD_TRAJECTORIES = ("sin_sin", "lift_and_drop", "up_and_down", "sin_time_square")
 """Default trajectories of a sweep."""

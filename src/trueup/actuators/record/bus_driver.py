@@ -7,6 +7,7 @@ from typing import Any
 from trueup.actuators.record.control_tables import (
     DYNAMIXEL,
     FEETECH,
+    GENERIC,
     ControlTable,
     Register,
     control_table,
@@ -18,6 +19,9 @@ from trueup.errors import HardwareError, listing
 BAUD_RATE = 1_000_000
 TIMEOUT = 0.02
 ATTEMPTS = 4
+
+_STS = {"feetech": GENERIC["feetech"]}
+_OTHERS = {name: table for name, table in GENERIC.items() if name not in _STS}
 
 
 class BusDriver:
@@ -152,7 +156,8 @@ class BusDriver:
                 f"the gain {kp:g} does not fit into a {self.motor}, which takes 0 to "
                 f"{256**self._table.gain.size - 1}"
             )
-        for register, value in self._table.set_up:
+        for register, wanted in self._table.set_up:
+            value = self._value(wanted) if isinstance(wanted, Register) else wanted
             if self._value(register) != value:  # writes wear out flash memory
                 self._write(register, value)
         self._write(self._table.gain, kp)
@@ -211,7 +216,10 @@ class BusDriver:
 
 
 class DynamixelDriver(BusDriver):
-    """Dynamixel servo: ``xl330`` and ``xl320`` (Protocol 2.0), ``mx64`` and ``mx106`` (1.0).
+    """Dynamixel servo: ``xl330``, ``xl330i``, ``xl320`` (Protocol 2.0), ``mx64``, ``mx106`` (1.0).
+
+    Other servos of the X series are the type ``dynamixel``, of the MX series with Protocol 1.0
+    ``dynamixel1``.
 
     All measurements are read in one packet: a bus of 1 Mbit/s reaches several hundred samples a
     second. Set the latency timer of a USB adapter to 1 ms:
@@ -230,11 +238,11 @@ class DynamixelDriver(BusDriver):
     """
 
     def __init__(self, port: str, motor: str = "xl330", servo_id: int = 1, **settings: Any):
-        super().__init__(control_table(motor, DYNAMIXEL), port, servo_id, **settings)
+        super().__init__(control_table(motor, {**DYNAMIXEL, **_OTHERS}), port, servo_id, **settings)
 
 
 class FeetechDriver(BusDriver):
-    """Feetech servo: ``sts3215``.
+    """Feetech servo: ``sts3215``; the type ``feetech`` for others of the STS and SMS series.
 
     Feetech's packets are those of Dynamixel Protocol 1.0, lowest byte first in the STS series, so
     the package dynamixel-sdk serves them too; only the control table differs. The lock is set, so
@@ -253,4 +261,4 @@ class FeetechDriver(BusDriver):
     """
 
     def __init__(self, port: str, motor: str = "sts3215", servo_id: int = 1, **settings: Any):
-        super().__init__(control_table(motor, FEETECH), port, servo_id, **settings)
+        super().__init__(control_table(motor, {**FEETECH, **_STS}), port, servo_id, **settings)

@@ -1,14 +1,16 @@
 """Control tables of servos: addresses, units and encodings of their registers.
 
-Dynamixel: ROBOTIS e-Manual, https://emanual.robotis.com/docs/en/dxl/ (pages XL330-M288-T, XL-320,
-MX-64 and MX-106 with Protocol 1.0). Feetech: memory table of the STS and SMS series.
+Dynamixel: ROBOTIS e-Manual, https://emanual.robotis.com/docs/en/dxl/ (pages XL330-M288-T,
+XM430-W350, XL-320, MX-64 and MX-106 with Protocol 1.0). Feetech: memory table of the STS and SMS
+series.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
+from trueup.actuators.catalogue.servo import Servo
 from trueup.errors import HardwareError, did_you_mean, listing
 
 Sign: TypeAlias = Literal["none", "complement"] | int
@@ -83,8 +85,9 @@ class ControlTable:
     current: Register | None = None
     error: Register | None = None
     """Register of hardware errors, one bit each."""
-    set_up: tuple[tuple[Register, float], ...] = ()
-    """Registers written once with the torque off (mode, profile, other gains) and their values."""
+    set_up: tuple[tuple[Register, "float | Register"], ...] = ()
+    """Registers written once with the torque off (mode, profile, other gains), and their values or
+    the registers that hold these."""
     faults: Mapping[int, str] | None = None
     """Meaning of each error bit."""
 
@@ -245,8 +248,34 @@ STS3215 = ControlTable(
     faults=_FEETECH_FAULTS,
 )
 
-DYNAMIXEL = {table.motor: table for table in (XL330, XL320, MX64, MX106)}
+XL330I = replace(
+    XL330,
+    motor="xl330i",
+    set_up=(
+        (Register(11, 1), 5),  # position control within a current
+        *XL330.set_up[1:],
+        (Register(102, 2, 1e-3, "complement"), Register(38, 2, 1e-3)),  # its current: the limit
+    ),
+)
+DYNAMIXEL_X = replace(XL330, motor="dynamixel", model_numbers=(), current=None)
+"""X series, and MX with the firmware of Protocol 2.0. What the register of the current holds, and
+its unit, differ between them."""
+DYNAMIXEL_1 = replace(MX64, motor="dynamixel1", model_numbers=())
+"""MX series with the firmware of Protocol 1.0."""
+FEETECH_STS = replace(STS3215, motor="feetech")
+"""STS and SMS series."""
+
+DYNAMIXEL = {table.motor: table for table in (XL330, XL330I, XL320, MX64, MX106)}
 FEETECH = {STS3215.motor: STS3215}
+GENERIC = {table.motor: table for table in (DYNAMIXEL_X, DYNAMIXEL_1, FEETECH_STS)}
+"""Control tables by the family of the servo."""
+
+_REGISTERS = (
+    "torque", "gain", "goal", "position", "speed", "load", "current", "volts", "temperature",
+    "lowest_volts", "highest_volts", "highest_temperature", "lowest_angle", "highest_angle",
+    "error",
+)  # fmt: skip
+_BUS_KEYS = ("table", "model_numbers", "registers", "set_up")
 
 
 def control_table(motor: str, tables: Mapping[str, ControlTable]) -> ControlTable:
@@ -261,3 +290,86 @@ def control_table(motor: str, tables: Mapping[str, ControlTable]) -> ControlTabl
             f"There are {listing(tables)}"
         )
     return tables[motor]
+
+
+def table_of(servo: Servo, family: str | None = None) -> ControlTable:
+    """The control table of a servo of the catalogue.
+
+    Args:
+        servo: the servo; its ``bus`` names a table and what differs from it.
+        family: table to take instead, such as ``dynamixel``.
+
+    Raises:
+        HardwareError: there is no such table, or the ``bus`` of the servo is wrong.
+    """
+    tables = {**DYNAMIXEL, **FEETECH, **GENERIC}
+    bus = servo.bus if family is None else {"table": family}
+    where = f"servo {servo.name!r}: bus"
+    if unknown := [key for key in bus if key not in _BUS_KEYS]:
+        raise HardwareError(
+            f"{where}: unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), _BUS_KEYS)} There "
+            f"are {listing(_BUS_KEYS)}"
+        )
+    if not bus and servo.name not in tables:
+        raise HardwareError(
+            f"servo {servo.name!r} has no control table. Name that of its family with --bus "
+            f"({listing(GENERIC)}) or with the key 'bus' of its catalogue entry; a servo on "
+            "another bus is recorded with a driver of yours (--driver)"
+        )
+    table = control_table(bus.get("table", servo.name), tables)
+    changed: dict[str, Any] = {"motor": servo.name}
+    for key, value in bus.items():
+        if key == "model_numbers":
+            if not (isinstance(value, list) and all(isinstance(v, int) for v in value)):
+                raise HardwareError(f"{where}: model_numbers: expected integers, found {value!r}")
+            changed[key] = tuple(value)
+        elif key == "set_up":
+            if not isinstance(value, list) or not all(_is_setting(row) for row in value):
+                raise HardwareError(
+                    f"{where}: set_up: expected rows [address, size, value], found {value!r}"
+                )
+            changed[key] = tuple((Register(row[0], row[1]), row[2]) for row in value)
+        elif key == "registers":
+            changed |= _registers(value, f"{where}: registers")
+    return replace(table, **changed)
+
+
+def _is_setting(row: object) -> bool:
+    return (
+        isinstance(row, list)
+        and len(row) == 3
+        and all(isinstance(value, int) and value >= 0 for value in row)
+        and 1 <= row[1] <= 4
+    )
+
+
+def _registers(given: object, where: str) -> dict[str, Register]:
+    """Registers of a catalogue entry: keys and values of :class:`Register`."""
+    if not isinstance(given, Mapping):
+        raise HardwareError(f"{where}: expected names with address, size and unit, found {given!r}")
+    found = {}
+    for name, content in given.items():
+        if name not in _REGISTERS:
+            raise HardwareError(
+                f"{where}: there is no {name!r}.{did_you_mean(str(name), _REGISTERS)} There are "
+                f"{listing(_REGISTERS, 20)}"
+            )
+        try:
+            register = Register(**content)
+            is_valid = (
+                all(isinstance(n, int) for n in (register.address, register.size, register.zero))
+                and register.address >= 0
+                and 1 <= register.size <= 4
+                and isinstance(register.unit, int | float)
+                and 0 < abs(register.unit) < math.inf
+                and (isinstance(register.sign, int) or register.sign in ("none", "complement"))
+            )
+        except TypeError:
+            is_valid = False
+        if not is_valid:
+            raise HardwareError(
+                f"{where}: {name}: expected address, size (1 to 4 bytes) and, where needed, unit, "
+                f"sign (none, complement, or its bit) and zero, found {content!r}"
+            )
+        found[name] = register
+    return found

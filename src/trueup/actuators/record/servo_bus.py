@@ -10,6 +10,7 @@ _SUCCESS = 0  # codes of the dynamixel-sdk
 _ALERT = 0x80  # protocol 2: the servo reports a hardware error
 _CRC_ERROR = 0x03  # protocol 2: the servo received a corrupt packet
 _CHECKSUM_ERROR = 0x10  # protocol 1: the same
+_WAIT = 1e-3  # longest wait for bytes before the SDK looks at its clock [s]
 _SETTLE = 2e-3  # pause before a packet is repeated [s]
 _INSTRUCTION_ERRORS = {
     1: "the instruction failed",
@@ -84,6 +85,8 @@ class ServoBus:
             ) from error
         if not opened:
             raise HardwareError(f"{self.port}: no baud rate of {self._baud_rate} bit/s")
+        # The SDK polls without a pause, which costs a busy computer's share of the processor.
+        self._handler.ser.timeout = _WAIT
 
     def close(self) -> None:
         """Close the serial port."""

@@ -34,6 +34,11 @@ class Bench:
                 raise HardwareError(f"{name} of the bench must be 0 or more, got {value}")
             if value > most:
                 raise HardwareError(f"{name} of the bench is {value:g} {unit}: at most {most:g}")
+        if self.mass > 0 and self.length == 0:
+            raise HardwareError(
+                f"the bench has {self.mass:g} kg at a length of 0: give the distance from the axis "
+                "to the mass, or 0 for both where the rig has no pendulum"
+            )
         if self.vin is not None and not 0 < self.vin <= 1000:
             raise HardwareError(
                 f"vin of the bench must be a positive voltage up to 1000 V, got {self.vin:g}"

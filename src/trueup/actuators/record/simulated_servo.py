@@ -1,7 +1,8 @@
 """Simulated servo with a pendulum on a pseudo-terminal, for tests and trials without hardware.
 
-It implements Dynamixel Protocol 2.0 and 1.0, so that drivers and the SDK work unchanged, and it can
-lose packets, corrupt them, report faults and be unplugged.
+It follows the law of any servo of the catalogue. It implements Dynamixel Protocol 2.0 and 1.0, so
+that drivers and the SDK work unchanged, and it can lose packets, corrupt them, report faults and
+be unplugged.
 """
 
 import contextlib
@@ -13,8 +14,13 @@ import time
 from dataclasses import dataclass
 from types import TracebackType
 
+from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.equations.friction_models import FRICTION_MODELS
+from trueup.actuators.equations.model_parameter import ModelParameter
+from trueup.actuators.equations.scalar_form import scalar_law
 from trueup.actuators.record import packets
 from trueup.actuators.record.control_tables import XL330, ControlTable, Register
+from trueup.actuators.record.thread_priority import favoured_thread
 from trueup.errors import HardwareError
 
 _STEP = 5e-4  # time step of the simulation [s]
@@ -22,7 +28,9 @@ _LONGEST = 0.5  # longest time simulated at once [s]
 _TABLE_SIZE = 256
 _POLL = 0.05  # [s]
 _GRAVITY = 9.80665
-_LIMITS = {"lowest_volts": 3.5, "highest_volts": 9.0, "highest_temperature": 70.0}
+_VOLTS = 7.4  # supply of a servo that states none [V]
+_VOLT_LIMITS = (3.5 / 7.4, 9.0 / 7.4)  # of the supply
+_HOT = 70.0  # [degrees C]
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,28 @@ class Pendulum:
     damping: float = 0.004
     """Viscous friction [N m s/rad]."""
     gain: float = 2.8774e-3
-    """Duty cycle per unit of gain and radian of error [1/rad]."""
+    """Duty cycle per unit of gain and radian of error [1/rad]; not used for a servo of the
+    catalogue, which has its own law."""
+
+    @classmethod
+    def of(cls, servo: Servo, mass: float, length: float) -> "Pendulum":
+        """Pendulum on a servo of the catalogue, with the start values of its parameters."""
+        values = {p.name: p.initial for p in servo.model_parameters(FRICTION_MODELS["m1"])}
+        return cls(
+            mass=mass,
+            length=length,
+            armature=values["armature"],
+            torque_constant=values.get("kt", 1.0),
+            resistance=values.get("R", 1.0),
+            friction=values["friction_base"],
+            damping=values["friction_viscous"],
+        )
+
+    def motor(self) -> Servo:
+        """Servo with a bridge and these numbers."""
+        numbers = {"kt": self.torque_constant, "R": self.resistance, "armature": self.armature}
+        parameters = tuple(ModelParameter(n, v, v, v, "", "") for n, v in numbers.items())
+        return Servo("pendulum", "voltage", parameters, vin=_VOLTS, error_gain=self.gain)
 
 
 class SimulatedServo:
@@ -58,8 +87,10 @@ class SimulatedServo:
     Args:
         table: control table of the servo.
         servo_id: ID on the bus.
+        servo: servo of the catalogue whose law it follows, with the start values of its parameters;
+            None: a bridge with the numbers of the pendulum.
         pendulum: motor, friction and pendulum.
-        volts: supply voltage [V].
+        volts: supply voltage [V]; None: that of the servo.
         temperature: temperature [degrees C].
 
     Raises:
@@ -71,20 +102,28 @@ class SimulatedServo:
         table: ControlTable = XL330,
         servo_id: int = 1,
         *,
+        servo: Servo | None = None,
         pendulum: Pendulum | None = None,
-        volts: float = 7.4,
+        volts: float | None = None,
         temperature: float = 30.0,
     ):
         self._table = table
         self._servo_id = servo_id
-        self._pendulum = pendulum or Pendulum()
+        if pendulum is None:
+            pendulum = Pendulum() if servo is None else Pendulum.of(servo, 0.12, 0.1)
+        self._pendulum = pendulum
+        self._motor = servo or pendulum.motor()
+        initial = {p.name: p.initial for p in self._motor.parameters}
+        initial |= {"kt": pendulum.torque_constant, "R": pendulum.resistance}
+        self._law = scalar_law(self._motor, initial)
+        supply = self._motor.vin if servo is not None and servo.vin > 0 else _VOLTS
         self._memory = bytearray(_TABLE_SIZE)
         self._lock = threading.RLock()
         self.angle = 0.0
         """Angle [rad]; 0 hangs down."""
         self.speed = 0.0
         """Angular speed [rad/s]."""
-        self.volts = volts
+        self.volts = supply if volts is None else volts
         """Supply voltage [V]."""
         self.temperature = temperature
         """Temperature [degrees C]."""
@@ -97,8 +136,10 @@ class SimulatedServo:
         self._silent = False
         if table.model_numbers:
             self._memory[0:2] = table.model_numbers[-1].to_bytes(2, "little")
-        for name, value in _LIMITS.items():
-            self._store(getattr(table, name), value)
+        lowest, highest = (supply * share for share in _VOLT_LIMITS)
+        self._store(table.lowest_volts, lowest)
+        self._store(table.highest_volts, highest)
+        self._store(table.highest_temperature, _HOT)
         counts = 1024 if table.position.unit > 0.004 else 4096
         self._store_raw(table.lowest_angle, 0)
         self._store_raw(table.highest_angle, counts - 1)
@@ -178,6 +219,10 @@ class SimulatedServo:
             os.close(descriptor)
 
     def _serve(self) -> None:
+        with favoured_thread():  # a real one does not wait for this computer either
+            self._answer_instructions()
+
+    def _answer_instructions(self) -> None:
         buffer = bytearray()
         while not self._stop.is_set():
             ready, _, _ = select.select([self._master], [], [], _POLL)
@@ -260,39 +305,35 @@ class SimulatedServo:
             self._step(_STEP)
         self._now = now
         table = self._table
-        duty = self._duty()
+        torque, duty, _ = self._driven()
         self._store(table.position, self.angle)
         self._store(table.speed, self.speed)
         self._store(table.load, duty)
         self._store(table.volts, self.volts)
         self._store(table.temperature, self.temperature)
         if table.current:
-            self._store(table.current, self._torque() / self._pendulum.torque_constant)
+            self._store(table.current, torque / self._pendulum.torque_constant)
         if table.error:
             self._store(table.error, self.fault)
 
-    def _duty(self) -> float:
+    def _driven(self) -> tuple[float, float, float]:
+        """Torque of the motor [N m], duty cycle and implicit damping [N m s/rad]."""
         if not self._memory[self._table.torque.address]:
-            return 0.0
-        gain = self._pendulum.gain * self._load(self._table.gain)
-        return max(-1.0, min(1.0, gain * (self._load(self._table.goal) - self.angle)))
-
-    def _torque(self) -> float:
-        if not self._memory[self._table.torque.address]:
-            return 0.0
-        motor = self._pendulum
-        emf = motor.torque_constant * self.speed
-        return motor.torque_constant * (self.volts * self._duty() - emf) / motor.resistance
+            return 0.0, 0.0, 0.0
+        error = self._load(self._table.goal) - self.angle
+        gains = self._motor.gains(self._load(self._table.gain))
+        return self._law(error, self.speed, *gains, self.volts)
 
     def _step(self, step: float) -> None:
-        motor = self._pendulum
-        inertia = motor.mass * motor.length**2 + motor.armature
-        gravity = motor.mass * _GRAVITY * motor.length * math.sin(self.angle)
-        torque = self._torque() - gravity
-        stopping = -(inertia * self.speed / step + torque)
-        most = motor.friction + motor.damping * abs(self.speed)
+        body = self._pendulum
+        driven, _, damping = self._driven()
+        # part of the motor's torque at the end of the step: a stiff servo stays stable
+        momentum = (body.mass * body.length**2 + body.armature) / step + damping
+        torque = driven - body.mass * _GRAVITY * body.length * math.sin(self.angle)
+        stopping = -(momentum * self.speed + torque)
+        most = body.friction + body.damping * abs(self.speed)
         friction = max(-most, min(most, stopping))
-        self.speed += step * (torque + friction) / inertia
+        self.speed += (torque + friction) / momentum
         self.angle += step * self.speed
 
     def _load(self, register: Register) -> float:

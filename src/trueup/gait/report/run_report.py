@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import TrueupError
-from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.costs.adult_norm import adult_norm, fits_condition, named_norm
+from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.report._survival import REPEATS, Survival, survival
 from trueup.gait.report.walk_report import look_at, progress_section, walk_report
 from trueup.gait.report.walk_words import how_it_walks, trunk_notes
@@ -81,7 +82,15 @@ def page_of_run(
     changed = _changed(former, float(look.costs[0]))
     page.add(Findings([*(Finding("info", one) for one in words), *changed]))
     path = directory.inside(TERMS_LOG)
-    progress = progress_section(record, read_terms(path) if path.is_file() else {})
+    terms, unreadable = read_terms(path) if path.is_file() else ({}, [])
+    if unreadable:
+        numbers = ", ".join(str(number) for number in unreadable[:5])
+        sentence = (
+            f"{TERMS_LOG} cannot be read in {len(unreadable)} of its lines (the first: {numbers}): "
+            "the course of the terms lacks them."
+        )
+        page.add(Findings([Finding("warning", sentence)]))
+    progress = progress_section(record, terms)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 
 
@@ -110,9 +119,14 @@ def survivals_of(
     return [survival(one.simulation, vector, n, sizes=sizes) for one in problem.scenarios]
 
 
-def norms_of(configuration: GaitConfiguration) -> list[GaitNorm] | None:
-    """The gait that a configuration tracks in each scenario; None where it tracks none."""
-    return [read_norm(*reference) for reference in configuration.references] or None
+def norms_of(configuration: GaitConfiguration) -> list[GaitNorm | None]:
+    """Norm of each scenario: the gait that it tracks, or adults where they walk as it asks for."""
+    if configuration.references:
+        return [named_norm(*reference) for reference in configuration.references]
+    return [
+        adult_norm() if fits_condition(speed, slope) else None
+        for speed, slope in configuration.conditions
+    ]
 
 
 def _solution(directory: RunDirectory) -> dict[str, Any]:

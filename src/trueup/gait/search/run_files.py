@@ -60,19 +60,24 @@ class TermsLog:
             file.write(f"{line}\n".encode())
 
 
-def read_terms(path: Path) -> dict[int, dict[str, np.ndarray]]:
-    """Terms of each generation; a line that was cut off by a crash is left out."""
+def read_terms(path: Path) -> tuple[dict[int, dict[str, np.ndarray]], list[int]]:
+    """Terms of each generation, and the numbers of lines that hold none.
+
+    A crash leaves a line that was cut off; what else is no generation was changed from outside.
+    """
     found: dict[int, dict[str, np.ndarray]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    unreadable = []
+    for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
         try:
             content: Any = json.loads(line)
-        except ValueError:
-            continue
-        found[int(content["generation"])] = {
-            name: np.array([np.nan if v is None else v for v in values], dtype=float)
-            for name, values in content["terms"].items()
-        }
-    return found
+            generation, terms = int(content["generation"]), dict(content["terms"])
+            found[generation] = {
+                name: np.array([np.nan if v is None else v for v in values], dtype=float)
+                for name, values in terms.items()
+            }
+        except (ValueError, TypeError, KeyError):
+            unreadable.append(number)
+    return found, unreadable
 
 
 def file_stem(configuration: GaitConfiguration, frontal: bool) -> str:

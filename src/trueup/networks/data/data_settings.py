@@ -12,7 +12,7 @@ from trueup.networks.data.features import FEATURE_NAMES, FEATURES, check_feature
 from trueup.networks.plain_settings import build_settings
 
 FilterMode = Literal["none", "zero_phase", "causal"]
-SplitBy = Literal["time", "file"]
+SplitBy = Literal["auto", "time", "stretch", "file"]
 
 GROUPS_FILE = "inertia_groups.json"
 """File of a base folder that lists its groups, for settings that name none."""
@@ -143,16 +143,25 @@ class DataSettings:
     """Kinds of findings of the checks that are known to be right, and refuse no recording: those of
     `ACCEPTABLE`."""
 
-    split_by: SplitBy = "time"
-    """Whether parts are stretches of every file, or whole files."""
+    split_by: SplitBy = "auto"
+    """``time``: the first stretch of every file trains, the next validates, the last tests;
+    ``stretch``: two stretches within every file validate, its end tests; ``file``: whole files;
+    ``auto``: whole files test where there are five or more, stretches validate up to ten."""
+    test: tuple[str, ...] = ()
+    """Recordings or groups by name, such as ``PMS54*``, that test as a whole; or stretches of every
+    recording, such as ``85-100%``. None given: as ``split_by`` says."""
+    validation: tuple[str, ...] = ()
+    """The same for validation."""
     global_train_ratio: float = 0.7
     """Share for training."""
     global_val_ratio: float = 0.15
     """Share for validation; what is left is for the test."""
-    sequence_duration_s: float = 1.0
-    """Length of the stretches that training unrolls at a time [s]."""
-    batch_size: int = 32
-    """Stretches trained on side by side."""
+    sequence_duration_s: float | None = None
+    """Length of the stretches that training unrolls at a time [s]; None: 0.15 s, within 16 to 128
+    samples."""
+    batch_size: int | None = None
+    """Stretches trained on side by side; None: as many as leave 16 gradient steps an epoch, from 4
+    to 64."""
     num_workers: int = 0
     """Threads that read files; 0 reads one after the other."""
 
@@ -160,7 +169,8 @@ class DataSettings:
         object.__setattr__(self, "data_base_dir", os.fspath(self.data_base_dir))
         object.__setattr__(self, "inertia_groups", tuple(self.inertia_groups))
         object.__setattr__(self, "features", tuple(self.features))
-        object.__setattr__(self, "accept", tuple(self.accept))
+        for name in ("accept", "test", "validation"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         check_feature_names(self.features)
         _check_choice("filter_mode", self.filter_mode, get_args(FilterMode))
         _check_choice("split_by", self.split_by, get_args(SplitBy))
@@ -174,14 +184,15 @@ class DataSettings:
         for kind in self.accept:
             _check_choice("accept", kind, ACCEPTABLE)
         for name in ("radius_accel", "sequence_duration_s"):
-            if not getattr(self, name) > 0:
-                raise ExperimentError(f"{name} is {getattr(self, name)}; it must be positive")
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ExperimentError(f"{name} is {value}; it must be positive")
         for name in ("rate", "filter_cutoff_freq_hz", "fallback_sampling_frequency"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ExperimentError(f"{name} is {value} Hz; it must be positive")
         for name, lowest in (("batch_size", 1), ("filter_order", 1), ("num_workers", 0)):
-            if getattr(self, name) < lowest:
+            if getattr(self, name) is not None and getattr(self, name) < lowest:
                 raise ExperimentError(f"{name} is {getattr(self, name)}; at least {lowest}")
         check_ratios(self.global_train_ratio, self.global_val_ratio)
         ids = [group.id for group in self.inertia_groups]
@@ -218,6 +229,8 @@ class DataSettings:
             "torque_terms": asdict(self.torque_terms),
             "features": list(self.features),
             "accept": list(self.accept),
+            "test": list(self.test),
+            "validation": list(self.validation),
         }
 
     @classmethod
@@ -232,7 +245,7 @@ class DataSettings:
             raise ExperimentError("data_base_dir is missing: give the folder of the recordings")
         # null, as in a YAML file, is none given
         defaults: dict[str, Any] = {"torque_terms": TorqueTerms(), "features": FEATURE_NAMES}
-        defaults |= {"inertia_groups": (), "accept": ()}
+        defaults |= {"inertia_groups": (), "accept": (), "test": (), "validation": ()}
         values |= {name: values.get(name) or default for name, default in defaults.items()}
         return build_settings(cls, values, "data")
 

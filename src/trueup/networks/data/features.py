@@ -4,6 +4,7 @@ The first three, in this order, are the default: it is the order that deployed n
 rely on (``FEATURE_NAMES`` of their data sets).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,9 @@ class Feature:
     description: str
     signed: bool = True
     """Whether it turns its sign where the motion is mirrored."""
+    deployable: bool = True
+    """Whether a simulator has it: commands, motion, gains, supply and load; not what only the
+    hardware measures."""
 
 
 ANGLE = "current_angle_rad"
@@ -44,9 +48,9 @@ FEATURES = {
         Feature(ANGLE_ERROR, "rad", "angle error", "commanded less measured joint angle"),
         Feature(TARGET_VELOCITY, "rad/s", "target velocity", "commanded joint velocity"),
         Feature(COMMANDED_TORQUE, "N m", "commanded torque", "torque asked of the motor"),
-        Feature(CURRENT, "A", "current", "measured motor current"),
+        Feature(CURRENT, "A", "current", "measured motor current", deployable=False),
         Feature(VOLTAGE, "V", "voltage", "measured supply voltage", False),
-        Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False),
+        Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False, False),
         Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording", False),
     )
 }
@@ -57,6 +61,11 @@ FEATURE_NAMES = (ANGLE, TARGET_ANGLE, VELOCITY)
 
 SIMULATOR_FEATURE_NAMES = (ANGLE_ERROR, VELOCITY)
 """Features that the network actuators of Isaac Lab and mjlab feed, in their order ``pos_vel``."""
+
+
+def not_deployable(names: Iterable[str]) -> tuple[str, ...]:
+    """Features that no simulator supplies."""
+    return tuple(name for name in names if not FEATURES[name].deployable)
 
 
 def check_feature_names(names: tuple[str, ...]) -> None:

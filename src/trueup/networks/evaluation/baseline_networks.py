@@ -126,6 +126,17 @@ def base_alone(base: Base, rate: float) -> Network:
     )
 
 
+def constant_network(features: tuple[str, ...], rate: float, torque: float) -> Network:
+    """A network that gives one torque [N m] whatever its features are."""
+    count = len(features)
+    return Network(
+        family="linear",
+        normalization=Normalization(features, np.zeros(count), np.ones(count), 0.0, 1.0),
+        weights={"layers.0.weight": np.zeros((1, count)), "layers.0.bias": np.array([torque])},
+        rate=rate,
+    )
+
+
 def _residual(series: ActuatorSeries, base: Base | None) -> np.ndarray:
     if base is None:
         return series.torque

@@ -7,8 +7,10 @@ makes a linear model look bad at a start in full motion, which says nothing of i
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
 from trueup.fitting.baselines import BASE_ALONE, CONSTANT, CONTROLLER, LINEAR
+from trueup.networks.model.network import Network
 
 _BASELINES = {
     "mean": CONSTANT,
@@ -20,6 +22,9 @@ _BASELINES = {
 
 ENOUGH_GAIN = 0.01
 """A training has converged where the last tenth of its epochs betters its score by at most this."""
+
+EXPLAINS = 0.02
+"""Share by which a network must be better than a constant; below it nothing is learned."""
 
 _FAR_OUT = 0.05
 _LONG_START = 1.2
@@ -73,6 +78,39 @@ def start_note(metrics: Mapping[str, Any]) -> str:
     )
 
 
+def choice_words(choice: Mapping[str, Any], network: Network) -> str:
+    """How the network was chosen on the validation part."""
+    errors = choice["validation_errors"]
+    others = ", ".join(f"{n} {e:.3g}" for n, e in errors.items() if n != choice["taken"])
+    name = choice["taken"]
+    if name == "trained":
+        skip = " with a linear skip" if network.has_skip else ""
+        base = " over the base" if network.base is not None else ""
+        name = f"{network.family}{skip}{base}"
+    tried = ", ".join(f"{t['name']} {t['error']:.3g}" for t in choice["tried"])
+    return (
+        f"Chosen on the validation part: {name}, error {errors[choice['taken']]:.3g} of the "
+        f"torque's deviation ({others}). Tried: {tried}."
+    )
+
+
+def deployable_words(metrics: Mapping[str, Any]) -> str:
+    """What features that no simulator supplies mean for the network."""
+    from trueup.networks.export.formats import SIMULATOR_FORMATS
+
+    text = (
+        f"The network reads {listing(metrics['not_deployable'])}, which no simulator supplies: "
+        f"exports to {listing(SIMULATOR_FORMATS, limit=20)} are refused."
+    )
+    without = metrics.get("deployable")
+    if without is None:
+        return text
+    return (
+        f"{text} Without, the settled error is {without['rmse']:.4g} N m beside "
+        f"{metrics['settled']['rmse']:.4g} N m."
+    )
+
+
 def late_gain(scores: Sequence[float]) -> float | None:
     """Share by which the last tenth of the epochs betters the lowest score; None of too few."""
     before = scores[: len(scores) - max(1, len(scores) // 10)]
@@ -115,7 +153,10 @@ def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
 def _reasons(metrics: Mapping[str, Any], name: str) -> list[Reason]:
     where = f"{name}: " if name else ""
     found: list[Reason] = []
-    if metrics.get("split_by") == "time" and metrics.get("scored_on") == "test":
+    if (
+        metrics.get("tested_by", metrics.get("split_by")) == "time"
+        and metrics.get("scored_on") == "test"
+    ):
         found.append(
             Reason(
                 Grade.LOOK,
@@ -134,6 +175,20 @@ def _reasons(metrics: Mapping[str, Any], name: str) -> list[Reason]:
                 "training",
             )
         )
+    nothing = metrics["others_settled"].get("mean")
+    if nothing is not None and metrics["settled"]["rmse"] > (1.0 - EXPLAINS) * nothing["rmse"]:
+        found.append(
+            Reason(
+                Grade.DO_NOT_USE,
+                f"{where}The network explains nothing: its error {metrics['settled']['rmse']:.3g} "
+                f"N m is that of a constant, {nothing['rmse']:.3g} N m. Look whether the torque "
+                "belongs to these inputs, and whether their clocks agree.",
+                "scores",
+            )
+        )
+    measured = metrics.get("not_deployable")
+    if measured:
+        found.append(Reason(Grade.LOOK, where + deployable_words(metrics), "scores"))
     far = [each["name"] for each in metrics["files"] if (each["out_of_range"] or 0.0) > _FAR_OUT]
     if far:
         found.append(

@@ -1,6 +1,5 @@
 """Reports of networks as HTML pages: of a training run, and of a network on recordings."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from trueup.networks.evaluation.prediction_figures import (
     time_series_section,
 )
 from trueup.networks.model.network import Network
+from trueup.networks.training.kept_files import read_history
 from trueup.studies import atomic
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _curves_section(
     for path in sorted(folder.rglob("history.jsonl")):
         place = path.parent.relative_to(folder).as_posix()
         name = "" if place == "." else f" {place}"
-        entries = _history(path)
+        entries = read_history(path)
         for key, label, curves in (
             ("val_rmse_epoch", "validation", error),
             ("train_loss", "loss", loss),
@@ -267,13 +267,6 @@ def _curves_section(
     seconds = [m["training_seconds"] for m in (folds or {"": metrics}).values()]
     content.append(reports.Text(f"Training took {sum(seconds):.0f} s in all."))
     return reports.Section("Training", "training", content=content)
-
-
-def _history(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
-    except ValueError as error:
-        raise RunDirectoryError(f"{path} is damaged: {error}") from error
 
 
 def _reading_section(scored: Sequence[Mapping[str, Any]]) -> reports.Section:

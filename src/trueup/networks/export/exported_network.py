@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trueup.errors import FitError, did_you_mean, listing
+from trueup.networks.data.features import not_deployable
 from trueup.networks.export.deployment import Deployment
 from trueup.networks.export.formats import EXPORT_FORMATS
 from trueup.networks.model.network import Network
@@ -39,6 +40,9 @@ def export_network(
     rate, limits and what is inside, as JSON (``metadata.json`` among the extra files of torch, the
     property ``metadata`` of ONNX).
 
+    ``c`` writes a source and, beside it, a header, without dependencies: ``NAME_step`` takes the
+    features of one time step and gives the torque, in double precision.
+
     The other formats are what the actuator classes of Isaac Lab, mjlab and Newton load.
 
     Args:
@@ -59,6 +63,24 @@ def export_network(
             f"there is no format {export_format!r}; there are {listing(EXPORT_FORMATS)}."
             f"{did_you_mean(export_format, EXPORT_FORMATS)}"
         )
+    if EXPORT_FORMATS[export_format].simulator:
+        _check_deployable(network, export_format)
     deployment = Deployment(network, normalization, base, limits)
     path = Path(path)
     return ExportedNetwork(path, EXPORT_FORMATS[export_format].write(deployment, path))
+
+
+def _check_deployable(network: Network, export_format: str) -> None:
+    """Refuse inputs that a simulator does not have.
+
+    Raises:
+        FitError: the network reads one.
+    """
+    measured = not_deployable(network.inputs)
+    if measured:
+        others = [name for name in network.features if name not in measured]
+        raise FitError(
+            f"{export_format} is for a simulator, and the network reads {listing(measured)}, which "
+            "only the hardware measures. Train without: trueup network train "
+            f"'data.features=[{','.join(others)}]'"
+        )

@@ -18,6 +18,8 @@ class NetworkFormat:
     """Function that writes a network, as ``module:function``."""
     suffix: str = ".pt"
     """Suffix of the file; empty for a folder."""
+    simulator: bool = False
+    """Whether a simulator feeds it: inputs that only hardware measures are then refused."""
 
     def write(self, deployment: Any, path: Path) -> str:
         """Write a network; returns its use as Python text.
@@ -38,14 +40,18 @@ EXPORT_FORMATS: dict[str, NetworkFormat] = {
     "onnx": NetworkFormat(f"{_HERE}.step_files:write_onnx", ".onnx"),
     "torch-export": NetworkFormat(f"{_HERE}.step_files:write_torch_export", ".pt2"),
     "numpy": NetworkFormat(f"{_HERE}.step_files:write_numpy", ".npz"),
-    "isaac-lab-mlp": NetworkFormat(f"{_HERE}.isaac_lab_files:write_mlp"),
-    "isaac-lab-lstm": NetworkFormat(f"{_HERE}.isaac_lab_files:write_lstm"),
-    "isaac-lab-gru": NetworkFormat(f"{_HERE}.isaac_lab_files:write_gru"),
-    "isaac-lab-combined": NetworkFormat(f"{_HERE}.isaac_lab_files:write_combined", ""),
-    "mjlab": NetworkFormat(f"{_HERE}.isaac_lab_files:write_mjlab"),
-    "newton": NetworkFormat(f"{_HERE}.newton_files:write_newton", ".onnx"),
+    "c": NetworkFormat(f"{_HERE}.c_files:write_c", ".c"),
+    "isaac-lab-mlp": NetworkFormat(f"{_HERE}.isaac_lab_files:write_mlp", simulator=True),
+    "isaac-lab-lstm": NetworkFormat(f"{_HERE}.isaac_lab_files:write_lstm", simulator=True),
+    "isaac-lab-gru": NetworkFormat(f"{_HERE}.isaac_lab_files:write_gru", simulator=True),
+    "isaac-lab-combined": NetworkFormat(f"{_HERE}.isaac_lab_files:write_combined", "", True),
+    "mjlab": NetworkFormat(f"{_HERE}.isaac_lab_files:write_mjlab", simulator=True),
+    "newton": NetworkFormat(f"{_HERE}.newton_files:write_newton", ".onnx", True),
 }
 """Export formats by name, as in ``trueup network export --format NAME``."""
+
+SIMULATOR_FORMATS = tuple(name for name, each in EXPORT_FORMATS.items() if each.simulator)
+"""Formats that the actuator classes of simulators load."""
 
 if TYPE_CHECKING:
     ExportFormat = str

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 
+class Interrupted(Exception):  # noqa: N818 - a wish, not an error
+    """Training was stopped from outside; what was reached is saved."""
+
+
 def _nothing(*arguments: Any) -> None:
     """Do nothing."""
 

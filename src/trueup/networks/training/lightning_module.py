@@ -167,7 +167,7 @@ class NetworkTraining(lightning.LightningModule):
         return self.network.made_cold(state, torch.as_tensor(batch.cold))
 
     def _learning_rate(self, epochs: float) -> float:
-        warm_up = min(self.settings.warmup_epochs, self.max_epochs / 2)
+        warm_up = min(self.settings.warmup_epochs or 0.0, self.max_epochs / 2)
         if epochs < warm_up:
             # from a small rate rather than zero, with which the first chunk would be lost
             share = max(epochs / warm_up, 0.01)

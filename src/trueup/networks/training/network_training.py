@@ -20,6 +20,7 @@ from trueup.networks.evaluation.baseline_networks import fit_linear
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
+from trueup.networks.training.schedule import chunk_samples, lane_count, scheduled
 from trueup.networks.training.settings import ModelSettings, TrainSettings
 from trueup.studies import atomic
 
@@ -61,8 +62,8 @@ def train_network(
     features: tuple[str, ...] = FEATURE_NAMES,
     model: ModelSettings | None = None,
     train: TrainSettings | None = None,
-    batch_size: int = 32,
-    sequence_length: int = 100,
+    batch_size: int | None = None,
+    sequence_length: int | None = None,
     seed: int = 42,
     directory: Path | None = None,
     resume: bool = False,
@@ -81,8 +82,8 @@ def train_network(
         features: inputs of the network, in order.
         model: the network and its optimiser.
         train: how it is trained.
-        batch_size: lanes side by side.
-        sequence_length: steps that are unrolled at a time.
+        batch_size: lanes side by side; None: from the recordings, see `schedule`.
+        sequence_length: steps that are unrolled at a time; None: from the rate.
         seed: of weights, lanes and dropout.
         directory: folder for ``network.safetensors``, ``history.jsonl`` and ``checkpoints``.
         resume: go on from the checkpoint in the directory, if it has one.
@@ -110,15 +111,19 @@ def train_network(
 
     started = time.perf_counter()
     network = template_network(training, features, model, seed, train.group_weighting)
+    lengths = [len(series) for series in training]
+    chunk = sequence_length or chunk_samples(network.rate)
     lanes = Lanes(
-        [len(series) for series in training],
-        batch_size,
-        sequence_length,
+        lengths,
+        batch_size or lane_count(lengths, chunk),
+        chunk,
         train.burn_in,
         train.cold_start_share,
         train.mirror_share,
         seed,
     )
+    model, train = scheduled(model, train, lanes)
+    assert train.max_epochs is not None
     module = NetworkTraining(
         TorchNetwork(network, model.gru_dropout if network.family in RECURRENT else 0.0),
         model,

@@ -8,8 +8,11 @@ import numpy as np
 
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.lanes import Lanes
+from trueup.networks.training.network_choice import TRIAL_SHARE, USED_SHARE, candidates
 from trueup.networks.training.network_training import template_network, train_network
 from trueup.networks.training.run_recordings import RunRecordings
+from trueup.networks.training.schedule import lane_count, scheduled, steps_an_epoch
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,19 @@ class TrainingPlan:
     """Weights of one network."""
     networks: int
     """Networks to train: splits times members."""
+    candidates: tuple[str, ...]
+    """Networks that are tried; the one where nothing is chosen."""
+    steps_an_epoch: int
+    """Gradient steps of an epoch."""
+    steps: int
+    """Gradient steps of one network at most; of the one chosen, where several are tried."""
     epochs: int
     """At most, each."""
+    step_seconds: float
+    """Time of a gradient step of the first candidate [s]."""
     seconds: float
-    """Time of all epochs of all networks at the pace of one epoch now [s]; early stopping
-    shortens it."""
+    """Time of all networks [s]: what the settings allow, or at the pace of one epoch; early
+    stopping shortens it."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -52,10 +63,19 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
 
     series, splits = recordings.series, recordings.splits
     model, train = configuration.model, configuration.train
+    samples = sum(len(each) for each in splits[0].training)
+    tried = [(model.family, model)]
+    if model.is_chosen:
+        tried = candidates(model, splits[0].training[0].rate, samples)
+    model = tried[0][1]
     network = template_network(
         splits[0].training, configuration.data.features, model, configuration.seed
     )
-    settings = replace(train, max_epochs=1)
+    settings = replace(train, max_epochs=1, max_steps=None)
+    lengths = [len(each) for each in splits[0].training]
+    chunk = run_files.sequence_length(configuration, network.rate)
+    lanes = Lanes(lengths, configuration.data.batch_size or lane_count(lengths, chunk), chunk)
+    per_epoch = steps_an_epoch(lanes)
 
     def one_epoch() -> float:
         started = time.perf_counter()
@@ -71,8 +91,19 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
         )
         return time.perf_counter() - started
 
-    epochs = 1 if configuration.debug else train.max_epochs
     first, second = one_epoch(), one_epoch()  # the first loads libraries
+    pace = min(first, second)
+    count = len(splits) * model.ensemble_members
+    share = 1.0 - TRIAL_SHARE if configuration.model.is_chosen else 1.0
+    allowed = train.seconds
+    if configuration.debug:
+        epochs = 1
+    elif allowed is None:
+        epochs = scheduled(model, train, lanes)[1].max_epochs or 1
+    else:
+        epochs = max(1, int(USED_SHARE * share * allowed / count / pace))
+        epochs = min(epochs, train.max_epochs or epochs)
+    seconds = allowed or pace * epochs * count * (1 + (len(tried) > 1) * TRIAL_SHARE * len(tried))
     sizes = {
         split.name: {
             part: int(np.sum([len(each) for each in getattr(split, part)]))
@@ -80,15 +111,18 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
         }
         for split in splits
     }
-    count = len(splits) * model.ensemble_members
     return TrainingPlan(
         recordings=len(series),
         groups=tuple(dict.fromkeys(each.group for each in series)),
         rate=network.rate,
         splits=sizes,
-        family=network.family,
+        family=configuration.model.model_type.name,
         parameters=parameter_count(network),
         networks=count,
+        candidates=tuple(name for name, _ in tried),
+        steps_an_epoch=per_epoch,
+        steps=per_epoch * epochs,
         epochs=epochs,
-        seconds=min(first, second) * epochs * count,
+        step_seconds=pace / per_epoch,
+        seconds=seconds,
     )

@@ -15,6 +15,7 @@ from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.evaluation.metrics import NetworkScores
 from trueup.networks.model.network import Network
 from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.schedule import chunk_samples
 from trueup.studies import atomic
 
 KIND = "network"
@@ -81,7 +82,8 @@ def recorded_data_folder(run: Path, content: Mapping[str, Any]) -> Path:
 
 def sequence_length(configuration: TrainingConfiguration, rate: float) -> int:
     """Steps that are unrolled at a time."""
-    return max(2, round(configuration.data.sequence_duration_s * rate))
+    duration = configuration.data.sequence_duration_s
+    return chunk_samples(rate) if duration is None else max(2, round(duration * rate))
 
 
 def write_description(

@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trueup.errors import ExperimentError
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_check import DataCheck, read_checked
-from trueup.networks.data.data_splits import DataSplit, split_global, split_lomo
+from trueup.networks.data.data_splits import (
+    DataSplit,
+    split_global,
+    split_lomo,
+    split_named,
+)
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.studies import provenance
 
@@ -49,7 +55,14 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
     series, check = read_checked(settings, refuse=refuse)
     shares = (data.global_train_ratio, data.global_val_ratio, data.split_by, configuration.seed)
     if configuration.evaluation_mode == "lomo_cv":
+        if data.test or data.validation:
+            raise ExperimentError(
+                "evaluation_mode=lomo_cv tests on each group in turn: leave data.test and "
+                "data.validation out"
+            )
         splits = split_lomo(series, *shares)
+    elif data.test or data.validation:
+        splits = [split_named(series, data.test, data.validation, data.global_val_ratio)]
     else:
         splits = [split_global(series, *shares)]
     return RunRecordings(series, splits, check)

@@ -1,5 +1,6 @@
 """Settings of a network and of its training; plain data, no heavy imports."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -10,6 +11,10 @@ from trueup.networks.base.base_kinds import Base
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.model.network import FAMILIES, Activation
 from trueup.networks.plain_settings import build_settings
+
+_USUAL_SECONDS = 600.0
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h)")
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 MONITORS = (
     "val_rmse_epoch",
@@ -22,15 +27,21 @@ MONITORS = (
 """Scores on the validation part that training can be stopped by and the best epoch chosen by."""
 
 
+AUTO = "auto"
+"""Family that is chosen on the validation part."""
+
+
 @dataclass(frozen=True)
 class ModelType:
     """Family of the network."""
 
-    name: str = "gru"
-    """``gru``, ``lstm``, ``mlp`` or ``linear``."""
+    name: str = AUTO
+    """``gru``, ``lstm``, ``mlp`` or ``linear``; ``auto``: a run tries them, with and without skip
+    and base, and keeps the best on the validation part. ``train_network``, which trains one
+    network, then trains a ``gru``."""
 
     def __post_init__(self):
-        _check_choice("model.model_type.name", self.name, FAMILIES)
+        _check_choice("model.model_type.name", self.name, (AUTO, *FAMILIES))
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,9 @@ class ModelSettings:
     """Highest learning rate, after the warm-up."""
     weight_decay: float = 1e-6
     """Weight decay of AdamW."""
-    warmup_epochs: float = 1.0
-    """Epochs over which the learning rate rises from zero."""
+    warmup_epochs: float | None = None
+    """Epochs over which the learning rate rises from zero; None: 100 gradient steps, or a tenth of
+    the training where that is shorter."""
     loss_diff_weight: float = 0.0
     """Weight of the squared error of the change from one sample to the next, beside that of the
     torque itself, both in deviations of the torque."""
@@ -102,8 +114,10 @@ class ModelSettings:
         for name in ("gru_hidden_dim", "gru_num_layers", "history", "ensemble_members"):
             _check_at_least(f"model.{name}", getattr(self, name), 1)
         _check_positive("model.learning_rate", self.learning_rate)
-        for name in ("weight_decay", "warmup_epochs", "loss_diff_weight"):
+        for name in ("weight_decay", "loss_diff_weight"):
             _check_at_least(f"model.{name}", getattr(self, name), 0)
+        if self.warmup_epochs is not None:
+            _check_at_least("model.warmup_epochs", self.warmup_epochs, 0)
         if not 0 <= self.gru_dropout < 1:
             raise ExperimentError(f"model.gru_dropout is {self.gru_dropout}; it is a share below 1")
         if self.torque_limit is not None:
@@ -146,8 +160,13 @@ class ModelSettings:
 
     @property
     def family(self) -> str:
-        """Family of the network."""
-        return self.model_type.name
+        """Family of one network; a ``gru`` where the choice is open."""
+        return "gru" if self.is_chosen else self.model_type.name
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the family is chosen on the validation part."""
+        return self.model_type.name == AUTO
 
     @property
     def base(self) -> Base | None:
@@ -201,8 +220,9 @@ class EarlyStopping:
     """Score that has to improve."""
     mode: str = "min"
     """``min`` or ``max``: which way is better."""
-    patience: int = 20
-    """Validations without improvement that are waited for."""
+    patience: int | None = None
+    """Validations without improvement that are waited for; None: 20, or a third of the training
+    where that is longer."""
     min_delta: float = 1e-4
     """Change that counts as an improvement, in the unit of the score."""
     verbose: bool = False
@@ -212,7 +232,8 @@ class EarlyStopping:
 
     def __post_init__(self):
         _check_monitor("train.early_stopping", self.monitor, self.mode)
-        _check_at_least("train.early_stopping.patience", self.patience, 1)
+        if self.patience is not None:
+            _check_at_least("train.early_stopping.patience", self.patience, 1)
         _check_at_least("train.early_stopping.min_delta", self.min_delta, 0)
 
 
@@ -264,7 +285,13 @@ class Callbacks:
 class TrainSettings:
     """How a network is trained, the ``train`` part of a configuration."""
 
-    max_epochs: int = 200
+    time: str | None = None
+    """Time for all networks of a run, such as ``10min``, ``90s`` or ``2h``; None: ten minutes,
+    unless ``max_steps`` or ``max_epochs`` sets the end."""
+    max_steps: int | None = None
+    """Gradient steps of one network at most; None: as many as the time allows."""
+    max_epochs: int | None = None
+    """Epochs of one network at most; None: as many as ``max_steps`` or the time allows."""
     early_stopping: EarlyStopping = field(default_factory=EarlyStopping)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
     callbacks: Callbacks = field(default_factory=Callbacks)
@@ -291,16 +318,20 @@ class TrainSettings:
     """Noise added to the inputs in training, in deviations of each."""
     group_weighting: float = 0.0
     """0: every sample counts alike; 1: every group counts alike, however large its torque is."""
-    check_val_every_n_epoch: int = 1
-    """Epochs from one validation to the next."""
+    check_val_every_n_epoch: int | None = None
+    """Epochs from one validation to the next; None: each, where ``max_epochs`` is set, otherwise as
+    many as make 100 gradient steps."""
     threads: int = 1
     """Threads of torch on the CPU."""
     export_jit_model: bool = False
     """Export the best network to TorchScript at the end."""
 
     def __post_init__(self):
-        for name in ("max_epochs", "check_val_every_n_epoch", "threads"):
-            _check_at_least(f"train.{name}", getattr(self, name), 1)
+        for name in ("max_steps", "max_epochs", "check_val_every_n_epoch", "threads"):
+            if getattr(self, name) is not None:
+                _check_at_least(f"train.{name}", getattr(self, name), 1)
+        if self.time is not None:
+            _ = self.seconds  # its own check, at once
         for name in ("burn_in", "input_noise"):
             _check_at_least(f"train.{name}", getattr(self, name), 0)
         if self.devices != 1:
@@ -319,6 +350,13 @@ class TrainSettings:
             if not 0 <= getattr(self, name) <= 1:
                 raise ExperimentError(f"train.{name} is {getattr(self, name)}; from 0 to 1")
 
+    @property
+    def seconds(self) -> float | None:
+        """Time for all networks of a run [s]; None where steps or epochs set the end."""
+        if self.time is not None:
+            return _seconds(self.time)
+        return None if self.max_steps or self.max_epochs else _USUAL_SECONDS
+
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> "TrainSettings":
         """Settings from plain values.
@@ -327,6 +365,16 @@ class TrainSettings:
           ExperimentError: a key is unknown, or a value cannot be used.
         """
         return build_settings(cls, content, "train")
+
+
+def _seconds(text: str) -> float:
+    """Seconds of a time such as ``10min``."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None or not float(found[1]) > 0:
+        raise ExperimentError(
+            f"train.time is {text!r}; write a number with s, min or h, such as 10min"
+        )
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _check_monitor(where: str, monitor: str, mode: str) -> None:

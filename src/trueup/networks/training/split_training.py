@@ -1,7 +1,7 @@
 """Train on one split: the members of an ensemble, the linear baseline, the score on the test."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.data.features import not_deployable
 from trueup.networks.evaluation.baseline_networks import base_alone, fit_linear_chosen
 from trueup.networks.evaluation.closed_loop import RollOut, has_motion, joint_of, roll_out
 from trueup.networks.evaluation.metrics import NetworkScores, predict_series, score
@@ -19,8 +20,18 @@ from trueup.networks.model.network_file import load_network, save_network
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
-from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.hooks import Interrupted, TrainingHooks
+from trueup.networks.training.kept_files import read_seconds
+from trueup.networks.training.network_choice import (
+    CHOICE,
+    TRAINED,
+    better_of,
+    chosen_configuration,
+    simple_networks,
+    trial_network,
+)
 from trueup.networks.training.network_training import train_network
+from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.studies import atomic
 from trueup.studies.event_log import EventLog
@@ -47,10 +58,6 @@ class SplitResult:
     folder: Path
 
 
-class Interrupted(Exception):  # noqa: N818 - a wish, not an error
-    """Training was stopped from outside; what was reached is saved."""
-
-
 def train_split(
     split: DataSplit,
     configuration: TrainingConfiguration,
@@ -58,6 +65,7 @@ def train_split(
     provenance: dict[str, Any],
     hooks: TrainingHooks,
     log: EventLog,
+    seconds: float | None = None,
 ) -> SplitResult:
     """Train and score on one split; goes on from what the folder holds.
 
@@ -68,15 +76,18 @@ def train_split(
         provenance: kept with the networks.
         hooks: what follows the training.
         log: where a tracker that fails is noted.
+        seconds: time for the split [s]; None where steps or epochs set its end.
 
     Raises:
         Interrupted: a hook stopped the training.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    asked = configuration.model
+    configuration, hooks = chosen_configuration(split, configuration, folder, seconds, hooks)
     count = configuration.model.ensemble_members
     config = {key: provenance[key] for key in ("configuration", "data")}
     trackers = SplitTrackers(configuration, split.name, folder, config, log)
-    networks, seconds = [], 0.0
+    networks, spent_seconds = [], 0.0
     for member in range(count):
         within, own = folder, hooks
         if count > 1:
@@ -85,8 +96,8 @@ def train_split(
         own = trackers.following(own, member)
         network, spent = _member(split, configuration, within, member, provenance, own)
         networks.append(network)
-        seconds += spent
-    result = _scored(split, configuration, folder, networks, seconds)
+        spent_seconds += spent
+    result = _scored(split, configuration, asked, folder, networks, spent_seconds)
     files = []
     if configuration.train.export_jit_model:
         run = folder if configuration.evaluation_mode == "global" else folder.parent
@@ -108,14 +119,11 @@ def _member(
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
-        record = atomic.read_json(finished)
-        return load_network(folder / run_files.NETWORK), float(record["seconds"])
+        return load_network(folder / run_files.NETWORK), read_seconds(finished)
     if hooks.stop():  # asked for while the one before ended
         raise Interrupted
     seed = configuration.seed + member
     train = configuration.train
-    if configuration.debug:
-        train = replace(train, max_epochs=1)
     result = train_network(
         split.training,
         split.validation,
@@ -164,6 +172,7 @@ def _trained_on(split: DataSplit) -> list[str]:
 def _scored(
     split: DataSplit,
     configuration: TrainingConfiguration,
+    asked: ModelSettings,
     folder: Path,
     networks: list[Network],
     seconds: float,
@@ -171,29 +180,39 @@ def _scored(
     validated = [score(network, split.validation) for network in networks]
     best = int(np.argmin([each.total.rmse for each in validated]))
     network = networks[best]
-    if len(networks) > 1:
+    choice = None
+    if asked.is_chosen:
+        choice, network = _simplest(split, configuration, asked, folder, network)
+    trained = choice is None or choice["taken"] == TRAINED
+    if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)
         run_files.write_description(folder, configuration, network, split.training)
     linear = fit_linear_chosen(
-        split.training, split.validation, configuration.data.features, configuration.model.base
+        split.training, split.validation, configuration.data.features, asked.base
     )
     linear = replace(linear, provenance={"split": split.name, "trained_on": _trained_on(split)})
     save_network(linear, folder / run_files.LINEAR)
     judged, scored_on = (split.test, "test") if split.test else (split.validation, "validation")
     mean = float(np.concatenate([each.torque for each in split.training]).mean())
     others = {"linear": linear}
-    if configuration.model.base is not None:
-        others["base"] = base_alone(configuration.model.base, network.rate)
+    if asked.base is not None:
+        others["base"] = base_alone(asked.base, network.rate)
     scores = score(network, judged, others, mean)
     content: dict[str, Any] = {
         **scores.to_dict(),
         "split": split.name,
         "scored_on": scored_on,
         "split_by": configuration.data.split_by if split.name == "global" else "group",
-        "ended": _ended(folder, len(networks), best),
-        "validation": validated[best].to_dict(),
+        "tested_by": split.tested_by,
+        "choice": choice,
+        "ended": _ended(folder, len(networks), best) if trained else None,
+        "validation": score(network, split.validation).to_dict(),
         "training_seconds": seconds,
     }
+    measured = not_deployable(configuration.data.features)
+    if measured:
+        content["not_deployable"] = list(measured)
+        content["deployable"] = _without(measured, split, configuration, folder, judged)
     motions = _closed_loop(configuration, network, judged)
     if motions:
         content["closed_loop"] = [motion.to_dict() for motion in motions]
@@ -221,6 +240,47 @@ def _scored(
     return SplitResult(
         split.name, network, linear, scores, scored_on, validated[best], seconds, folder
     )
+
+
+def _simplest(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    asked: ModelSettings,
+    folder: Path,
+    network: Network,
+) -> tuple[dict[str, Any], Network]:
+    """The trained network, or a simpler one that is as good on the validation part."""
+    simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
+    name, best, errors = better_of(network, simple, split)
+    tried = atomic.read_json(folder / CHOICE)["tried"]
+    choice = {"taken": name, "validation_errors": errors, "tried": tried}
+    if name != TRAINED:
+        own = {"split": split.name, "trained_on": _trained_on(split), "choice": name}
+        best = replace(best, provenance={**network.provenance, **own})
+    return choice, best
+
+
+def _without(
+    measured: Sequence[str],
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    judged: Sequence[ActuatorSeries],
+) -> dict[str, Any] | None:
+    """Settled scores of the network without features that no simulator has; None without others.
+
+    Family and sizes are those of the network; it trains for the share of a trial, and the best of
+    it and of what costs nothing is scored.
+    """
+    features = tuple(name for name in configuration.data.features if name not in measured)
+    if not features:
+        return None
+    data = replace(configuration.data, features=features)
+    own = replace(configuration, data=data)
+    network = trial_network(split, own, folder / "deployable")
+    simple = simple_networks(split, features, own.model.base, own.model.torque_limit)
+    name, network, _ = better_of(network, simple, split)
+    return {"features": list(features), "taken": name, **asdict(score(network, judged).settled)}
 
 
 def _ended(folder: Path, members: int, member: int) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.schedule import STEPS
 from trueup.studies import Trackers
 from trueup.studies.event_log import EventLog
 from trueup.studies.trackers import TrackedRun, WandbTracker, make_trackers
@@ -40,7 +41,7 @@ class SplitTrackers:
         log: EventLog,
     ):
         self._settings = settings = configuration.wandb
-        self._epochs = configuration.train.max_epochs
+        self._epochs = configuration.train.max_epochs or STEPS
         run = folder.parent.name if folder.name.startswith("fold_") else folder.name
         self._record = TrackedRun(
             folder=folder,

@@ -20,6 +20,7 @@ from trueup.networks.training import run_files
 from trueup.networks.training.accelerator import check_accelerator
 from trueup.networks.training.configuration import TrainingConfiguration, check_configuration
 from trueup.networks.training.hooks import TrainingHooks
+from trueup.networks.training.kept_files import check_kept_files
 from trueup.networks.training.plan import plan_training
 from trueup.networks.training.run_recordings import RunRecordings, data_folder, read_recordings
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
@@ -159,6 +160,7 @@ class TrainingJob(Job):
         """Train on each split; what the folder holds already is not trained again."""
         if run.resume:
             self._check_same_names(run)
+            check_kept_files(run.directory.path)
         run.describe()
         directory, configuration = run.directory, self.configuration
         text = yaml.safe_dump(self._values, sort_keys=False)
@@ -190,7 +192,10 @@ class TrainingJob(Job):
                     words = f"fold {index + 1} of {len(splits)} ({split.name}), "
                     own = hooks.part(words, index, len(splits))
                 try:
-                    results.append(train_split(split, configuration, folder, kept, own, events))
+                    result = train_split(
+                        split, configuration, folder, kept, own, events, self._seconds(splits)
+                    )
+                    results.append(result)
                 except Interrupted:
                     raise KeyboardInterrupt from None
                 except (RunDirectoryError, OSError) as error:
@@ -198,6 +203,11 @@ class TrainingJob(Job):
                         raise
                     raise RunDirectoryError(f"{_reason(error)}. {_kept(directory)}") from error
         return results
+
+    def _seconds(self, splits: Sequence[Any]) -> float | None:
+        """Time for each split [s]."""
+        whole = self.configuration.train.seconds
+        return None if whole is None else whole / len(splits)
 
     def stopped(self, directory: RunDirectory) -> str:
         """What is saved of a training that was stopped."""

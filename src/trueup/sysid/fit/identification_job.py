@@ -54,6 +54,7 @@ class IdentificationJob(SearchJob):
     kind = "identification"
     noun = "an identification"
     known_limits = ("max_seconds",)
+    limits_of_call = False
 
     def __init__(self, experiment: Experiment, folder: Path):
         self.experiment = experiment

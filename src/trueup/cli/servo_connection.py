@@ -1,0 +1,136 @@
+"""Servo on a bus, simulated or with a driver of the user, as the recording commands open it."""
+
+import contextlib
+import runpy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from trueup.actuators import Servo, load_catalogue
+from trueup.actuators import record as recording
+from trueup.actuators.catalogue.entries import find_servo
+from trueup.errors import HardwareError
+
+SIMULATED = "simulated"
+"""Port that stands for a simulated servo."""
+
+_OPEN = "open_servo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """How a servo is reached."""
+
+    port: str
+    """Serial port, or ``simulated``."""
+    motor: str
+    """Name of the servo in the catalogue."""
+    servo_id: int = 1
+    """Number of the servo on the bus."""
+    zero: float = 0.0
+    """Angle that the servo measures where the pendulum hangs down [rad]."""
+    reverse: bool = False
+    """The servo turns clockwise for growing angles."""
+    baud_rate: int = 1_000_000
+    """Speed of the bus [bit/s]."""
+    timeout: float = 0.02
+    """Time to wait for an answer [s]."""
+    catalogue: Path | None = None
+    """Catalogue of the user that describes the servo."""
+    family: str | None = None
+    """Control table to use; None: that of the servo."""
+    driver_file: Path | None = None
+    """Python file that opens the servo."""
+
+    def servo(self) -> Servo:
+        """The servo's entry in the catalogue.
+
+        Raises:
+            FitError: there is none.
+            ParameterError: the catalogue of the user is wrong.
+        """
+        if self.catalogue is not None:
+            load_catalogue(self.catalogue, replace=True)
+        return find_servo(self.motor)
+
+    def check(self, servo: Servo) -> None:
+        """Check that the servo can be reached, without opening it.
+
+        Raises:
+            HardwareError: it has no control table, or the driver's file cannot be used.
+        """
+        if self.driver_file is not None:
+            _opening_function(self.driver_file)
+        elif self.port != SIMULATED or servo.bus or self.family:
+            recording.table_of(servo, self.family)
+
+    @contextlib.contextmanager
+    def opened(self, bench: recording.Bench | None = None) -> Iterator[recording.ServoDriver]:
+        """The servo, open; a simulated one with the pendulum of the bench."""
+        servo = self.servo()
+        self.check(servo)
+        with contextlib.ExitStack() as stack:
+            if self.driver_file is not None:
+                driver = self._of_the_user()
+            elif self.port == SIMULATED:
+                driver = self._simulated(servo, bench, stack)
+            else:
+                driver = self._on_bus(recording.table_of(servo, self.family), self.port)
+            yield stack.enter_context(driver)
+
+    def _on_bus(self, table, port: str, timeout: float | None = None) -> recording.ServoDriver:
+        return recording.BusDriver(
+            table,
+            port,
+            self.servo_id,
+            zero=self.zero,
+            reverse=self.reverse,
+            baud_rate=self.baud_rate,
+            timeout=self.timeout if timeout is None else timeout,
+        )
+
+    def _simulated(
+        self, servo: Servo, bench: recording.Bench | None, stack: contextlib.ExitStack
+    ) -> recording.ServoDriver:
+        # a servo on another bus is simulated on this one
+        has_table = servo.bus or self.family or servo.name in recording.STANDARD_GAINS
+        table = recording.table_of(servo, self.family if has_table else "dynamixel")
+        pendulum = None
+        if bench is not None and bench.mass * bench.length > 0:
+            pendulum = recording.Pendulum.of(servo, bench.mass, bench.length)
+        simulated = recording.SimulatedServo(table, self.servo_id, servo=servo, pendulum=pendulum)
+        # it shares the processor with everything else
+        timeout = max(self.timeout, 0.2) if self.timeout > 0 else self.timeout
+        return self._on_bus(table, stack.enter_context(simulated).port, timeout)
+
+    def _of_the_user(self) -> recording.ServoDriver:
+        assert self.driver_file is not None
+        driver = _opening_function(self.driver_file)(self.port, self.servo_id)
+        if not isinstance(driver, recording.ServoDriver):
+            raise HardwareError(
+                f"{self.driver_file}: {_OPEN} returned {type(driver).__name__}, not a driver with "
+                "motor, retries, limits, open, close, read, write_goal, write_torque and write_gain"
+            )
+        if driver.motor != self.motor:
+            raise HardwareError(
+                f"{self.driver_file}: the driver is of the servo {driver.motor!r}, not "
+                f"{self.motor!r}"
+            )
+        return cast("recording.ServoDriver", driver)
+
+
+def _opening_function(path: Path):
+    """The function of a user's file that opens a servo."""
+    if not path.is_file():
+        raise HardwareError(f"{path}: there is no such file")
+    try:
+        names = runpy.run_path(str(path), run_name=path.stem)
+    except Exception as error:
+        raise HardwareError(f"{path}: cannot be run: {type(error).__name__}: {error}") from error
+    function = names.get(_OPEN)
+    if not callable(function):
+        raise HardwareError(
+            f"{path}: has no function {_OPEN}(port, servo_id) that returns a driver"
+        )
+    return function

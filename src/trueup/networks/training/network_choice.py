@@ -1,0 +1,380 @@
+"""Choice of the network on the validation part: family, skip, base, and the length of training.
+
+Each candidate is trained for a short time; the best is trained for the rest of it. What costs
+nothing (a constant, a linear model, the base by itself) is judged by the same error, and is the
+network where training brings less than `ENOUGH`.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.networks.base.base_kinds import Base
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.evaluation.baseline_networks import (
+    HISTORIES,
+    base_alone,
+    constant_network,
+    fit_linear_chosen,
+)
+from trueup.networks.evaluation.metrics import NetworkScores, score
+from trueup.networks.model.network import Network
+from trueup.networks.model.network_file import load_network, save_network
+from trueup.networks.plain_settings import to_values
+from trueup.networks.training import run_files
+from trueup.networks.training.configuration import TrainingConfiguration
+from trueup.networks.training.hooks import Interrupted, TrainingHooks
+from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
+from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
+from trueup.studies import atomic
+
+TRAINED = "trained"
+"""Name of the trained network among those judged."""
+
+CHOICE = "choice.json"
+"""File of a split: what was tried, and what is trained."""
+
+TRIAL_SHARE = 0.35
+"""Share of the time or of the steps in which candidates are tried."""
+USED_SHARE = 0.9
+"""Share of the time that is trained for; reading, scoring and the report take the rest."""
+
+ENOUGH = 0.01
+"""Share by which a network must be better than a simpler one to be taken for it."""
+
+_HISTORIES = (*HISTORIES, 64)
+_MANY_SAMPLES = 30_000
+_DIFFERENT_SCALES = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A candidate after its short training."""
+
+    name: str
+    model: ModelSettings
+    error: float
+    """Validation error, see `relative_error`; infinite where training diverged."""
+    pace: float
+    """Time of an epoch [s]."""
+
+
+def chosen_configuration(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    folder: Path,
+    seconds: float | None,
+    hooks: TrainingHooks,
+) -> tuple[TrainingConfiguration, TrainingHooks]:
+    """The configuration with the network chosen and its number of epochs set.
+
+    A choice that the folder holds is taken up, so that a resumed run trains the same network.
+
+    Args:
+        split: parts for training and validation.
+        configuration: of the run.
+        folder: of the split; takes ``choice.json``.
+        seconds: time for the split [s]; None where steps or epochs set its end.
+        hooks: what follows the training.
+
+    Returns:
+        The configuration, and the hooks for the rest of the progress.
+
+    Raises:
+        Interrupted: a hook stopped the training.
+    """
+    model, train = configuration.model, configuration.train
+    if configuration.debug:
+        train, seconds = replace(train, max_epochs=1, max_steps=None), None
+    share = TRIAL_SHARE if model.is_chosen else 0.0
+    rest = _after(hooks, share)
+    file = folder / CHOICE
+    if file.is_file():
+        content = atomic.read_json(file)
+        if model.is_chosen:
+            model = ModelSettings.from_dict(content["model"])
+        train = TrainSettings.from_dict(content["train"])
+        return replace(configuration, model=model, train=train), rest
+    pace, trials = None, []
+    began = time.perf_counter()
+    if model.is_chosen:
+        train = _for_groups(train, split.training)
+        trials = _trials(split, configuration, train, seconds, hooks)
+        best = min(trials, key=lambda trial: trial.error)
+        if not np.isfinite(best.error):
+            raise FitError("training of every candidate diverged: check the recordings")
+        model, pace = best.model, best.pace
+    if seconds is not None:
+        left = USED_SHARE * seconds - (time.perf_counter() - began)
+        train = _fitting(split, configuration, model, train, left, pace)
+    elif not trials:
+        return replace(configuration, train=train), rest
+    content = {
+        "model": to_values(model),
+        "train": to_values(train),
+        "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
+    }
+    atomic.write_json(file, content)
+    return replace(configuration, model=model, train=train), rest
+
+
+def candidates(model: ModelSettings, rate: float, samples: int) -> list[tuple[str, ModelSettings]]:
+    """Networks that are tried, by name; settings that differ from their defaults are kept.
+
+    Args:
+        model: settings of the run.
+        rate: of the recordings [Hz].
+        samples: of the training part.
+    """
+    width = 64 if samples > _MANY_SAMPLES else 32
+    history = int(np.clip(round(0.16 * rate), 8, 64))
+    common = {
+        "gru_hidden_dim": width,
+        "gru_num_layers": 1,
+        "gru_dropout": 0.0,
+        "learning_rate": 4e-3,
+        "weight_decay": 1e-2,
+    }
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        ("gru", {"linear_skip": True}),
+        ("mlp", {"linear_skip": True, "gru_num_layers": 2, "history": history}),
+        ("gru", {"linear_skip": False}),
+        ("lstm", {"linear_skip": False}),
+    ]
+    found = {}
+    for over_base in (True, False) if model.use_residual else (False,):
+        for family, own in kinds:
+            if model.use_residual and not over_base and family == "lstm":
+                continue
+            settings = _kept(model, {**common, **own})
+            if not over_base:
+                settings = _without_base(settings)
+            settings = replace(settings, model_type=ModelType(family))
+            name = family + (" with a linear skip" if settings.linear_skip else "")
+            name += " over the base" if over_base else ""
+            found[name] = settings
+    return list(found.items())
+
+
+def simple_networks(
+    split: DataSplit,
+    features: tuple[str, ...],
+    base: Base | None,
+    torque_limit: float | None = None,
+) -> dict[str, Network]:
+    """What costs nothing, the simplest first: a constant, the base by itself, linear models."""
+    mean = float(np.concatenate([each.torque for each in split.training]).mean())
+    rate = split.training[0].rate
+    found = {"constant": constant_network(features, rate, mean)}
+    if base is not None:
+        found["base by itself"] = base_alone(base, rate)
+    found["linear"] = fit_linear_chosen(
+        split.training, split.validation, features, histories=_HISTORIES
+    )
+    if base is not None:
+        found["linear over the base"] = fit_linear_chosen(
+            split.training, split.validation, features, base, _HISTORIES
+        )
+    return {
+        name: replace(_with_ranges(each, split.training), torque_limit=torque_limit)
+        for name, each in found.items()
+    }
+
+
+def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Network:
+    """The network with the range of its features in training, outside which it extrapolates."""
+    stacked = np.concatenate([each.features(network.features) for each in training])
+    return replace(network, feature_lowest=stacked.min(axis=0), feature_highest=stacked.max(axis=0))
+
+
+def better_of(
+    network: Network, simple: dict[str, Network], split: DataSplit
+) -> tuple[str, Network, dict[str, float]]:
+    """The network, or a simpler one that is as good on the validation part.
+
+    Returns:
+        Name of the simpler network or `TRAINED`, the network, and the validation errors.
+    """
+    named = {**simple, TRAINED: network}
+    errors = {
+        name: relative_error(score(each, split.validation), split.training)
+        for name, each in named.items()
+    }
+    limit = (1.0 + ENOUGH) * min(errors.values())
+    name = next(name for name, error in errors.items() if error <= limit)
+    return name, named[name], errors
+
+
+def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder: Path) -> Network:
+    """The network of a configuration after the length of a trial, kept in a folder."""
+    file = folder / run_files.NETWORK
+    if file.is_file():
+        return load_network(file)
+    settings = _short(configuration.train)
+    result = _train(split, configuration, configuration.model, settings, TrainingHooks())
+    folder.mkdir(parents=True, exist_ok=True)
+    save_network(result.network, file)
+    return result.network
+
+
+def relative_error(scores: NetworkScores, training: Sequence[ActuatorSeries]) -> float:
+    """Settled RMSE over the deviation of the torque, root mean square over the groups.
+
+    A deviation is that of the group in training, or of all of training for another group.
+    """
+    torque = by_group(training)
+    whole = float(np.concatenate(list(torque.values())).std()) or 1.0
+    squares = []
+    for group in scores.groups:
+        members = [each.settled for each in scores.series if each.group == group]
+        mse = np.average([m.mse for m in members], weights=[m.samples for m in members])
+        scale = float(torque[group].std()) if group in torque else whole
+        squares.append(float(mse) / (scale or whole) ** 2)
+    return float(np.sqrt(np.mean(squares)))
+
+
+def _trials(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    train: TrainSettings,
+    seconds: float | None,
+    hooks: TrainingHooks,
+) -> list[Trial]:
+    samples = sum(len(each) for each in split.training)
+    tried = candidates(configuration.model, split.training[0].rate, samples)
+    found = []
+    for index, (name, model) in enumerate(tried):
+        words = f"trying {index + 1} of {len(tried)} ({name}), "
+        own = hooks.part(words, index, len(tried))
+        own = replace(
+            own,
+            started=lambda *_: None,
+            epoch=lambda _: None,
+            progress=lambda text, done, on=own.progress: on(text, TRIAL_SHARE * done),
+        )
+        if hooks.stop():
+            raise Interrupted
+        settings, pace = _short(train), None
+        try:
+            if seconds is not None:
+                left = USED_SHARE * TRIAL_SHARE * seconds / len(tried)
+                settings = _fitting(split, configuration, model, train, left, None)
+            began = time.perf_counter()
+            result = _train(split, configuration, model, settings, own)
+            pace = (time.perf_counter() - began) / max(1, len(result.history))
+        except FitError:
+            found.append(Trial(name, model, np.inf, pace or np.inf))
+            continue
+        if result.interrupted:
+            raise Interrupted
+        error = relative_error(score(result.network, split.validation), split.training)
+        found.append(Trial(name, model, error, pace))
+    return found
+
+
+def _fitting(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    model: ModelSettings,
+    train: TrainSettings,
+    seconds: float,
+    pace: float | None,
+) -> TrainSettings:
+    """The settings with as many epochs as fit into a time [s], at a pace [s an epoch]."""
+    began = time.perf_counter()
+    if pace is None:
+        pace = _pace(split, configuration, model, train)
+    seconds = (seconds - (time.perf_counter() - began)) / configuration.model.ensemble_members
+    epochs = max(1, int(seconds / pace))
+    if train.max_epochs is not None:
+        epochs = min(epochs, train.max_epochs)
+    return replace(train, max_epochs=epochs)
+
+
+def _pace(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    model: ModelSettings,
+    train: TrainSettings,
+) -> float:
+    """Time of an epoch with its validation [s]; the first, which loads libraries, is left out."""
+    ends: list[float] = []
+    _train(
+        split,
+        configuration,
+        model,
+        replace(train, max_epochs=3, max_steps=None),
+        TrainingHooks(progress=lambda *_: ends.append(time.perf_counter())),
+    )
+    return max((ends[-1] - ends[0]) / max(1, len(ends) - 1), 1e-4)
+
+
+def _train(
+    split: DataSplit,
+    configuration: TrainingConfiguration,
+    model: ModelSettings,
+    train: TrainSettings,
+    hooks: TrainingHooks,
+) -> TrainedNetwork:
+    return train_network(
+        split.training,
+        split.validation,
+        features=configuration.data.features,
+        model=model,
+        train=train,
+        batch_size=configuration.data.batch_size,
+        sequence_length=run_files.sequence_length(configuration, split.training[0].rate),
+        seed=configuration.seed,
+        hooks=hooks,
+    )
+
+
+def _short(train: TrainSettings) -> TrainSettings:
+    """The settings with the share of the steps or epochs that a trial has."""
+
+    def part(count: int | None) -> int | None:
+        return None if count is None else max(1, round(TRIAL_SHARE * count))
+
+    return replace(train, max_epochs=part(train.max_epochs), max_steps=part(train.max_steps))
+
+
+def _for_groups(train: TrainSettings, training: Sequence[ActuatorSeries]) -> TrainSettings:
+    """The settings with groups weighted, where their torque differs and nothing else is set."""
+    scales = [float(torque.std()) for torque in by_group(training).values()]
+    usual = TrainSettings()
+    if max(scales) < _DIFFERENT_SCALES * max(min(scales), 1e-9):
+        return train
+    if train.checkpointing != usual.checkpointing or train.group_weighting:
+        return train
+    stopping = replace(train.early_stopping, monitor="val_group_rmse_epoch")
+    keeping = replace(train.checkpointing, monitor="val_group_rmse_epoch")
+    return replace(train, group_weighting=0.5, checkpointing=keeping, early_stopping=stopping)
+
+
+def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:
+    """Settings with the values given, where they stand at their defaults."""
+    usual = {item.name: item.default for item in fields(ModelSettings)}
+    changed = {n: v for n, v in given.items() if getattr(model, n) == usual[n]}
+    return replace(model, **changed)
+
+
+def _without_base(model: ModelSettings) -> ModelSettings:
+    usual = ModelSettings()
+    names = [n for n in to_values(usual) if n.startswith(("servo_", "k_spring", "theta0", "base_"))]
+    names += [n for n in to_values(usual) if n.endswith(("_phys", "_phys_training"))]
+    return replace(
+        model, use_residual=False, learn_base=False, **{n: getattr(usual, n) for n in names}
+    )
+
+
+def _after(hooks: TrainingHooks, share: float) -> TrainingHooks:
+    """Hooks of what comes after the trials, whose progress begins at a share."""
+    return replace(
+        hooks, progress=lambda words, done: hooks.progress(words, share + (1.0 - share) * done)
+    )
