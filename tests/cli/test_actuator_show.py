@@ -70,6 +70,8 @@ def test_compare_fits_what_is_missing(folder, capsys, tmp_path):
     fitted = load_model(tmp_path / "m1.json", model="m1", servo="xl330")
     assert set(fitted.provenance["training_logs"]) == {"kp100", "kp200"}
     assert any("m1 has not converged" in note for note in found["notes"])
+    assert found["extended"] is None
+    assert any("60 trials are too few to choose a model" in note for note in found["notes"])
     code, again = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", tmp_path / "m1.json",
         "--given-only", "--validation-kp", 100, "--output", tmp_path / "again",
@@ -82,7 +84,7 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
     code, found = run(
         capsys, "compare", "--logdir", folder / "logs", "--params", folder / "m1.json",
         "--models", "m1", "--validation-kp", 300, "--extended", "--terms", "torque_saturation",
-        "--method", "least-squares", "--trials", 600, "--output", tmp_path,
+        "--method", "least-squares", "--trials", 3000, "--output", tmp_path,
     )  # fmt: skip
     assert code == 0
     extended = found["extended"]
@@ -97,6 +99,21 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
     page = (tmp_path / "comparison.html").read_text()
     assert "Choice of the model" in page
     assert re.search(r"torque_(<wbr>)?saturation", page)
+
+
+def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, tmp_path):
+    words = ["compare", "--logdir", folder / "logs", "--models", "m1", "--terms",
+             "torque_saturation", "--method", "least-squares", "--trials", 700,
+             "--output", tmp_path]  # fmt: skip
+    assert main(["actuator", *map(str, words), "--quiet"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "mrad parameters left out fitted" in printed
+    assert "Logs are left out by kp, one part after the other" in printed
+    # no log is held out: errors on logs left out decide
+    assert "Take m1. Logs are left out" in printed
+    solution = json.loads((tmp_path / "solution.json").read_text())
+    assert solution["recommended"] == "m1"
+    assert {tried["model"] for tried in solution["extended"]["tried"]} == {"m1"}
 
 
 def test_plot_with_and_without_models(folder, capsys, tmp_path):
@@ -130,7 +147,8 @@ def test_drive_backdrive(folder, capsys, tmp_path):
         (["compare", "--models", "m1,m7"], ["'m7'", "'m6'"]),
         (["compare", "--given-only"], ["--params"]),
         (["compare", "--models", "m1", "--validation-kp", "150"], ["150", "100, 200, 300"]),
-        (["compare", "--terms", "backlash"], ["--terms", "--extended"]),
+        (["compare", "--terms", "backlash", "--friction-only"], ["--terms", "--friction-only"]),
+        (["compare", "--extended", "--friction-only"], ["--extended", "--friction-only"]),
         (["compare", "--extended", "--terms", "backlsh"], ["'backlsh'", "'backlash'"]),
         (["compare", "--extended", "--given-only", "--params", "{}/m1.json"], ["--extended"]),
         (["plot", "--sim"], ["--params"]),

@@ -112,13 +112,21 @@ class ServoComparison(RunKind):
 
     def python(self, run, resume=False):
         fit = FitSettings("cmaes", trials=60, validation_kp=(400.0,))
-        settings = ComparisonSettings(models=("m1", "m2"), fit=fit)
+        settings = ComparisonSettings(models=("m1", "m2"), fit=fit, extended=False)
         return actuators.compare(
             [], self.logs, directory=run, settings=settings, resume=resume, verbose=False
         )
 
     def command(self, run):
-        words = ["actuator", "compare", "--logdir", str(self.logs), "--models", "m1,m2"]
+        words = [
+            "actuator",
+            "compare",
+            "--logdir",
+            str(self.logs),
+            "--models",
+            "m1,m2",
+            "--friction-only",
+        ]
         words += ["--method", "cmaes", "--trials", "60", "--validation-kp", "400"]
         return [*words, "--output", str(run)]
 

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
-from trueup.actuators import ComparisonJob, ModelComparison
+from trueup.actuators import ComparisonJob, ModelChoice, ModelComparison
+from trueup.actuators.search.missing_terms import term_findings
+from trueup.cli.actuator_fit import show_choice
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.runs import Execution, Outcome
@@ -56,6 +58,10 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     for i, row in enumerate(values):
         row += [_milli(float(m.errors.error(found.kind)[i])) for m in found.models]
     output.table(["log", "", *(m.label for m in found.models)], values)
+    if (plain := summary["extended"]) is not None:
+        choice = ModelChoice.from_dict(plain)
+        show_choice(choice, output)
+        output.text(*(f"  ! {message}" for message in term_findings(choice)))
     for message in (*summary["notes"], *summary["skipped"]):
         output.text(f"  ! {message}")
     output.text(summary["message"], *(f"Wrote {file}" for file in summary["files"]))

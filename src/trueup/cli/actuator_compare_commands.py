@@ -18,15 +18,16 @@ from trueup.errors import FitError
 
 @dataclass(frozen=True, kw_only=True)
 class CompareServoModels(SimulationOptions):
-    """Compare friction models M1 to M6 on logs, and say which of them to take.
+    """Compare models of a servo on logs, and say which of them to take.
 
-    Models that no parameter file is given for are fitted to the logs that are not held out.
+    Friction models M1 to M6 that no parameter file is given for are fitted to the logs that are not
+    held out, and so is the model, extended terms included, that trueup actuator fit would choose.
 
     Examples:
       trueup actuator compare --logdir logs --validation-kp 400
       trueup actuator compare --logdir logs --models m1,m3,m6 --validation-mass 0.5
-      trueup actuator compare --logdir logs --validation-kp 400 --extended
-      trueup actuator compare --logdir logs --extended --terms command_delay,torque_saturation
+      trueup actuator compare --logdir logs --validation-kp 400 --friction-only
+      trueup actuator compare --logdir logs --terms command_delay,torque_saturation
       trueup actuator compare --logdir logs --params m1.json m6.json --given-only
 
     Writes comparison.html, comparison.json and the parameter files of what it fitted. Ctrl-C saves;
@@ -43,12 +44,14 @@ class CompareServoModels(SimulationOptions):
     models: Annotated[str, arg(metavar="M1,M2,...")] = "m1,m2,m3,m4,m5,m6"
     """Models to compare, fitted where no file of them is given."""
     extended: bool = False
-    """Compare one model more: the friction model and extended terms that do best in an inner split
-    of the training logs, each gain in turn predicted from the others. Tells no held-out log."""
+    """Insist on the model with extended terms; without it, it is left out where the training logs
+    are of one gain, mass and trajectory."""
+    friction_only: bool = False
+    """Compare friction models alone, without extended terms."""
     terms: Annotated[str | None, arg(metavar="TERM,TERM,...")] = None
-    """Terms that --extended may take; all that suit servo and measurements where absent."""
-    split_by: Literal["kp", "mass", "trajectory"] = "kp"
-    """What --extended splits the training logs by."""
+    """Extended terms to try; all that suit servo and measurements where absent."""
+    split_by: Literal["all", "kp", "mass", "trajectory"] = "all"
+    """What training logs are left out by, to choose extended terms."""
     given_only: bool = False
     """Compare the parameter files alone and fit nothing."""
     validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
@@ -98,6 +101,8 @@ class CompareServoModels(SimulationOptions):
         models = tuple(name.strip().lower() for name in self.models.split(",") if name.strip())
         if not models and not self.given_only:
             raise FitError("no model is named: --models m1,m3, or --given-only for parameter files")
+        if self.extended and self.friction_only:
+            raise FitError("--extended tries extended terms, --friction-only none: give one")
         fit = FitSettings(
             method=self.method,
             seed=self.seed,
@@ -111,9 +116,9 @@ class CompareServoModels(SimulationOptions):
         return ComparisonSettings(
             models=() if self.given_only else models,
             fit=fit,
-            extended=self.extended,
+            extended=False if self.friction_only else self.extended or None,
             terms=None if terms is None else tuple(t.strip() for t in terms if t.strip()),
-            split_by=self.split_by,
+            split_by=None if self.split_by == "all" else self.split_by,
             png=self.png,
         )
 

@@ -226,11 +226,17 @@ class _Loop:
             progress.update(
                 f"generation {self.generation}, {self.store.evaluations} evaluations, "
                 f"cost {self.search.cost:.6g}",
-                self.budget.fraction(self.store.evaluations, self.generation, self.seconds),
+                self._fraction(),
             )
             end = self._end(interrupts)
         self._save()
         return end
+
+    def _fraction(self) -> float | None:
+        """Part of the run that is done; None where it ends long before its limits."""
+        if getattr(self.search, "ends_by_itself", False):
+            return None
+        return self.budget.fraction(self.store.evaluations, self.generation, self.seconds)
 
     def solution(self, names: tuple[str, ...], status: Status, message: str) -> Solution:
         x = np.array(self.search.x, float)

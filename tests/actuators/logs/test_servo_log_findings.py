@@ -67,7 +67,9 @@ def test_recorded_logs_are_left_alone(recorded_data):
     for folder in ("xl330_bench", "sts3215_bench"):
         for path in sorted((recorded_data / folder).rglob("*.json")):
             log = resample_log(read_log(path, check_motion=False))
-            assert log_findings(log) == (), log.source
+            found = {finding.check for finding in log_findings(log)}
+            # headers of the STS3215 say 15 V, its logs hold 12 V
+            assert found == ({"voltage"} if folder.startswith("sts") else set()), log.source
 
 
 def test_many_logs_make_one_sentence(log, tmp_path):

@@ -26,17 +26,21 @@ _MOVED = 0.2  # smallest range of motion [rad] whose direction can be judged
 _OPPOSITE = -0.5  # correlation of position and goal below which one is mirrored
 _FOLLOWS = 0.8  # correlation above which the position follows the goal
 _APART = 1.0  # mean distance of position and goal [rad] that no load explains
+_SAME_VOLTS = 0.1  # relative difference of bus voltages that sag and charge explain
 _FILTERED = (0.7, 1.4)  # ratios of speed to derivative that the servo's filter explains
 
 
-def log_findings(log: ServoLog) -> tuple[Finding, ...]:
-    """Compare header values, speed with position, and position with goal.
+def log_findings(log: ServoLog, vin: float | None = None) -> tuple[Finding, ...]:
+    """Compare header values, bus voltages, speed with position, and position with goal.
 
     Args:
         log: raw or evenly sampled log.
+        vin: nominal bus voltage [V] that is used in place of the header's.
     """
     values = {name: getattr(log, name) for name in PLAUSIBLE}
     found = [header_finding(name, value) for name, value in values.items() if value]
+    if vin is not None or header_finding("vin", log.vin or 0.0) is None or not log.vin:
+        found.append(_voltage_finding(log, vin))  # one finding where the unit is wrong
     found += [_speed_finding(log), _mirror_finding(log)]
     return tuple(finding for finding in found if finding is not None)
 
@@ -76,6 +80,25 @@ def findings_in_words(logs: Iterable[tuple[str, Sequence[Finding]]]) -> list[str
         else sentence
         for kind, sentence in first.items()
     ]
+
+
+def _voltage_finding(log: ServoLog, vin: float | None) -> Finding | None:
+    """Compare the nominal bus voltage with the measured one."""
+    nominal = log.vin if vin is None else vin
+    if nominal is None or log.input_volts is None:
+        return None
+    measured = float(np.median(log.input_volts))
+    if abs(measured - nominal) <= _SAME_VOLTS * nominal:
+        return None
+    whose = "vin of the header" if vin is None else "the nominal voltage of the fit"
+    return Finding(
+        "voltage",
+        "warning",
+        "vin",
+        f"{whose} is {nominal:g} V, the servo measured {measured:.3g} V (median): kt and R of a "
+        f"fit are wrong by as much. Correct the header, or give --vin {measured:.3g}",
+        {"nominal": nominal, "measured": measured},
+    )
 
 
 def _speed_finding(log: ServoLog) -> Finding | None:

@@ -10,6 +10,7 @@ from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import FRICTION_MODELS, friction_model
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.choice_course import POOLED_MODELS, Course, effort_of
 from trueup.actuators.search.choice_parts import left_out_parts, split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.left_out_fits import (
@@ -17,13 +18,14 @@ from trueup.actuators.search.left_out_fits import (
     BRIEF,
     LIGHT,
     POOLED,
-    THOROUGH,
     Candidate,
     Effort,
     FitOrder,
     FoundFit,
     LeftOutFits,
 )
+from trueup.actuators.search.measured_signs import signs_of
+from trueup.actuators.search.missing_terms import pair_of
 from trueup.actuators.search.model_choice import (
     LEAST_GAIN,
     ModelChoice,
@@ -36,8 +38,6 @@ from trueup.errors import FitError, SimulationError, listing
 
 _SCREENED = 2  # terms that a screening sends on to cross-validation
 _WORKING = 12  # free parameters at most of the model that terms are added to
-_RICH = 10  # free parameters from which on a model has several valleys
-_POOLED = 3  # models that are fitted a second time, from what all fits have found
 _BETTER = 0.005  # relative fall of the objective that makes a second fit count
 
 
@@ -125,6 +125,10 @@ def with_term(tried: TriedModel, term: str) -> Candidate:
     return Candidate(tried.model, tuple(sorted((*tried.terms, term), key=order.index)))
 
 
+class TooFewTrialsError(FitError):
+    """The evaluations are used up before a model was tried."""
+
+
 class _LimitReachedError(Exception):
     """The evaluations are used up."""
 
@@ -148,7 +152,8 @@ class _Choosing:
         self._on_tried, self._on_progress, self._limit = on_tried, on_progress, limit
         self._whole: dict[str, FoundFit] = {}
         self._of_parts: dict[str, list[FoundFit]] = {}
-        self._done, self._planned = 0.0, 1.0
+        self._course = Course([1], 1, 0, len(self.parts))
+        self._shown = 0.0
 
     def choose(self, models: list[str], terms: tuple[str, ...], by: str) -> ModelChoice:
         """Try everything, and take a model."""
@@ -159,7 +164,7 @@ class _Choosing:
         except _LimitReachedError:
             complete = False
         if not self.tried:
-            raise FitError(
+            raise TooFewTrialsError(
                 f"{self._limit} trials are too few to choose a model: give more --trials, or name "
                 "a friction model with --model"
             )
@@ -173,32 +178,41 @@ class _Choosing:
             self.least_gain,
             self.fits.evaluations,
             complete,
+            self._signs(chosen),
         )
+
+    def _signs(self, chosen: TriedModel) -> dict[str, str]:
+        """Signs of the terms of a model, beside the tried models without them."""
+        fits, known = self.fits, {}
+        for term in chosen.terms:
+            if pair := pair_of(list(self.tried.values()), term, chosen):
+                model, with_term = (
+                    fits.model(Candidate(each.model, each.terms), each.values) for each in pair
+                )
+                known[term] = (model, with_term.values[term])
+        return signs_of(known, fits.logs, fits.settings, fits.benches)
 
     def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
         order = sorted(models, key=lambda m: sizes[m])
         small = [m for m in order if sizes[m] <= _WORKING]
         working = (small or order)[-1]
-        validated = self._work_of(sizes[working])
-        steps = 2 if len(terms) > 1 else len(terms)
-        self._planned = (
-            sum(self._work_of(sizes[m]) for m in order)
-            + steps * (_SCREENED * validated + 0.1 * len(terms) * validated)
-            + validated * _POOLED
-        )
+        by_size = [sizes[m] for m in reversed(order)]
+        self._course = Course(by_size, sizes[working], len(terms), len(self.parts))
         first = self._try(Candidate(order[0], always))
         best = first if working == order[0] else self._try(Candidate(working, always))
         while left := [t for t in terms if t not in best.terms]:
+            self._course.begin("terms", len(terms) - len(left))
             # one that was tried is the best of its step, or the last
             nearest = self._next_term(best, left)
             if nearest is None:
                 break
             best = nearest
-        for model in reversed(order):
+        for number, model in enumerate(reversed(order)):
+            self._course.begin("models", number)
             # the richer ones have valleys that the search for terms may not have met
-            rich = sizes[model] >= max(sizes[working], _RICH)
-            self._try(Candidate(model, best.terms), effort=THOROUGH if rich else LIGHT)
+            effort = effort_of(sizes[model], sizes[working])
+            self._try(Candidate(model, best.terms), effort=effort)
         self._second_fits()
         self._without_each_term(always)
 
@@ -216,7 +230,7 @@ class _Choosing:
             )
             for term in left
         ]
-        found = self._make(orders, 0.1 * self._work_of(best.parameters))
+        found = self._make(orders)
         gains = []
         for order, fit in zip(orders, found, strict=True):
             gain = 1.0 - fit.cost / best.training
@@ -243,7 +257,7 @@ class _Choosing:
         if candidate.label in self.tried:
             return self.tried[candidate.label]
         near = [*starts, *(found.values for found in self._whole.values())]
-        (whole,) = self._make([FitOrder(candidate, None, tuple(near), effort)], 0.0)
+        (whole,) = self._make([FitOrder(candidate, None, tuple(near), effort)])
         return self._validate(candidate, whole, "")
 
     def _validate(self, candidate: Candidate, whole: FoundFit, name: str) -> TriedModel:
@@ -263,7 +277,7 @@ class _Choosing:
             )
             for number, part in enumerate(self.parts)
         ]
-        found = self._make(orders, self._work_of(len(whole.values)) / len(orders))
+        found = self._make(orders)
         errors = {part.label: fit.error for part, fit in zip(self.parts, found, strict=True)}
         tried = TriedModel(
             candidate.model,
@@ -281,13 +295,14 @@ class _Choosing:
 
     def _second_fits(self) -> None:
         """Fit the best models again, from what all fits have found."""
-        ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:_POOLED]
-        for tried in ranked:
+        ranked = sorted(self.tried.values(), key=lambda tried: tried.error)[:POOLED_MODELS]
+        for number, tried in enumerate(ranked):
+            self._course.begin("again", number)
             candidate = Candidate(tried.model, tried.terms)
             pool = [found.values for found in self._whole.values()]
             pool += [fit.values for fits in self._of_parts.values() for fit in fits]
             order = FitOrder(candidate, None, tuple(pool), POOLED, name="again")
-            (whole,) = self._make([order], self._work_of(tried.parameters))
+            (whole,) = self._make([order])
             if whole.cost < (1.0 - _BETTER) * tried.training:
                 self._validate(candidate, whole, "again")
 
@@ -297,18 +312,21 @@ class _Choosing:
         free = [term for term in chosen.terms if term not in always]
         if len(free) < 2:
             return
-        for term in free:
+        for number, term in enumerate(free):
+            self._course.begin("without", number)
             rest = tuple(t for t in chosen.terms if t != term)
             self._try(Candidate(chosen.model, rest), (chosen.values,))
 
-    def _make(self, orders: list[FitOrder], work: float) -> list[FoundFit]:
+    def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
         if self._limit is not None and self.fits.evaluations >= self._limit:
             raise _LimitReachedError
         if self._on_progress is not None:
-            share = min(self._done / max(self._planned, self._done + work), 0.99)
-            self._on_progress(f"fitting {orders[0].candidate.label}", share)
+            share = self._course.share
+            self._shown = max(self._shown, min(share, 0.99))
+            self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
         found = self.fits.make(orders)
-        self._done += work * len(orders)
+        for order, fit in zip(orders, found, strict=True):
+            self._course.fitted(order.effort, len(fit.values))
         if not all(np.isfinite(fit.cost) for fit in found):
             label = orders[0].candidate.label
             raise SimulationError(
@@ -316,8 +334,3 @@ class _Choosing:
                 "logs, the bench or the bounds of the servo"
             )
         return found
-
-    @staticmethod
-    def _work_of(parameters: int) -> float:
-        """Time of trying a model, in a unit of its own: derivatives cost a share of a rollout."""
-        return 3.0 + parameters

@@ -3,16 +3,19 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from trueup import runs
-from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.comparison_job import ComparisonJob
 from trueup.actuators.search.comparison_settings import ComparisonSettings
-from trueup.actuators.search.model_comparison import ModelComparison, compare_models
+from trueup.actuators.search.model_comparison import (
+    ComparisonOptions,
+    ModelComparison,
+    compare_models,
+)
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import FitError
 from trueup.runs import Execution
@@ -24,13 +27,6 @@ def compare(
     logs: Logs,
     held_out: Sequence[ServoLog] = (),
     *,
-    kind: str = "mae",
-    parameters: Mapping[str, int] | None = None,
-    origins: Mapping[str, str] | None = None,
-    scheme: str = "semi-implicit",
-    reset_period: float | None = None,
-    vin: float | None = None,
-    benches: Sequence[Bench] | None = None,
     directory: str | os.PathLike[str] | RunDirectory | None = None,
     settings: ComparisonSettings | None = None,
     servo: str | Servo | None = None,
@@ -40,6 +36,7 @@ def compare(
     resume: bool = False,
     overwrite: bool = False,
     verbose: bool = True,
+    **options: Unpack[ComparisonOptions],
 ) -> ModelComparison:
     """Compare models of one servo and choose one.
 
@@ -61,13 +58,6 @@ def compare(
         logs: logs that the models were fitted to; with ``directory`` all logs, or where they are.
         held_out: logs that they were not fitted to; with ``directory`` the settings of the fits
             say which.
-        kind: error, ``"mae"`` or ``"rmse"``; that which the fits minimised.
-        parameters: label -> number of parameters that the fit determined; all by default.
-        origins: label -> where the numbers come from.
-        scheme: how the bench steps, one of :data:`~trueup.actuators.SCHEMES`.
-        reset_period: take position and speed from the log again after this time [s].
-        vin: nominal bus voltage [V] in place of the logs' own.
-        benches: load of each log, training logs first.
         directory: run directory; without one nothing is fitted or written.
         settings: models to fit, and how; error, scheme, reset period and voltage are those of its
             fits.
@@ -78,6 +68,13 @@ def compare(
         resume: continue the comparison in the run directory.
         overwrite: replace the run that the directory holds.
         verbose: show progress of a run on the error stream.
+        options: of a comparison without a directory, whose place the settings take in a run:
+            ``kind``, error, ``"mae"`` or ``"rmse"``, that which the fits minimised;
+            ``parameters``, label -> number of parameters that the fit determined, all by default;
+            ``origins``, label -> where the numbers come from; ``scheme``, how the bench steps, one
+            of :data:`~trueup.actuators.SCHEMES`; ``reset_period``, take position and speed from the
+            log again after this time [s]; ``vin``, nominal bus voltage [V] in place of the logs'
+            own; ``benches``, load of each log, training logs first.
 
     Raises:
         FitError: there is no model, no such error, or every model diverges.
@@ -87,25 +84,13 @@ def compare(
         RunInterrupted: Ctrl-C; finished fits and the search of the last are saved.
     """
     if directory is None:
-        return _in_memory(
-            models,
-            logs,
-            held_out,
-            {
-                "kind": kind,
-                "parameters": parameters,
-                "origins": origins,
-                "scheme": scheme,
-                "reset_period": reset_period,
-                "vin": vin,
-                "benches": benches,
-            },
-            for_runs=settings is not None or resume or overwrite,
-        )
-    if isinstance(models, Mapping) or held_out or benches is not None:
+        for_runs = settings is not None or resume or overwrite
+        return _in_memory(models, logs, held_out, options, for_runs)
+    if isinstance(models, Mapping) or held_out or options:
         raise FitError(
             "a comparison with a run directory takes parameter files and all logs: save models "
-            "with save_model, and hold logs out with the settings of the fits"
+            "with save_model, and hold logs out, name the error and the simulation with the "
+            "settings of the fits"
         )
     target = directory.path if isinstance(directory, RunDirectory) else Path(directory)
     job = ComparisonJob(
@@ -131,7 +116,7 @@ def _in_memory(
     models: Mapping[str, ServoModel] | Sequence[str | os.PathLike[str]],
     logs: Logs,
     held_out: Sequence[ServoLog],
-    options: dict[str, Any],
+    options: ComparisonOptions,
     for_runs: bool,
 ) -> ModelComparison:
     given = [] if isinstance(logs, str | os.PathLike) else [*logs]

@@ -17,15 +17,17 @@ from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.report.compare_report import comparison_image, comparison_report
-from trueup.actuators.search._choose_model import choose_model
+from trueup.actuators.search._choose_model import TooFewTrialsError, choose_model
+from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.comparison_settings import ComparisonSettings
 from trueup.actuators.search.fit_job import ServoFitJob
 from trueup.actuators.search.given_models import given_models
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.model_comparison import ModelComparison, compare_models
+from trueup.actuators.search.prepared_fit import default_threads
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.errors import ParameterError, RunDirectoryError, listing
+from trueup.errors import ParameterError, RecordingError, RunDirectoryError, listing
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, read_solution
 from trueup.studies import Budget, RunDirectory, atomic
@@ -175,7 +177,7 @@ class ComparisonJob(Job):
             )
         if self.catalogue is not None:
             load_catalogue(self.catalogue, replace=True)
-        _ = self.given, self.split, self.fitted_servo
+        _ = self.given, self.split, self.fitted_servo, self.chooses
 
     def _lacking_words(self) -> str:
         where = "" if self._former is None else f" of {self._former.path}"
@@ -210,6 +212,28 @@ class ComparisonJob(Job):
                 "--actuator"
             )
         return next(iter(servos.values()), self.split[0][0].motor)
+
+    @functools.cached_property
+    def chooses(self) -> bool:
+        """Whether friction model and extended terms are chosen too.
+
+        Raises:
+            RecordingError: they are asked for, and the training logs are of one kind.
+        """
+        settings = self.comparison
+        if settings.extended is False or not settings.models:
+            return False
+        try:
+            split_quantities(self.split[0], settings.split_by)
+        except RecordingError:
+            if settings.extended or settings.terms is not None or settings.split_by is not None:
+                raise
+            self.notes = [
+                "friction models alone are compared: the training logs have one gain, one mass and "
+                "one trajectory, which cannot tell extended terms apart"
+            ]
+            return False
+        return True
 
     def check_execution(self) -> None:
         """Nothing to check: the fits have threads only."""
@@ -254,7 +278,7 @@ class ComparisonJob(Job):
         """Choose the extended model, and fit what no parameter file gives."""
         run.describe()
         settings, given = self.comparison, self.given
-        choice = self._choice(run) if settings.extended else None
+        choice = self._choice(run) if self.chooses else None
         known = {model.friction.name for model in given.values()}
         wanted: dict[str, tuple[str, tuple[str, ...]]] = {
             name: (name, ()) for name in settings.models if name not in known
@@ -276,29 +300,40 @@ class ComparisonJob(Job):
             _sorted({**fitted, **given}),
             list(fitted),
             choice,
-            [*notes, *self._seen_before()],
+            [*notes, *self.notes, *self._seen_before()],
             evaluations,
         )
 
-    def _choice(self, run: Run) -> ModelChoice:
-        """Friction model and terms of the inner split; read where it was made before."""
+    def _choice(self, run: Run) -> ModelChoice | None:
+        """Friction model and terms of the inner split; read where it was made before.
+
+        None where the trials are too few for it, and it was not asked for.
+        """
         settings, file = self.comparison, run.directory.inside(CHOICE)
         if run.resume and file.is_file():
             return ModelChoice.from_dict(atomic.read_json(file))
 
         def tell(tried: TriedModel) -> None:
-            words = f"tried {tried.label}: {1e3 * tried.error:.2f} mrad in the inner split"
+            words = f"tried {tried.label}: {1e3 * tried.error:.2f} mrad on logs left out"
             self._tell(run, words)
 
-        choice = choose_model(
-            self.fitted_servo,
-            self.split[0],
-            settings=self._fit_settings(),
-            models=settings.models,
-            terms=settings.terms,
-            by=settings.split_by,
-            on_tried=tell,
-        )
+        try:
+            choice = choose_model(
+                self.fitted_servo,
+                self.split[0],
+                settings=self._fit_settings(),
+                models=settings.models,
+                terms=settings.terms,
+                by=settings.split_by,
+                on_tried=tell,
+                workers=self.execution.workers or default_threads(),
+                limit=settings.fit.trials,
+            )
+        except TooFewTrialsError as error:
+            if settings.extended:
+                raise
+            self.notes = [f"friction models alone are compared: {error}"]
+            return None
         atomic.write_json(file, choice.to_dict())
         return choice
 
@@ -361,9 +396,12 @@ class ComparisonJob(Job):
     def finish(self, run: Run, solution: FittedModels) -> Outcome:
         """Compare the models, and say which of them to take."""
         found, notes = self._compared(solution.models), solution.notes
+        has_held_out, choice = bool(found.is_held_out.any()), solution.choice
+        if choice is not None and not has_held_out and choice.chosen.label in solution.models:
+            # its errors are of logs left out, the only ones that no fit has seen
+            label, reason = choice.chosen.label, f"{choice.rule} {choice.reason}"
+            found = dataclasses.replace(found, recommended=label, reason=reason)
         chosen = next(m for m in found.models if m.label == found.recommended)
-        has_held_out = bool(found.is_held_out.any())
-        choice = solution.choice
         names = ["comparison.html", "comparison.json"]
         names += ["comparison.png"] if self.comparison.png else []
         names += [f"{label}.json" for label in solution.fitted]
@@ -451,7 +489,7 @@ class ComparisonJob(Job):
         return {
             "fitted": [name for name in self.comparison.models if name not in known],
             "given": list(self.given),
-            "extended": self.comparison.extended,
+            "extended": self.chooses,
             "training_logs": [log.name for log in training],
             "held_out_logs": [log.name for log in held_out],
             "skipped": list(self.source.skipped),

@@ -20,23 +20,27 @@ class ComparisonSettings:
     fit: FitSettings = field(default_factory=FitSettings)
     """Settings of the fits; their objective is the error that models are compared by, and what they
     hold out is held out of the whole comparison."""
-    extended: bool = False
-    """Compare one model more: friction model and extended terms that do best in an inner split of
-    the training logs, see :func:`trueup.actuators.choose_model`."""
+    extended: bool | None = None
+    """Compare one model more: friction model and extended terms that predict training logs best
+    that are left out in turn, see :func:`trueup.actuators.choose_model`. None: where models are
+    fitted, and gain, mass or trajectory varies among the training logs."""
     terms: tuple[str, ...] | None = None
     """Terms that the extended model may take; all that suit servo and measurements where None."""
-    split_by: str = "kp"
-    """Quantity of the inner split: ``"kp"``, ``"mass"`` or ``"trajectory"``."""
+    split_by: str | None = None
+    """Quantity that training logs are left out by: ``"kp"``, ``"mass"`` or ``"trajectory"``; None:
+    all that vary."""
     png: bool = False
     """Write ``comparison.png`` too."""
 
     def __post_init__(self) -> None:
         names = [friction_model(name).name for name in dict.fromkeys(self.models)]
         object.__setattr__(self, "models", tuple(names))
-        if self.terms is not None and not self.extended:
-            raise FitError("--terms says what --extended may take: give --extended too")
-        if self.extended and not self.models:
-            raise FitError("--given-only fits nothing, --extended fits: give one of them")
+        if self.terms is not None and self.extended is False:
+            raise FitError("--friction-only compares no extended terms, --terms names some")
+        if (self.extended or self.terms is not None) and not self.models:
+            raise FitError(
+                "--given-only fits nothing, --extended and --terms fit: give one of them"
+            )
         if self.terms == ():
             raise FitError("--terms names no term; trueup actuator list shows them")
 

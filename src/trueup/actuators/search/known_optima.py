@@ -19,6 +19,7 @@ _ONE_FOR_TWO = {
 _TWO_FOR_ONE = {name: one for one, pair in _ONE_FOR_TWO.items() for name in pair}
 _APART = 0.01  # distance of two starts, in parts of the ranges, below which they are one
 _VALUES = 7  # of a new term
+_SWITCHED = 4  # values of a term that switches, beside those of a scan
 
 SWITCHING = ("current_limit", "max_velocity", "backlash")
 """Terms without a derivative where they do not act: a descent cannot find them from there."""
@@ -71,6 +72,24 @@ def with_term_values(
     out = np.repeat(point[None, :], len(values), axis=0)
     out[:, list(names).index(parameter.name)] = values
     return out
+
+
+def with_switching_terms(point: np.ndarray, space: Space) -> np.ndarray:
+    """A point with values over the range of each term that switches, in turn ``(k, p)``.
+
+    Args:
+      point: good values of the unknowns ``(p,)``.
+      space: the unknowns.
+    """
+    names = list(space.names)
+    out = []
+    for name in SWITCHING:
+        if name in names:
+            place = names.index(name)
+            lower, upper = space.lower[place], space.upper[place]
+            for value in np.geomspace(max(lower, upper / 50.0), upper, _SWITCHED):
+                out.append(np.where(np.arange(len(names)) == place, value, point))
+    return np.array(out).reshape(-1, len(names))
 
 
 def distinct(points: Iterable[np.ndarray], space: Space, count: int) -> np.ndarray:

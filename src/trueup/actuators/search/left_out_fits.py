@@ -11,6 +11,7 @@ import numpy as np
 from trueup.actuators.bench.loads import Bench, bench_of
 from trueup.actuators.bench.objective import OBJECTIVES
 from trueup.actuators.catalogue.servo import Servo
+from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.choice_parts import LeftOutPart
 from trueup.actuators.search.fit_settings import FitSettings
@@ -178,7 +179,8 @@ class LeftOutFits:
         self.workers = workers
         self.found: dict[str, FoundFit] = {k: FoundFit(*v) for k, v in (known or {}).items()}
         self.evaluations = 0
-        self._benches = [bench_of(log) for log in logs] if benches is None else list(benches)
+        self.benches = [bench_of(log) for log in logs] if benches is None else list(benches)
+        """Load of each log."""
         self._on_fit = on_fit
         self._stop = Event()
         self._threads = 1
@@ -222,8 +224,12 @@ class LeftOutFits:
         """A candidate on some of the logs, before its fit."""
         settings = replace(self.settings, terms=candidate.terms)
         logs = [self.logs[i] for i in rows]
-        benches = [self._benches[i] for i in rows]
+        benches = [self.benches[i] for i in rows]
         return Prepared(self.servo, candidate.model, logs, settings, benches, self._threads)
+
+    def model(self, candidate: Candidate, values: Mapping[str, float]) -> ServoModel:
+        """A candidate with values of its free parameters."""
+        return self.prepared(candidate, range(len(self.logs))).start_model.with_values(**values)
 
     def parameters(self, candidate: Candidate) -> int:
         """Number of parameters that a fit of a candidate determines."""

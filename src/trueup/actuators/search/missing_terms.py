@@ -1,5 +1,7 @@
 """Findings on effects beyond a friction model: the gain of each term on logs left out."""
 
+from collections.abc import Mapping, Sequence
+
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 
 SYMPTOMS = {
@@ -21,17 +23,17 @@ def term_findings(choice: ModelChoice) -> list[str]:
     found = []
     taken = set(choice.chosen.terms)
     for term in choice.chosen.terms:
-        pair = _pair(choice, term, choice.chosen)
+        pair = pair_of(choice.tried, term, choice.chosen)
         if pair is None:
             continue
         without, beside = pair
         found.append(
-            f"{SYMPTOMS.get(term, 'a further effect acts')}: {term} takes the error on logs left "
+            f"{symptom(term, choice.signs)}: {term} takes the error on logs left "
             f"out from {_milli(without)} ({without.label}) to {_milli(beside)} ({beside.label})"
         )
     rejected = []
     for term in dict.fromkeys(t for tried in choice.tried for t in tried.terms):
-        if term not in taken and (pair := _pair(choice, term, choice.chosen)) is not None:
+        if term not in taken and (pair := pair_of(choice.tried, term, choice.chosen)) is not None:
             without, beside = pair
             rejected.append(f"{term} ({_milli(without)} without it, {_milli(beside)} with it)")
     if rejected:
@@ -43,9 +45,17 @@ def term_findings(choice: ModelChoice) -> list[str]:
     return found
 
 
-def _pair(choice: ModelChoice, term: str, near: TriedModel) -> tuple[TriedModel, TriedModel] | None:
+def symptom(term: str, signs: Mapping[str, str]) -> str:
+    """Effect of a term in words, with its sign in the measurements where there is one."""
+    words = SYMPTOMS.get(term, "a further effect acts")
+    return f"{words} ({signs[term]})" if signs.get(term) else words
+
+
+def pair_of(
+    models: Sequence[TriedModel], term: str, near: TriedModel
+) -> tuple[TriedModel, TriedModel] | None:
     """A model without a term and with it, as much like ``near`` as were tried."""
-    by_set = {(t.model, frozenset(t.terms)): t for t in choice.tried}
+    by_set = {(t.model, frozenset(t.terms)): t for t in models}
     pairs = []
     for (model, terms), tried in by_set.items():
         without = by_set.get((model, terms - {term}))

@@ -85,6 +85,8 @@ class ModelChoice:
     """Candidates of all fits."""
     complete: bool = True
     """Whether everything was tried; False where the evaluations were used up before."""
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """Sign of each term of the chosen model in the measurements, in words."""
 
     @property
     def rule(self) -> str:
@@ -125,6 +127,7 @@ class ModelChoice:
             "least_gain": self.least_gain,
             "evaluations": self.evaluations,
             "complete": self.complete,
+            "signs": dict(self.signs),
             "tried": [
                 {
                     "model": t.model,
@@ -167,6 +170,7 @@ class ModelChoice:
             float(content.get("least_gain", LEAST_GAIN)),
             int(content.get("evaluations", 0)),
             bool(content.get("complete", True)),
+            dict(content.get("signs") or {}),
         )
 
 

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
+from trueup.actuators.bench.loads import Bench
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import Array, ServoLog
 from trueup.actuators.search._information_criteria import (
@@ -189,22 +190,29 @@ class ModelComparison:
         }
 
 
+class ComparisonOptions(TypedDict, total=False):
+    """Options of a comparison in memory."""
+
+    kind: str
+    parameters: Mapping[str, int] | None
+    origins: Mapping[str, str] | None
+    scheme: str
+    reset_period: float | None
+    vin: float | None
+    benches: Sequence[Bench] | None
+
+
 def compare_models(
     models: Mapping[str, ServoModel],
     logs: Sequence[ServoLog],
     held_out: Sequence[ServoLog] = (),
-    *,
-    kind: str = "mae",
-    parameters: Mapping[str, int] | None = None,
-    origins: Mapping[str, str] | None = None,
-    **simulation: Any,
+    **options: Unpack[ComparisonOptions],
 ) -> ModelComparison:
-    """Compare models; arguments and errors as :func:`trueup.actuators.compare`.
-
-    Args:
-        models, logs, held_out, kind, parameters, origins: as there.
-        simulation: how the logs are simulated, options of :func:`model_errors`.
-    """
+    """Compare models in memory; arguments and errors as :func:`trueup.actuators.compare`."""
+    simulation: dict[str, Any] = dict(options)
+    kind = simulation.pop("kind", "mae")
+    parameters = simulation.pop("parameters", None) or {}
+    origins = simulation.pop("origins", None) or {}
     if not models:
         raise FitError("there is no model to compare: give parameter files or models to fit")
     if kind not in ("mae", "rmse"):
@@ -213,7 +221,7 @@ def compare_models(
     found = model_errors(models, everything, **simulation)
     held = np.arange(len(everything)) >= len(logs)
     errors = np.array([m.error(kind) for m in found])
-    counts = [(parameters or {}).get(m.label, len(m.model.names)) for m in found]
+    counts = [parameters.get(m.label, len(m.model.names)) for m in found]
     criteria, effective = information_criteria(
         [m.residuals[: len(logs)] for m in found], counts, kind
     )
@@ -232,7 +240,7 @@ def compare_models(
             ComparedModel(
                 errors=m,
                 parameters=counts[row],
-                origin=(origins or {}).get(m.label, "given"),
+                origin=origins.get(m.label, "given"),
                 training=float(errors[row, ~held].mean()),
                 held_out=mean,
                 held_out_standard_error=spread,

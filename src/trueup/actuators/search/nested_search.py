@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup.actuators.search.known_optima import with_switching_terms
 from trueup.actuators.search.model_faces import FaceProblem, ModelFace, model_faces
 from trueup.actuators.search.servo_search import ServoSearch, ServoSearchSettings
 from trueup.errors import FitError
@@ -30,7 +31,7 @@ class NestedServoSearch:
     Args:
       space: the unknowns; bounds have to be finite.
       settings: settings of the search of each face; half as many descents from the scan where there
-        are optima to descend from.
+        are optima to descend from, and further ones from values of the terms that switch.
       seed: seed of everything random.
       limit: evaluations that the faces below the whole box may take together, None for any number;
         where they are too few, the whole box is searched alone.
@@ -38,6 +39,9 @@ class NestedServoSearch:
     Raises:
       FitError: no free element, an infinite bound, or settings out of range.
     """
+
+    ends_by_itself = True
+    """It converges long before usual limits, which say nothing of the time left."""
 
     def __init__(
         self,
@@ -172,7 +176,11 @@ class NestedServoSearch:
         known = np.array([face.narrowed(x) for x in within]).reshape(-1, face.space.size)
         settings = self.settings
         if len(known):
-            settings = replace(settings, descents=max(1, settings.descents // 2))
+            best = face.narrowed(min(self._found, key=lambda entry: entry[1])[0])
+            switched = with_switching_terms(best, face.space)
+            known = np.vstack([known, switched])
+            descents = max(1, settings.descents // 2) + len(switched)
+            settings = replace(settings, descents=descents)
         return ServoSearch(face.space, settings, self.seed, known)
 
     def _spent(self, search: ServoSearch) -> bool:

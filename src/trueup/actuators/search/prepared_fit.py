@@ -17,6 +17,7 @@ from trueup.actuators.logs.log_findings import findings_in_words, header_finding
 from trueup.actuators.logs.log_splits import split_logs
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search._evaluate import check_servo, evaluation
+from trueup.actuators.search.current_limits import current_findings
 from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.model_faces import model_faces
@@ -174,9 +175,11 @@ class Prepared:
             self.settings.level,
             converged=solution.success,
         )
+        model = self.problem.model_at(x)
         training = evaluation(fine, x)
         beyond = None if held_out is None else evaluation(held_out, x)
-        findings = [*self.findings, *training.worse_than_trivial("the training logs")]
+        findings = [*self.findings, *current_findings(model, self.training_logs, self.settings.vin)]
+        findings += [*training.worse_than_trivial("the training logs")]
         if beyond is not None:
             findings += beyond.worse_than_trivial("the held-out logs")
         unseen = None
@@ -186,7 +189,7 @@ class Prepared:
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
         return ServoFit(
-            model=self.problem.model_at(x),
+            model=model,
             settings=self.settings,
             problem=self.problem,
             solution=solution,
@@ -204,7 +207,7 @@ class Prepared:
 
 def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
     """Findings on logs and settings before a fit, in words."""
-    found = findings_in_words((log.name, log_findings(log)) for log in logs)
+    found = findings_in_words((log.name, log_findings(log, settings.vin)) for log in logs)
     slip = None if settings.vin is None else header_finding("vin", settings.vin)
     return found if slip is None else [*found, f"the settings: {slip.sentence}"]
 

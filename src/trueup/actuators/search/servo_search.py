@@ -83,6 +83,9 @@ class ServoSearch:
       FitError: no free element, an infinite bound, or settings out of range.
     """
 
+    ends_by_itself = True
+    """It converges long before usual limits, which say nothing of the time left."""
+
     def __init__(
         self,
         space: Space,

@@ -18,7 +18,8 @@ from trueup.actuators.search.left_out_fits import (
     FitOrder,
     LeftOutFits,
 )
-from trueup.actuators.search.missing_terms import SYMPTOMS
+from trueup.actuators.search.measured_signs import signs_of
+from trueup.actuators.search.missing_terms import symptom
 from trueup.actuators.search.model_choice import LEAST_GAIN, TriedModel
 from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import RecordingError
@@ -93,12 +94,18 @@ def untried_term_findings(
     for _, term, with_term in worth:
         error = _left_out(fits, candidates[term], parts, with_term)
         if error < (1.0 - LEAST_GAIN) * plain:
-            better.append((error, term))
+            better.append((error, term, with_term[term]))
+    if not better:
+        return []
+    plain_model = fits.model(own, values)
+    signs = signs_of(
+        {term: (plain_model, value) for _, term, value in better}, logs, settings, benches
+    )
     return [
-        f"{SYMPTOMS.get(term, 'a further effect acts')}: {term} would take the error on logs left "
+        f"{symptom(term, signs)}: {term} would take the error on logs left "
         f"out from {1e3 * plain:.1f} to {1e3 * error:.1f} mrad. Add --terms "
         f"{','.join(candidates[term].terms)}, or fit without --model"
-        for error, term in sorted(better)
+        for error, term, _ in sorted(better)
     ]
 
 
