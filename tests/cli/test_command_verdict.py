@@ -49,7 +49,7 @@ def test_the_same_verdict_stands_everywhere(files: pendulum.Files, capsys):
     assert {c["channel"] for c in unseen} == {"angle", "speed"}
     for c in unseen:
         assert set(c["baselines"]) == {
-            "a constant", "the last state held", "the model before the fit",
+            "a constant", "the last state held", "the velocity held", "the model before the fit",
         }  # fmt: skip
         assert c["error"] < min(c["baselines"].values())
 

@@ -142,7 +142,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "walk", "--tgt-vel", "nan"], "finite"),
         (["optimize", "walk", "--threads", "-2"], "0 for all cores"),
         (["optimize", "walk", "--cost", "efff"], "Did you mean 'eff'"),
-        (["optimize", "baseline"], "name its file with --reference"),
+        (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
         (["optimize", "baseline", "--reference", "names.csv"], "trunk, then hip, knee and ankle"),
         (["optimize", "baseline", "--reference", "few.csv"], "2 rows of 3 numbers"),
     ],

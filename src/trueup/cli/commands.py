@@ -156,6 +156,37 @@ class Init:
 
 
 @dataclass(frozen=True)
+class Import:
+    """Write an experiment file from the logs of a robot: ROS, Unitree, LeRobot, PACE, tables.
+
+    Joints are matched by name, else by order; units, signs, zeros, gains and the clock follow from
+    the log. A table says how sure each is; what cannot be told is listed.
+
+    Examples:
+      trueup import run.csv --model arm.xml
+      trueup import bag_folder --model go2.xml --output go2.yaml
+
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    logs: Annotated[Positional[tuple[Path, ...]], arg(metavar="LOG [LOG ...]")]
+    """Logs with the same columns: CSV, MCAP, rosbag2, LeRobot, HDF5, torch and others."""
+    model: Annotated[Path, arg(aliases=["-m"], metavar="MODEL")]
+    """MJCF or URDF file."""
+    output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")] = Path("experiment.yaml")
+    """Experiment file to write."""
+    overwrite: bool = False
+    """Replace a file that exists."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.import_log import run_import
+
+        return run_import(self.model, list(self.logs), self.output, self.overwrite, output)
+
+
+@dataclass(frozen=True)
 class Demo:
     """Record a simulated robot arm, identify it, and compare with the truth.
 
@@ -181,5 +212,5 @@ class Demo:
         return run_demo(self.output, self.overwrite, self.seed, output)
 
 
-COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Gait, Init, Demo)
+COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Gait, Init, Import, Demo)
 """All commands, in the order of the help."""

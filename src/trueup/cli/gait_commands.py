@@ -60,7 +60,7 @@ class OptimizeGait(GaitOverrides):
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
     """Stop after this many evaluated candidates; the last generation is finished."""
     max_seconds: Annotated[float | None, arg(metavar="S")] = None
-    """Stop after this time [s]; the last generation is finished."""
+    """Stop after this time [s], on a resume counted from there; the last generation is finished."""
     resume: bool = False
     """Continue the run in the run directory."""
     pickle_path: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
@@ -114,8 +114,8 @@ class EvaluateGait(WalkOfTarget):
     report: Annotated[Path | None, arg(aliases=["-o", "--output"], metavar="FILE")] = None
     """HTML file to write: gait cycle, moments, ground reaction, muscles, device, strides, costs."""
     norm: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Gait that the report shows the walk against: a reference gait, or the norms of Schwartz et
-    al. 2008; the reference that is tracked where absent."""
+    """Gait that the report shows the walk against: adult, a reference gait, or the norms of
+    Schwartz et al. 2008; where absent the reference that is tracked, or adult at 1.25 m/s."""
     norm_speed: Annotated[str, arg(metavar="NAME")] = "Free"
     """Speed of the norms of Schwartz et al., such as Slow, Free or Fast."""
     dose: Annotated[tuple[float, ...] | None, arg(metavar="NM [NM ...]")] = None
@@ -131,10 +131,8 @@ class EvaluateGait(WalkOfTarget):
         from trueup.cli.gait_show import run_gait_evaluate
 
         check_not_empty("dose", self.dose)
-        if self.report is None and (self.dose or self.film or self.norm is not None):
-            raise GaitError(
-                "--norm, --dose and --film are for a report: name its file with --report"
-            )
+        if self.report is None and (self.dose or self.film):
+            raise GaitError("--dose and --film are for a report: name its file with --report")
         return run_gait_evaluate(
             self.walk,
             output,

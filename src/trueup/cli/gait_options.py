@@ -11,7 +11,8 @@ from tyro.conf import Positional, arg
 from trueup.errors import GaitError, listing
 from trueup.gait.models._own_models import OWN_MODELS
 
-Number = Literal[0, 1]
+Switch = Literal["1", "0", "True", "False", "true", "false"]
+"""Words of a switch, those of MyoAssist too."""
 Pairs = tuple[tuple[str, float], ...] | Literal["none"] | None
 """Numbers by name, as an option takes them; none in place of what the configuration gives."""
 PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]|none")
@@ -43,7 +44,7 @@ class GaitOverrides:
     """Speeds of joints at the start [rad/s, m/s], such as knee_angle_r -6; else the keyframe's."""
     num_strides: Annotated[int | None, arg(metavar="INT")] = None
     """Strides that are judged."""
-    delayed: Number | None = None
+    delayed: Switch | None = None
     """Neural delays, 1 or 0."""
     optim_mode: Literal["single", "multispeed", "multislope", "evaluate"] | None = None
     """One condition, several speeds, or several slopes in one cost; evaluate: no search."""
@@ -93,12 +94,13 @@ class GaitOverrides:
     """Weights of terms instead of those of a kind, such as effort 300 velocity 100. Terms: effort,
     metabolic, velocity, symmetry, grf, pain, scuff, trunk, kinematic, emg; others weigh nothing."""
     reference: Annotated[tuple[Path, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Reference gait to track, or a norm whose means are; or one for each target speed."""
+    """Reference gait to track: a file, a norm, or adult, which is taken at 1.25 m/s where absent;
+    or one for each target speed."""
     reference_speed: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
     """Speed of the norms of Schwartz et al. that is tracked, such as Slow; or one for each."""
     reference_emg: Annotated[Path | None, arg(metavar="CSV")] = None
     """Activations to track: MyoAssist's table of 11 columns."""
-    exo: Annotated[Number | None, arg(aliases=["--ExoOn"])] = None
+    exo: Annotated[Switch | None, arg(aliases=["--ExoOn", "--exo-bool", "--exo_bool"])] = None
     """Walk with the exoskeleton, 1 or 0."""
     use_4param_spline: bool = False
     """Four parameters for its torque; else points."""
@@ -130,7 +132,7 @@ class GaitOverrides:
     """Seed of the search."""
     perturbed_repeats: Annotated[int | None, arg(metavar="INT")] = None
     """Perturbed repeats that every candidate is scored over; 0: none."""
-    unperturbed_repeat: Number | None = None
+    unperturbed_repeat: Switch | None = None
     """The first of the repeats is walked without perturbations, 1 or 0."""
     perturbed_cost: Literal["mean", "worst"] | None = None
     """A candidate costs the mean of its repeats, or the worst of them."""
@@ -138,9 +140,9 @@ class GaitOverrides:
     """Seed of the repeats."""
     perturbation_sizes: Annotated[Pairs, PAIRS] = None
     """Sizes of angle [deg], speed [m/s], friction [part], push [N], noise; else their defaults."""
-    fresh_perturbations: Number | None = None
+    fresh_perturbations: Switch | None = None
     """Each generation walks over perturbations of its own, 1 or 0."""
-    early_stop: Number | None = None
+    early_stop: Switch | None = None
     """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
     param_path: Annotated[Path | None, arg(metavar="PATH")] = None
     """Start from an earlier result: a run directory, a vector or a parameter file."""
@@ -183,7 +185,7 @@ class GaitOverrides:
                 given[option] = _by_name(option, given[option])
         for name in SWITCHES:
             if name in given:
-                given[name] = bool(given[name])
+                given[name] = given[name] in ("1", "True", "true")
         if "exo" in given:
             given["ExoOn"] = given.pop("exo")
         return given

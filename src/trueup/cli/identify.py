@@ -13,6 +13,7 @@ from trueup.errors import ExperimentError
 from trueup.runs import Outcome
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.fit.identification_job import IdentificationJob
+from trueup.sysid.results.horizon_section import horizon_label
 from trueup.sysid.results.recording_sections import shortened
 
 
@@ -58,6 +59,10 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     ]
     output.table(["parameter", "identified", "unit", level, "start", ""], rows)
     output.table(*score_table(summary["scores"]))
+    if summary["horizons"]:
+        output.table(*horizon_table(summary["horizons"]))
+    if summary["torque"] is not None:
+        output.table(*torque_table(summary["torque"]))
     for insight in summary["insights"]:
         mark = {"problem": "!", "warning": "-", "good": "+"}[insight["severity"]]
         output.text(f"  {mark} {insight['sentence']}")
@@ -97,13 +102,39 @@ def score_table(scores: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
     return ["channel", "data", "RMSE", "fit", "fit before", "fit without a model"], rows
 
 
+def horizon_table(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """One row a channel: error at each horizon, over that of the best predictor without a model."""
+    horizons = list(dict.fromkeys(r["horizon"] for r in rows))
+    table = []
+    for channel in dict.fromkeys(r["channel"] for r in rows):
+        by = {r["horizon"]: r for r in rows if r["channel"] == channel}
+        cells = []
+        for horizon in horizons:
+            r = by.get(horizon)
+            trivial = np.inf if r is None else min(r["state_held"], r["velocity_held"])
+            cells.append("" if r is None else f"{r['identified']:.3g} ({trivial:.3g})")
+        table.append([channel, *cells])
+    heads = [f"error, {horizon_label(h)}" for h in horizons]
+    return [f"channel, {rows[0]['part']} (state or velocity held)", *heads], table
+
+
+def torque_table(torque: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """One row a joint: error of the torque that the recorded motion needs."""
+    rows = torque["errors"]
+    keys = ("identified", "initial", "torque_fit", "plain_least_squares")
+    table = [[r["channel"], *(f"{r[key]:.3g}" for key in keys)] for r in rows]
+    columns = f"least squares, {rows[0]['columns']} columns"
+    return [f"joint, {rows[0]['part']}", "identified", "before", "torque fit", columns], table
+
+
 def _show_plan(name: str, plan: dict[str, Any], output: Output) -> int:
     seconds = plan["seconds_per_iteration"]
     output.result(plan)
     output.text(
         f"{name}: {len(plan['parameters'])} unknowns, {len(plan['sequences'])} sequences, "
         f"{plan['residuals']} residuals.",
-        f"An iteration takes about {seconds:.2g} s; a fit usually needs 5 to 30.",
+        f"An iteration takes about {seconds:.2g} s; a fit usually needs 5 to 30. Intervals, "
+        f"held-out checks and the report take about {plan['seconds_after_fit']:.2g} s more.",
         f"It would be written to {plan['directory']}.",
         *shortened(plan["notes"]),
     )

@@ -11,7 +11,7 @@ from trueup.sysid.recordings.column_matching import Match
 
 def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output: Output) -> int:
     """Run the command; returns the exit code."""
-    _check_target(target, model, recording, overwrite)
+    check_target(target, model, recording, overwrite)
     proposal = propose_experiment(model, recording, target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_text(target, proposal.text)
@@ -24,7 +24,7 @@ def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output
             "open_points": proposal.open_points,
         }
     )
-    _show(target, [*proposal.signals, *proposal.controls], output)
+    show_matches([*proposal.signals, *proposal.controls], output)
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
     if proposal.open_points:
         output.text("", "To do in the file:")
@@ -43,7 +43,8 @@ def _columns(match: Match) -> str | list[str]:
     return match.columns if match.others else match.column.column
 
 
-def _check_target(target: Path, model: Path, recording: Path, overwrite: bool) -> None:
+def check_target(target: Path, model: Path, recording: Path, overwrite: bool) -> None:
+    """Raise ExperimentError where a file must not be written over."""
     if target.is_dir():
         raise ExperimentError(f"{target} is a folder; give the file to write with --output")
     if target.exists() and not overwrite:
@@ -55,7 +56,8 @@ def _check_target(target: Path, model: Path, recording: Path, overwrite: bool) -
             raise ExperimentError(f"{target} is the {what}; choose another --output")
 
 
-def _show(target: Path, matches: list[Match], output: Output) -> None:
+def show_matches(matches: list[Match], output: Output) -> None:
+    """Print the columns of signals and actuators."""
     rows = [
         [m.place.name, ", ".join(m.columns), "" if m.sure else "a guess", m.place.what]
         for m in matches

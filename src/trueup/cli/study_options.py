@@ -19,14 +19,14 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOptions:
-    """Where a study stops at the latest, counted over all its sittings."""
+    """Where a study stops at the latest."""
 
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
     """Stop after this many evaluated candidates; the last generation is finished."""
     max_generations: Annotated[int | None, arg(metavar="INT")] = None
     """Stop after this many generations."""
     max_seconds: Annotated[float | None, arg(metavar="S")] = None
-    """Stop after this time [s]; the last generation is finished."""
+    """Stop after this time [s], on a resume counted from there; the last generation is finished."""
     target_cost: Annotated[float | None, arg(metavar="COST")] = None
     """Stop once the cost is this low."""
 

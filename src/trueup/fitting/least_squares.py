@@ -55,6 +55,9 @@ class LeastSquaresSettings:
     """Iterations, each one Jacobian and one or more line searches."""
     cost_tolerance: float = 1e-10
     """Stop when the next step promises a smaller relative reduction of the cost."""
+    patience: int = 0
+    """Stop, too, when so many steps in a row lowered the cost by less than ``cost_tolerance`` each,
+    whatever the next one promises; 0 never."""
     step_tolerance: float = 1e-10
     """Stop when the step of every element is shorter, relative to the element or its range."""
     gradient_tolerance: float = 1e-10
@@ -483,7 +486,19 @@ class LeastSquares:
             self._finish(Status.EXACT, f"the residual vanishes: cost {self.cost:.3g}")
         elif is_negligible:
             self._finish(Status.CONVERGED, f"the step is negligible: cost {self.cost:.6g}")
+        elif self._is_slow():
+            self._finish(
+                Status.CONVERGED,
+                f"the last {self.settings.patience} steps hardly lowered it: cost {self.cost:.6g}",
+            )
         return ratio
+
+    def _is_slow(self) -> bool:
+        """Whether as many steps as patience allows have hardly lowered the cost."""
+        last = self.history[-self.settings.patience :] if self.settings.patience else []
+        least = self.settings.cost_tolerance * self.cost
+        is_long = 0 < self.settings.patience <= len(self.history)
+        return is_long and all(record["reduction"] <= least for record in last)
 
     def _is_negligible(self, linear: Linearisation, step: np.ndarray) -> bool:
         """Whether a step is too short to matter, and not only because it is damped."""

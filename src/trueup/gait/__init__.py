@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         default_controller,
         load_controller,
     )
+    from trueup.gait.costs.adult_norm import adult_norm, adult_steps, named_norm
     from trueup.gait.costs.myoassist_cost import (
         MyoAssistCost,
         read_myoassist_emg,
@@ -104,6 +105,8 @@ _EXPORTS = {
     "WalkSettings": "trueup.gait.walk.walk_settings",
     "WalkSimulation": "trueup.gait.walk.walk_simulation",
     "Walker": "trueup.gait.models.walker",
+    "adult_norm": "trueup.gait.costs.adult_norm",
+    "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
     "cycle_start": "trueup.gait.walk._cycle_start",
     "default_controller": "trueup.gait.controller.reflex_controller",
@@ -116,6 +119,7 @@ _EXPORTS = {
     "look_at": "trueup.gait.report.walk_report",
     "make_problem": "trueup.gait.search._make_problem",
     "myoassist_anatomy": "trueup.gait.models.anatomy",
+    "named_norm": "trueup.gait.costs.adult_norm",
     "observe_walks": "trueup.gait.walk.walk_series",
     "myolegs": "trueup.gait.models._myolegs",
     "myolegs26": "trueup.gait.models._myolegs",
@@ -173,6 +177,8 @@ __all__ = [
     "WalkSettings",
     "WalkSimulation",
     "Walker",
+    "adult_norm",
+    "adult_steps",
     "attach_exoskeleton",
     "cycle_start",
     "default_controller",
@@ -191,6 +197,7 @@ __all__ = [
     "myolegs",
     "myolegs26",
     "myolegs_anatomy",
+    "named_norm",
     "observe_walks",
     "optimize",
     "planar22",

@@ -31,6 +31,9 @@ def finish(run: Run, solution: Any) -> Outcome:
     with Progress(run.verbose) as progress:
         progress.update("assessment, files, report")
         attempt("the model", lambda: job.keep(run, solution))
+        # a result is on disk before the time that the assessment takes
+        waiting = {"the assessment": "it had not ended when this file was written"}
+        _write_summary(run, job.bare_summary(solution), waiting)
         outcome = attempt("the assessment", lambda: job.finish(run, solution))
         if outcome is None:
             summary = job.bare_summary(solution)

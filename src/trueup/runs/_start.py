@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from trueup.runs.execution import Execution
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.kinds import read_job
-from trueup.studies import Budget, RunDirectory, Tracker, provenance
+from trueup.studies import Budget, RunDirectory, Store, Tracker, provenance
 
 Target = str | os.PathLike[str] | RunDirectory
 """A run directory, or its path."""
@@ -62,6 +63,8 @@ def start(
         former = read_job(opened)
         _check_same(opened, former, job)
         execution = execution.with_former(former.execution.record())
+        if job.limits_of_call:
+            job.limits = _counted_from_here(opened, job.limits)
         return _go(job.continuing(former), opened, execution, trackers, verbose)
     made = directory if isinstance(directory, RunDirectory) and _is_blank(target) else None
     if made is None and not (overwrite or resume):
@@ -93,7 +96,8 @@ def resume(
 
     Args:
       directory: run directory.
-      limits: limits of the search; those that are left out stay as they were.
+      limits: limits of the search; those that are left out stay as they were. The time counts from
+        here, evaluations and generations from the begin of the run.
       folder: where the inputs are, if they have moved away from the run.
       execution: where candidates are evaluated; what it leaves out stays as it was.
       trackers: trackers beside those of the execution.
@@ -110,7 +114,7 @@ def resume(
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     job = read_job(opened, None if folder is None else Path(folder))
-    job = job.limited(limits or Budget())
+    job = job.limited(_counted_from_here(opened, limits or Budget()))
     execution = (execution or Execution()).with_former(job.execution.record())
     return _go(job, opened, execution, trackers, verbose)
 
@@ -154,6 +158,14 @@ def _go(
     inputs = _prepare(job)
     _check_same_inputs(directory, inputs)
     return _work(job, directory, inputs, trackers, verbose, resume=True)
+
+
+def _counted_from_here(directory: RunDirectory, limits: Budget) -> Budget:
+    """Limits whose time [s] is that of this sitting, as limits of the whole search."""
+    if limits.max_seconds is None or not directory.study.is_file():
+        return limits
+    with Store.open(directory.study) as store:
+        return replace(limits, max_seconds=limits.max_seconds + store.seconds())
 
 
 def _prepare(job: Job) -> list[dict[str, Any]]:

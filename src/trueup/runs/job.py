@@ -102,6 +102,8 @@ class Job(ABC):
     """Version of what :meth:`plain` gives; higher ones are refused."""
     known_limits: ClassVar[tuple[str, ...]] = LIMITS
     """Limits that the search knows, among the fields of :class:`trueup.studies.Budget`."""
+    limits_of_call: ClassVar[bool] = True
+    """Whether limits come with a call, whose time counts from it; else they stand in an input."""
     distributed: ClassVar[bool] = False
     """Whether candidates may be evaluated in other processes."""
     searched: ClassVar[bool] = True

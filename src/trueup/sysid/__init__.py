@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trueup.simulation.rendering import render_rollout
     from trueup.sysid import model_modifier, modifiers, parameter, report, signal_modifier
     from trueup.sysid.experiment.experiment_file import load_experiment
+    from trueup.sysid.experiment.import_log import Import, propose_import
     from trueup.sysid.experiment.settings import Experiment
     from trueup.sysid.fit._identify import identify
     from trueup.sysid.fit.identification import Identification
@@ -68,6 +69,7 @@ _EXPORTS = {
     "Experiment": "trueup.sysid.experiment.settings",
     "GrayBoxProblem": "trueup.sysid.fit.problem",
     "Identification": "trueup.sysid.fit.identification",
+    "Import": "trueup.sysid.experiment.import_log",
     "InertiaType": "trueup.parameters",
     "ModelSequences": "trueup.simulation",
     "ModifyResidualFn": "trueup.sysid.toolbox._residual",
@@ -107,6 +109,7 @@ _EXPORTS = {
     "normalize_residual": "trueup.sysid.signal_modifier",
     "optimize": "trueup.sysid.toolbox._optimize",
     "parameter": "trueup.sysid.parameter",
+    "propose_import": "trueup.sysid.experiment.import_log",
     "remove_visuals": "trueup.sysid.model_modifier",
     "render_rollout": "trueup.simulation.rendering",
     "report": "trueup.sysid.report",
@@ -123,6 +126,7 @@ __all__ = [
     "Experiment",
     "GrayBoxProblem",
     "Identification",
+    "Import",
     "InertiaType",
     "ModelSequences",
     "ModifyResidualFn",
@@ -162,6 +166,7 @@ __all__ = [
     "normalize_residual",
     "optimize",
     "parameter",
+    "propose_import",
     "remove_visuals",
     "render_rollout",
     "report",

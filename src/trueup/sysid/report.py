@@ -10,11 +10,13 @@ import numpy as np
 
 from trueup import reports
 from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.results.horizon_section import horizon_section
 from trueup.sysid.results.recording_sections import (
     quality_section,
     residual_section,
     signal_section,
 )
+from trueup.sysid.results.torque_section import torque_section
 
 _DIRECTIONS = 6  # that are drawn
 _SEVERITY = {"problem": "serious", "warning": "warning", "good": "good"}
@@ -58,6 +60,10 @@ def identification_report(
     page.add(_parameters(summary))
     page.add(signal_section(signals))
     page.add(_scores(summary, signals))
+    if summary.get("horizons"):
+        page.add(horizon_section(summary["horizons"]))
+    if summary.get("torque"):
+        page.add(torque_section(summary["torque"]))
     page.add(_identifiability(summary))
     page.add(residual_section(signals, summary["whiteness"]))
     if summary.get("cross_validation"):

@@ -69,9 +69,9 @@ def test_as_many_strides_are_judged_as_people_take_in_the_time():
             assert 1.15 * configuration.num_strides + 0.5 <= configuration.sim_time
 
 
-def test_a_norm_has_to_be_named_to_be_tracked():
-    configuration = load_configuration("walk_norm")
-    with pytest.raises(GaitError, match="name its file with --reference"):
+def test_a_norm_has_to_be_named_to_be_tracked_at_another_speed():
+    configuration = load_configuration("walk_norm").with_changes({"tgt_vel": 1.75})
+    with pytest.raises(GaitError, match=r"at 1\.75 m/s.* name another with --reference FILE"):
         make_problem(configuration, threads=1)
 
 

@@ -97,7 +97,7 @@ def test_scenarios_have_to_fit_together(scenario):
 @pytest.mark.parametrize(
     ("changes", "names"),
     [
-        ({"optim_mode": "multispeed", "tgt_vel": [1.0, 1.5]}, ("1 m/s, 0 deg", "1.5 m/s, 0 deg")),
+        ({"optim_mode": "multispeed", "tgt_vel": [1.0, 1.6]}, ("1 m/s, 0 deg", "1.6 m/s, 0 deg")),
         ({"optim_mode": "multislope", "tgt_slope": [0, 4]}, ("1.25 m/s, 0 deg", "1.25 m/s, 4 deg")),
     ],
 )

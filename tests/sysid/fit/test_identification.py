@@ -195,8 +195,8 @@ def test_settings_of_another_search_are_refused(recorded):
     for search, words in (
         ({"restarts": "bipop"}, r"search.restarts is for the method cmaes"),
         ({"method": "scipy", "population": 8}, r"search.population is for the method cmaes"),
-        ({"method": "cmaes", "starts": 4}, r"search.starts .* method mujoco; .*search.restarts"),
-        ({"method": "scipy", "starts": 4}, r"search.starts .* method mujoco; .* 'scipy'"),
+        ({"method": "cmaes", "starts": 4}, r"search.starts .* methods mujoco, .*search.restarts"),
+        ({"method": "scipy", "starts": 4}, r"search.starts .* methods mujoco, .* 'scipy'"),
         ({"method": "scipy", "time_limit": 1.0}, r"search.time_limit .*'scipy'"),
         ({"method": "scipy_parallel_fd", "time_limit": 1.0}, r"search.time_limit"),
         ({"method": "scipy", "difference": 1e-4}, r"search.difference .*scipy_parallel_fd"),

@@ -49,7 +49,7 @@ def test_time_that_the_fit_has_used_is_not_there_for_the_second(recorded, monkey
 
     plain = job.run
     monkeypatch.setattr(job, "run", late)
-    result = run(recorded, with_prior(recorded, 1e-3, name="time", search={"time_limit": 60.0}))
+    result = run(recorded, with_prior(recorded, 0.1, name="time", search={"time_limit": 60.0}))
     assert result.solution.status is Status.TIME_LIMIT
 
 

@@ -22,10 +22,13 @@ class GaitNorm:
       reference: joint angles, and perhaps activations.
       moments: joint -> inner moment over the gait cycle, extension and plantarflexion positive
         [N m/kg]; empty where they are not known.
+      powers: joint -> power of that moment, generation positive [W/kg]; empty where they are not
+        known.
     """
 
     reference: GaitReference
     moments: Mapping[str, Curve] = field(default_factory=dict)
+    powers: Mapping[str, Curve] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from trueup.errors import GaitError
 from trueup.fitting import Verdict
-from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.costs.adult_norm import named_norm
+from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.report._survival import Survival
 from trueup.gait.report.run_report import norms_of, survivals_of
 from trueup.gait.report.video import write_walk_video
@@ -60,7 +61,8 @@ def evaluate_walk(
       walk: the walk, by :func:`trueup.gait.given_walk`.
       perturbations: number of repeats under perturbations that no search scores by.
       report: make a report.
-      norm: norm of the verdict and the report, or its file; the tracked gait where absent.
+      norm: norm of the verdict and the report, its file, or ``adult``; where absent the tracked
+        gait, or else that of adults where they walk at this speed and slope.
       norm_speed: speed of the norms of Schwartz et al., such as ``Slow``, ``Free`` or ``Fast``.
       max_torques: largest torques of a dose-response in the report [N m].
       film: a film in the report.
@@ -74,8 +76,8 @@ def evaluate_walk(
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
     norms = norms_of(configuration)
     if norm is not None:
-        found = norm if isinstance(norm, GaitNorm) else read_norm(norm, norm_speed)
-        norms = [found] * len(problem.scenarios)
+        found = norm if isinstance(norm, GaitNorm) else named_norm(norm, norm_speed)
+        norms = [found for _ in problem.scenarios]
     look = None
     if report:
         nominal = problem.parameters.start

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import TrueupError
-from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.costs.adult_norm import adult_norm, fits_condition, named_norm
+from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.report._survival import REPEATS, Survival, survival
 from trueup.gait.report.walk_report import look_at, progress_section, walk_report
 from trueup.gait.report.walk_words import how_it_walks, trunk_notes
@@ -118,9 +119,14 @@ def survivals_of(
     return [survival(one.simulation, vector, n, sizes=sizes) for one in problem.scenarios]
 
 
-def norms_of(configuration: GaitConfiguration) -> list[GaitNorm] | None:
-    """The gait that a configuration tracks in each scenario; None where it tracks none."""
-    return [read_norm(*reference) for reference in configuration.references] or None
+def norms_of(configuration: GaitConfiguration) -> list[GaitNorm | None]:
+    """Norm of each scenario: the gait that it tracks, or adults where they walk as it asks for."""
+    if configuration.references:
+        return [named_norm(*reference) for reference in configuration.references]
+    return [
+        adult_norm() if fits_condition(speed, slope) else None
+        for speed, slope in configuration.conditions
+    ]
 
 
 def _solution(directory: RunDirectory) -> dict[str, Any]:

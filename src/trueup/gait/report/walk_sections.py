@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from trueup import reports
+from trueup.gait.costs.adult_norm import STEEPEST, WALKED, adult_steps
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
@@ -219,6 +221,7 @@ def _distance(curve: Curve, norm: Curve) -> list[float | None]:
 def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
     series, mass = walk.series, walk.series.mass
     norm = {} if walk.norm is None else walk.norm.moments
+    known_powers = {} if walk.norm is None else walk.norm.powers
     titles = ("Hip, extension", "Knee, extension", "Ankle, plantarflexion")
     panels, powers = [], []
     for k, (joint, title) in enumerate(zip(JOINTS, titles, strict=True)):
@@ -234,8 +237,14 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
                 title, "N m/kg", legs, band, walk.started(start), device, "the device's part"
             )
         )
+        power = known_powers.get(joint)
         powers.append(
-            CyclePanel(joint.capitalize(), "W/kg", walk.legs(series.powers[:, :, k] / mass))
+            CyclePanel(
+                joint.capitalize(),
+                "W/kg",
+                walk.legs(series.powers[:, :, k] / mass),
+                None if power is None else Curve(_closed(power.mean), _closed_deviation(power.sd)),
+            )
         )
     name = "" if walk.norm is None else walk.norm.name
     said = (
@@ -253,7 +262,12 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
             start=walk.start_name,
         ),
         cycle_figure(
-            powers, walk.stance, title="Powers", caption="Generation is positive.", columns=3
+            powers,
+            walk.stance,
+            title="Powers",
+            caption="Generation is positive.",
+            columns=3,
+            norm=f"{name}, mean",
         ),
     ]
     return reports.Section(f"{prefix}Joint moments", content=content)
@@ -378,6 +392,8 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
                 spread = own[:, 1:].std(axis=0, ddof=1)
                 means = [f"{m} ± {s:.{d}f}" for m, s, d in zip(means, spread, digits, strict=True)]
             summary.append([leg, str(len(own)), *means])
+    if judged and (people := _steps_of_people(judged, series.slope)):
+        summary.append(people)
     columns = [
         reports.Column("leg"),
         reports.Column("strides", align="right"),
@@ -397,6 +413,17 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
         ),
     ]
     return reports.Section(f"{prefix}Strides", content=content)
+
+
+def _steps_of_people(strides: Sequence[Sequence[Any]], slope: float) -> list[str] | None:
+    """Row of adults at the mean speed of strides; None where people do not walk like that."""
+    speed = float(np.mean([row[4] for row in strides]))
+    slowest, fastest = WALKED
+    if not slowest <= speed <= fastest or abs(slope) > STEEPEST:
+        return None
+    cadence, step = adult_steps(speed)
+    time = 120.0 / cadence
+    return ["adults", "", f"{time:.3f}", f"{speed * time:.3f}", f"{speed:.3f}", "", f"{step:.3f}"]
 
 
 def _support(walk: ShownWalk) -> str:

@@ -67,7 +67,16 @@ def judge_walk(
             criteria.append(_survival(survivals[k], prefix))
         norm = None if norms is None else norms[k]
         if norm is not None:
-            criteria += _naturalness(scenario, records, norm.reference, prefix)
+            natural = _naturalness(scenario, records, norm.reference, prefix)
+            criteria += natural
+            if not natural:
+                reasons.append(
+                    Reason(
+                        Grade.LOOK,
+                        f"{prefix}How natural it is cannot be said: it makes no whole stride of "
+                        f"both legs to compare with {norm.name}. Walk longer (--sim-time).",
+                    )
+                )
     if stays_up and not survivals:
         reasons.append(
             Reason(
@@ -127,28 +136,33 @@ def _survival(found: Survival, prefix: str) -> Criterion:
 def _naturalness(
     scenario: Scenario, records: WalkRecords, reference: GaitReference, prefix: str
 ) -> list[Criterion]:
+    """Distance of each joint from a reference; empty for a walk without a whole stride."""
     found = []
     for joint, limit in NATURAL.items():
-        if joint in reference.angles:
-            found.append(
-                Criterion(
-                    f"{prefix}{joint} angle, RMS distance from {reference.name}",
-                    _distance(scenario, records, reference, joint),
-                    limit,
-                    unit="deg",
-                    missed=Grade.LOOK,
-                    advice="Track the reference with more weight (-kine, --weights).",
-                    section="kinematics",
-                )
+        if joint not in reference.angles:
+            continue
+        distance = _distance(scenario, records, reference, joint)
+        if distance is None:
+            return []
+        found.append(
+            Criterion(
+                f"{prefix}{joint} angle, RMS distance from {reference.name}",
+                distance,
+                limit,
+                unit="deg",
+                missed=Grade.LOOK,
+                advice="Track the reference with more weight (-kine, --weights).",
+                section="kinematics",
             )
+        )
     return found
 
 
 def _distance(
     scenario: Scenario, records: WalkRecords, reference: GaitReference, joint: str
-) -> float:
-    """RMS distance of a joint's mean cycles of both legs from a reference [deg]; NaN without
-    one."""
+) -> float | None:
+    """RMS distance of a joint's mean cycles of both legs from a reference [deg]; None without a
+    cycle."""
     length, gaps = int(records.length[0]), []
     norm = reference.angles[joint].mean
     straight = 0.5 * np.pi if joint == "ankle" else np.pi
@@ -159,6 +173,6 @@ def _distance(
         strides = strides_of(load, leg, records.period, threshold, scenario.objective.strides)
         curve = mean_cycle(straight - records.column(f"{joint}_{side}")[0, :length], strides)
         if curve is None:
-            return float("nan")
+            return None
         gaps.append(curve.mean[:-1] - resampled(norm, len(curve.mean) - 1))
     return float(np.rad2deg(np.sqrt(np.mean(np.square(gaps)))))

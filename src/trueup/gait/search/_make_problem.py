@@ -10,6 +10,7 @@ import numpy as np
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
 from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.costs.adult_norm import ADULT, adult_norm, fits_condition, named_norm
 from trueup.gait.costs.myoassist_cost import (
     EMG_GROUPS,
     FLAGS,
@@ -17,7 +18,6 @@ from trueup.gait.costs.myoassist_cost import (
     read_myoassist_emg,
     read_myoassist_kinematics,
 )
-from trueup.gait.costs.norms import read_norm
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.costs.stages import PRESETS, WalkObjective
 from trueup.gait.models._own_models import BY_MUSCLES, OWN_MODELS
@@ -61,7 +61,7 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
         settings = _settings(configuration, threads)
         simulation = WalkSimulation(walker, settings, profile=profile)
         name = f"{speed:g} m/s, {slope:g} deg" if len(conditions) > 1 else ""
-        objective = _objective(configuration, speed, reference)
+        objective = _objective(configuration, speed, slope, reference)
         if isinstance(objective, WalkObjective):
             _check_activations(objective, walker)
         scenarios.append(Scenario(simulation, objective, name))
@@ -182,7 +182,10 @@ def _profile(configuration: GaitConfiguration) -> Profile | None:
 
 
 def _objective(
-    configuration: GaitConfiguration, speed: float, reference: tuple[str, str] | None
+    configuration: GaitConfiguration,
+    speed: float,
+    slope: float,
+    reference: tuple[str, str] | None,
 ) -> WalkObjective | MyoAssistCost:
     flag = f"-{configuration.cost}"
     if configuration.compat is not None:
@@ -206,9 +209,13 @@ def _objective(
             emg=None if emg is None else read_myoassist_emg(emg),
         )
     weights = dict(PRESETS[flag] if configuration.weights is None else configuration.weights)
+    if weights.get("kinematic", 0.0) > 0.0 and reference is None and fits_condition(speed, slope):
+        reference = (ADULT, "")
     if weights.get("kinematic", 0.0) > 0.0 and reference is None:
         raise GaitError(
-            "the term 'kinematic' needs a reference gait: name its file with --reference, or "
+            f"the term 'kinematic' needs a reference gait at {speed:g} m/s and {slope:g} deg, and "
+            f"the shipped one is of level walking at {adult_norm().reference.speed:g} m/s: name "
+            f"another with --reference FILE, take it nevertheless with --reference {ADULT}, or "
             "choose a cost that tracks none, such as -eff or -vel"
         )
     has_activations = reference is not None or configuration.reference_emg is not None
@@ -232,7 +239,7 @@ def _objective(
 
 def _reference(reference: tuple[str, str] | None, emg: str | None) -> GaitReference | None:
     """The tracked gait, with the activations of their own file where there is one."""
-    gait = None if reference is None else read_norm(*reference).reference
+    gait = None if reference is None else named_norm(*reference).reference
     if emg is None:
         return gait
     activations = dict(zip(EMG_GROUPS, map(Curve, read_myoassist_emg(emg).T), strict=True))

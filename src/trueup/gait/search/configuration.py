@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.costs.adult_norm import ADULT
 
 COSTS = (
     "eff",
@@ -243,7 +244,7 @@ class GaitConfiguration(BaseModel):
 
     @property
     def references(self) -> list[tuple[str, str]]:
-        """File and speed of the reference gait of each scenario; empty where there is none.
+        """File and speed of the reference gait of each scenario; empty where none is named.
 
         Raises:
           GaitError: there are several of them, and not one for each target speed.
@@ -266,7 +267,8 @@ class GaitConfiguration(BaseModel):
     def reference_files(self) -> list[str]:
         """All files that are tracked."""
         emg = () if self.reference_emg is None else (self.reference_emg,)
-        return list(dict.fromkeys((*(self.reference or ()), *emg)))
+        named = (name for name in self.reference or () if name != ADULT)
+        return list(dict.fromkeys((*named, *emg)))
 
 
 def make_configuration(content: Any, source: str, *, resolved: bool = False) -> GaitConfiguration:

@@ -8,6 +8,7 @@ import yaml
 
 from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
+from trueup.gait.costs.adult_norm import ADULT
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
 from trueup.gait.search.myoassist_import import (
@@ -71,7 +72,9 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
         if value is None:
             continue
         paths = [value] if isinstance(value, str) else value
-        absolute = tuple(p if p in OWN_MODELS else str((folder / p).resolve()) for p in paths)
+        absolute = tuple(
+            p if p in (*OWN_MODELS, ADULT) else str((folder / p).resolve()) for p in paths
+        )
         changes[key] = absolute[0] if isinstance(value, str) else absolute
     return configuration.model_copy(update=changes) if changes else configuration
 

@@ -100,9 +100,18 @@ def _is_message(value: Any) -> bool:
 
 
 def _collect(
-    value: Any, path: str, names: list[str], values: list[float], top: bool = False
+    value: Any,
+    path: str,
+    names: list[str],
+    values: list[float],
+    top: bool = False,
+    outer: list[str] | None = None,
 ) -> None:
-    """Append name and value of every number in a message."""
+    """Append name and value of every number in a message.
+
+    ``outer`` are the names that a message around this one lists, as that of a trajectory controller
+    does for its points.
+    """
     if isinstance(value, _NUMBERS):
         names.append(path or "data")
         values.append(float(value))
@@ -117,7 +126,7 @@ def _collect(
             names.append(path or "data")
             values.append(seconds)
             return
-        labels = _labels(fields)
+        labels = _labels(fields) or outer or []
         for name, item in fields.items():
             if top and name in _NO_SIGNALS:
                 continue
@@ -125,7 +134,7 @@ def _collect(
                 inner = [f"{path}/{label}/{name}".lstrip("/") for label in labels]
                 _collect_list(item, inner, names, values)
             else:
-                _collect(item, f"{path}/{name}" if path else name, names, values)
+                _collect(item, f"{path}/{name}" if path else name, names, values, outer=labels)
 
 
 def _collect_list(items: Any, paths: list[str], names: list[str], values: list[float]) -> None:

@@ -38,6 +38,8 @@ def read_hdf5(path: Path, *, group: str | None = None) -> Contents:
             return
         if item.dtype.kind in "SUO" and item.shape == ():
             metadata[name] = _text(item[()])
+        elif item.dtype.kind in "SO" and item.ndim == 1 and len(item) <= _WIDEST:
+            metadata[name] = [_text(value) for value in item[()]]
         elif item.dtype.kind not in "buif":
             left_out[name] = f"its values are no real numbers ({item.dtype})"
         elif _text(item.attrs.get("MATLAB_class", "")) == "char":

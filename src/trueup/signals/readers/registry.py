@@ -22,6 +22,7 @@ from trueup.signals.readers import (
     npz,
     parquet,
     rosbag2,
+    torch_tensors,
 )
 from trueup.signals.readers.contents import Contents, Table
 
@@ -223,5 +224,8 @@ register_reader(
     rosbag2.read_rosbag,
     rosbag2.is_rosbag,
     begins_with=[b"SQLite format 3\x00", b"#ROSBAG V2.0"],
+)
+register_reader(
+    "torch", [".pt", ".pth"], torch_tensors.read_torch, begins_with=[b"PK\x03\x04"], always=False
 )
 register_reader("lerobot", [], lerobot.read_lerobot, lerobot.is_lerobot)

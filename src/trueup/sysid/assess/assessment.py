@@ -5,22 +5,25 @@ from typing import Any
 
 import numpy as np
 
+from trueup.errors import listing
 from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting._whiteness import heteroscedasticity as size_test
 from trueup.fitting._whiteness import whiteness as white_test
 from trueup.fitting.identifiability import Identifiability, analyse
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
 from trueup.fitting.uncertainty.start_noise import with_added_spread
-from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.assess.held_motion import velocity_sources
+from trueup.sysid.fit._inner_fit import AfterFit, refit
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
 from trueup.sysid.recordings.channel_units import signal_units
+
+_RUN_AWAY = 1.5  # squared error over the variance of the recording, as the median over channels
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class SequenceSignals:
     """Unit of each channel; empty where it is not known."""
     window_starts: tuple[int, ...] = ()
     """First sample of each simulated window; empty where the whole sequence is one."""
+    velocity_sources: tuple[int, ...] = ()
+    """Where the velocity of each channel is recorded, see
+    :func:`trueup.sysid.assess.held_motion.velocity_sources`; empty where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,8 @@ class Assessment:
     stability: Stability | None
     profiles: dict[str, tuple[float, float]] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    flaw: str = ""
+    """Why the values are no optimum that means anything, in spite of a search that ended well."""
 
 
 def assess(
@@ -89,6 +97,7 @@ def assess(
     seed: int = 0,
     starts: MeasuredStarts | None = None,
     held_out_starts: MeasuredStarts | None = None,
+    time: AfterFit | None = None,
 ) -> Assessment:
     """Judge a fit.
 
@@ -107,18 +116,24 @@ def assess(
       seed: seed of the bootstrap.
       starts: measured start states of the training data, whose noise counts besides.
       held_out_starts: those of ``held_out_alone``.
+      time: time for what follows the fit.
     """
+    time = time or AfterFit()
     x, space = solution.x, problem.space
     residual, jacobian, failures = final_jacobian(problem, x)
     solution.residuals = residual
     at_bound = space.at_bound(x, 1e-6)
     loss = loss or Loss()
-    covariance = _covariance(problem, residual, jacobian, at_bound, method, 1 - level, loss, seed)
+    covariance = residual_covariance(
+        problem, residual, jacobian, at_bound, method, 1 - level, loss, seed
+    )
     covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
     standard_errors = covariance.standard_errors * slope
-    if not solution.success:
+    signals = sequence_signals(problem, start, x, held_out=False)
+    flaw = _flaw(signals) if solution.success else ""
+    if flaw or not solution.success:
         # the covariance is that of an optimum: elsewhere it says nothing about the distance to it
         intervals = np.full_like(intervals, np.nan)
         standard_errors = np.full_like(standard_errors, np.nan)
@@ -134,14 +149,20 @@ def assess(
         plain if np.isfinite(plain).all() else None,
         is_information=True,
     )
-    signals = sequence_signals(problem, start, x, held_out=False)
     if held_out is not None:
         signals += sequence_signals(held_out, start, x, held_out=True)
     alone = held_out if held_out_alone is None else held_out_alone
     remarks = [f"{_neighbour(problem, row)}: {why}" for row, why in failures.items() if row > 0]
     stability = None
-    if alone is not None and solution.success:  # else the distance is that of the search
-        stability = check_stability(alone, x, covariance, level, held_out_starts)
+    if (
+        alone is not None and solution.success and not flaw
+    ):  # else the distance is that of the search
+        stability = check_stability(alone, x, covariance, level, held_out_starts, time.left)
+        if stability is None and not time.left:
+            remarks.append(
+                f"the held-out data were not fitted alone within the {time.seconds:.3g} s that "
+                "follow a fit: whether they give the same values is not known"
+            )
     return Assessment(
         covariance,
         intervals,
@@ -158,6 +179,27 @@ def assess(
             problem, solution, covariance, profile or [], level, loss, problem.noise_scale
         ),
         (*remarks, *unseen),
+        flaw,
+    )
+
+
+def _flaw(signals: list[SequenceSignals]) -> str:
+    """Why a fit is no optimum that means anything: its simulation runs away from the data."""
+    away = []
+    for s in signals:
+        error, spread = s.measured - s.fitted, s.measured - s.measured.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            relative = (error**2).sum(axis=0) / np.maximum((spread**2).sum(axis=0), 1e-300)
+        moving = np.ptp(s.measured, axis=0) > 0
+        if moving.any() and not float(np.median(relative[moving])) < _RUN_AWAY:
+            away.append(s.name)
+    if not away:
+        return ""
+    return (
+        f"the simulation of {listing(away)} runs away from the recording, further than a constant "
+        "is from it, so that values and intervals mean nothing. Shorten the windows (window: 0.1), "
+        "or begin with inverse dynamics where torques were recorded "
+        "(search: {method: inverse-dynamics})"
     )
 
 
@@ -177,8 +219,8 @@ def _gram(
     return out
 
 
-def _covariance(
-    problem: GrayBoxProblem,
+def residual_covariance(
+    problem: Any,
     residual: np.ndarray,
     jacobian: np.ndarray,
     at_bound: np.ndarray,
@@ -187,6 +229,7 @@ def _covariance(
     loss: Loss,
     seed: int,
 ) -> CovarianceEstimate:
+    """Covariance of a fit from its residuals and their Jacobian."""
     p = problem.space.size
     scale = problem.noise_scale
     fits, weights = [], []
@@ -279,6 +322,7 @@ def sequence_signals(
             predicted[1],
             signal_units(models, sequence.signal_names),
             tuple(window.first for window in getattr(sequence, "windows", ())),
+            velocity_sources(models, sequence.signal_names),
         )
         for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True)
     ]
@@ -323,8 +367,11 @@ def check_stability(
     covariance: CovarianceEstimate,
     level: float,
     starts: MeasuredStarts | None = None,
+    time_limit: float = np.inf,
 ) -> Stability | None:
     """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
+
+    The fit takes a few steps: the optimum of other data of the same system is near.
 
     Two sets of data of one machine should give the same parameters within their intervals. Where
     they do not, the model is wrong by more than noise, and no interval that knows only noise covers
@@ -337,17 +384,18 @@ def check_stability(
       covariance: their covariance.
       level: coverage of the intervals.
       starts: measured start states of the held-out data.
+      time_limit: seconds for the fit.
     """
     space, count = held_out.space, len(x)
     start = np.concatenate([x, space.start[count:]])
-    search = LeastSquares(space, LeastSquaresSettings(max_iters=30))
-    search.x = np.clip(start, space.lower, space.upper)
-    fit = inner_fit(held_out, search)
+    fit = refit(held_out, start, time_limit=time_limit)
+    if fit is None:
+        return None
     residual, jacobian, failures = final_jacobian(held_out, fit.x)
-    if failures or not fit.success:
+    if failures:
         return None
     at_bound = space.at_bound(fit.x, 1e-6)
-    own = _covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
     own, _ = _with_start_noise(own, starts, fit.x, residual, jacobian, Loss())
     distance = np.abs(space.to_search(fit.x) - space.to_search(start))[:count]
     expected = np.hypot(own.half_widths[:count], covariance.half_widths)

@@ -76,7 +76,9 @@ def check_experiment(
     return {
         "name": experiment.name,
         "quality": {r.name: r.quality.as_dict() for r in prepared.recordings},
-        "simulation": simulation_warnings(prepared, problem),
+        "simulation": (
+            simulation_warnings(prepared, problem) if isinstance(problem, GrayBoxProblem) else []
+        ),
         "identifiability": {
             "identifiable": found.identifiable,
             "sentences": list(found.sentences),

@@ -1,11 +1,13 @@
 """What stands out in a fit, in sentences, the gravest first."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from trueup.fitting.solution import Solution
 from trueup.sysid.assess.assessment import Assessment
+from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 
@@ -21,6 +23,8 @@ def insights(
     solution: Solution,
     assessment: Assessment,
     crossed: CrossValidation | None,
+    horizons: Sequence[HorizonError] = (),
+    torque: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
 
@@ -30,6 +34,15 @@ def insights(
     if not solution.success:
         text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
         found.append(("problem", text, "course"))
+    if assessment.flaw:
+        sentence = f"The values are no optimum: {assessment.flaw}."
+        found.append(("problem", sentence, "parameters"))
+    if torque is not None:
+        found += [
+            ("warning", s[:1].upper() + s[1:] + ".", "inverse-dynamics")
+            for s in torque["sentences"]
+        ]
+    found += [("warning", s, "horizons") for s in beaten_sentences(horizons)]
     identifiability = assessment.identifiability
     found += [("problem", d.sentence, "identifiability") for d in identifiability.directions]
     found += [

@@ -11,6 +11,7 @@ from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import Assessment
+from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.fit.cross_validation import CrossValidation
@@ -30,6 +31,8 @@ def summarise(
     quality: Mapping[str, QualityReport] | None = None,
     notes: Sequence[str] = (),
     ends: UnseenEnds | None = None,
+    horizons: Sequence[HorizonError] = (),
+    torque: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Plain data of an identification; non-finite numbers are still numbers here."""
     unseen, how = (), ""
@@ -70,10 +73,12 @@ def summarise(
         },
         "identifiability": _identifiability(assessment),
         "scores": score_rows(assessment.scores),
+        "horizons": horizon_rows(horizons),
+        "torque": torque,
         "whiteness": {
             name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
         },
-        "insights": insights(problem, solution, assessment, crossed),
+        "insights": insights(problem, solution, assessment, crossed, horizons, torque),
         "cross_validation": None if crossed is None else _crossed(crossed),
         "quality": {n: report.as_dict() for n, report in (quality or {}).items()},
         "notes": list(notes),
@@ -119,6 +124,7 @@ def parameter_rows(
             "log": bool(space.log[i]),
             "at_bound": bool(assessment.at_bound[i]),
             "determined": solution.success
+            and not assessment.flaw
             and name in assessment.identifiability.determined
             and not (low <= space.lower[i] and high >= space.upper[i]),
         }

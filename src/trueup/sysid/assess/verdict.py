@@ -1,6 +1,7 @@
 """The verdict on an identification: baselines on held-out recordings, and what became of values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from trueup.fitting import (
 )
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
+from trueup.sysid.assess.held_motion import velocities
 
 
 def verdict_of(
@@ -29,8 +31,8 @@ def verdict_of(
 ) -> Verdict:
     """Judge an identification by the rules of :func:`trueup.fitting.judge`.
 
-    Its baselines are a constant, the last state held (through each window, where there are windows)
-    and the model before the fit.
+    Its baselines are a constant, the last state and the last velocity held (through each window,
+    where there are windows) and the model before the fit.
 
     Args:
         space: the unknowns.
@@ -69,14 +71,22 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
     )
     held_out = [s.held_out for s in signals]
     windows = [np.array(s.window_starts, int) for s in signals]
+    rivals = {
+        baselines.CONSTANT: baselines.constant(measured, held_out),
+        baselines.STATE_HELD: baselines.state_held(measured, windows),
+        baselines.BEFORE_FIT: before,
+    }
+    if all(s.velocity_sources for s in signals):
+        speeds = [
+            velocities(s.times, s.measured, s.velocity_sources)[:, own]
+            for s, own in zip(signals, columns, strict=True)
+        ]
+        times = [s.times for s in signals]
+        rivals[baselines.VELOCITY_HELD] = baselines.velocity_held(measured, times, windows, speeds)
     return baselines.compare(
         measured,
         predicted,
-        {
-            baselines.CONSTANT: baselines.constant(measured, held_out),
-            baselines.STATE_HELD: baselines.state_held(measured, windows),
-            baselines.BEFORE_FIT: before,
-        },
+        rivals,
         held_out,
         common,
         units=[first.units[c] for c in columns[0]] if first.units else (),
@@ -92,10 +102,12 @@ def _estimates(space: Space, solution: Solution, assessment: Assessment) -> Esti
         for name, is_asked in zip(space.names, asked, strict=True)
         if is_asked and name not in determined
     ]
-    return Estimates.of(
+    found = Estimates.of(
         space,
         solution.x,
         assessment.at_bound & asked,
-        undetermined if solution.success else (),
+        undetermined if solution.success and not assessment.flaw else (),
         () if assessment.stability is None else assessment.stability.sentences,
     )
+    flaw = f"{assessment.flaw}." if assessment.flaw else ""
+    return replace(found, flaw=flaw)

@@ -8,6 +8,7 @@ import mujoco
 from trueup.errors import ModelError
 from trueup.simulation.model_limits import check_model_file
 from trueup.simulation.warning_capture import captured_warnings
+from trueup.sysid.experiment.model_changes import change_model
 from trueup.sysid.experiment.settings import ModelPart
 
 INTEGRATORS = {
@@ -23,7 +24,7 @@ SHORTEST_STEP, LONGEST_STEP = 1e-7, 1.0
 
 
 def load_spec(part: ModelPart, folder: Path) -> Any:
-    """Read an MJCF (or URDF) file and apply time step, integrator and friction hardness.
+    """Read an MJCF (or URDF) file and apply the settings of an experiment.
 
     Args:
       part: the model of the experiment.
@@ -53,6 +54,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         if part.integrator is not None:
             spec.option.integrator = INTEGRATORS[part.integrator]
         _check_timestep(spec, part)
+        change_model(spec, part)
         for joint in spec.joints:
             if part.friction.solref is not None:
                 joint.solref_friction = part.friction.solref

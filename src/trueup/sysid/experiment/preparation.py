@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from trueup.sysid.recordings.sequence_start import (
     later_part,
     unmeasured_positions,
 )
+from trueup.sysid.torque.setup import torque_problem
 
 _Part = tuple[CheckedRecording, SystemTrajectory]
 
@@ -60,13 +61,28 @@ class Prepared:
     inputs: list[Path]
     """Files that were read."""
     notes: list[str]
-    held_out_states: ParameterDict
+    torques: Any = field(default=None, init=False)
+    """What inverse dynamics needs, once it was made; see
+    :class:`trueup.sysid.torque.setup.TorqueSetup`."""
+    held_out_states: ParameterDict = field(default_factory=ParameterDict)
     """Unknown initial states of the parts that are fitted alone, which only that fit has."""
 
     def problem(
         self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
+    ) -> Any:
+        """Problem of the training data, or of other sequences of this experiment.
+
+        It compares the signals of a simulation, or torques where the method of the search is
+        inverse dynamics.
+        """
+        if self.experiment.search.method == "inverse-dynamics":
+            return torque_problem(self, parameters, sequences)
+        return self.motion_problem(parameters, sequences)
+
+    def motion_problem(
+        self, parameters: ParameterDict | None = None, sequences: list[ModelSequences] | None = None
     ) -> GrayBoxProblem:
-        """Problem of the training data, or of other sequences of this experiment."""
+        """Problem that compares the signals of a simulation, whatever the method of the search."""
         return GrayBoxProblem(
             parameters or self.parameters,
             sequences if sequences is not None else self.training,
@@ -74,7 +90,7 @@ class Prepared:
             self.rules,
         )
 
-    def held_out_alone(self) -> GrayBoxProblem | None:
+    def held_out_alone(self) -> Any:
         """Problem of held-out data for a fit of its own; None where nothing is held out.
 
         The error of a measured initial state would be taken for one of the parameters: these states
@@ -85,6 +101,8 @@ class Prepared:
     def held_out_parameters(self) -> ParameterDict:
         """The unknowns of :meth:`held_out_alone`."""
         parameters = self.parameters.copy()
+        if self.experiment.search.method == "inverse-dynamics":
+            return parameters  # it has no initial states
         for param in self.held_out_states.values():
             parameters.add(param)
         return parameters

@@ -40,6 +40,25 @@ class ModelPart(_Part):
     """Integrator; the model's own where absent."""
     friction: FrictionHardness = FrictionHardness()
     """Hardness of joint friction."""
+    actuators: Literal["torque", "position"] | None = None
+    """Kind of all actuators on joints, in place of the model's own: ``torque`` for motors whose
+    control is the torque (gears stay, limits go), ``position`` for position servos with the gains
+    ``kp`` and ``kd``. A joint without an actuator gets one with its name where the model has none.
+    """
+    kp: float | dict[str, float] | None = Field(default=None)
+    """Stiffness of position servos [N m/rad, N/m], one for all or by actuator."""
+    kd: float | dict[str, float] | None = Field(default=None)
+    """Damping of position servos [N m s/rad, N s/m], likewise."""
+    base: Literal["free", "fixed"] | None = None
+    """``fixed`` takes free joints away, for a robot that hangs or is clamped."""
+
+    @model_validator(mode="after")
+    def _gains(self) -> "ModelPart":
+        if self.actuators == "position" and self.kp is None:
+            raise ValueError("actuators: position needs kp, such as kp: 100 or kp: {knee: 100}")
+        if self.actuators != "position" and (self.kp is not None or self.kd is not None):
+            raise ValueError("kp and kd are for actuators: position")
+        return self
 
 
 class ColumnPart(_Part):
@@ -255,9 +274,10 @@ class MeasurementPart(_Part):
 class SearchPart(_Part):
     """How the fit searches."""
 
-    method: Literal["mujoco", "scipy", "scipy_parallel_fd", "cmaes"] = "mujoco"
+    method: Literal["mujoco", "scipy", "scipy_parallel_fd", "cmaes", "inverse-dynamics"] = "mujoco"
     """Backend: ours, with a batched Jacobian and line search, or scipy's; ``cmaes`` looks through
-    the whole box by CMA-ES and hands its best to ours, for costs with many valleys."""
+    the whole box by CMA-ES and hands its best to ours, for costs with many valleys;
+    ``inverse-dynamics`` explains recorded torques by recorded motion, without a simulation."""
     max_iters: int = Field(default=100, ge=0)
     """Iterations."""
     starts: int = Field(default=1, ge=1)

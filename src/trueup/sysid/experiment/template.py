@@ -78,8 +78,8 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
     ) or proposals.propose_masses(compiled)
     text = experiment_text(
         name=plain_name(recording.stem),
-        model_file=_relative(model, folder),
-        recording_file=_relative(recording, folder),
+        model_file=relative_path(model, folder),
+        recording_file=relative_path(recording, folder),
         clock=clock,
         signals=signals,
         controls=controls,
@@ -88,11 +88,11 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
         unmatched_controls=_open(commandable(compiled), controls),
         free_columns=_free(data, signals, controls, clock),
         parameters=unknowns,
-        noise=_noise_levels(data, signals),
+        noise=noise_levels(data, signals),
         model=compiled,
     )
     proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points)
-    return _tried(proposal, folder, {recording.resolve(): data})
+    return tried(proposal, folder, {recording.resolve(): data})
 
 
 def _open(places: list[Place], matches: list[Match]) -> list[Place]:
@@ -129,7 +129,7 @@ def _unmatched(
     return points
 
 
-def _noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]:
+def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]:
     """Noise of each matched column, in its own unit, from its second differences.
 
     White noise of variance s^2 has second differences of variance 6 s^2; a smooth signal has none.
@@ -143,11 +143,12 @@ def _noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float
     return out
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative_path(path: Path, folder: Path) -> str:
+    """Path of a file as an experiment file in a folder names it."""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
 
 
-def _tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
+def tried(proposal: Proposal, folder: Path, opened: dict[Path, Recording]) -> Proposal:
     """The proposal, with what still keeps it from being used among its open points."""
     try:
         prepare(parse_experiment(proposal.text), folder, opened)

@@ -3,6 +3,7 @@
 import json
 import re
 import textwrap
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
@@ -34,8 +35,18 @@ def experiment_text(
     parameters: list[ProposedParameter],
     noise: dict[str, float],
     model: mujoco.MjModel,
+    header: bool | None = None,
+    model_lines: Sequence[str] = (),
+    further: Sequence[str] = (),
+    search_lines: Sequence[str] = (),
 ) -> str:
-    """Return the file's text."""
+    """Return the file's text.
+
+    Besides what a recording and a model give, ``header`` says whether the file names its columns,
+    ``model_lines`` are settings of the model, ``further`` recordings of the same columns, and
+    ``search_lines`` settings of the search.
+    """
+    shared = bool(further)
     columns = ", ".join(quoted(c) for c in free_columns[:_SHOWN]) or "none"
     if len(free_columns) > _SHOWN:
         columns += f" and {len(free_columns) - _SHOWN} more"
@@ -51,6 +62,7 @@ def experiment_text(
         "model:",
         "  # MJCF or URDF file, relative to this file.",
         f"  file: {quoted(model_file)}",
+        *(f"  {line}" for line in model_lines),
         "  # Simulation step [s] and integrator (Euler, RK4, implicit, implicitfast); without them",
         "  # those of the model:",
         f"  # timestep: {model.opt.timestep:g}",
@@ -62,21 +74,23 @@ def experiment_text(
         "",
         "recordings:",
         f"  - file: {quoted(recording_file)}",
+        *([] if header is None else [f"    header: {str(header).lower()}"]),
         *_clock_lines(clock),
         "    # Measured signal: its column, and its unit where that is not SI. A signal is a",
         "    # sensor of the model, or a joint's name with _qpos or _qvel. scale and offset are",
         "    # possible too: {column: raw, offset: 2048, scale: 0.000244140625, unit: turn}",
         "    # A sensor with several components takes one column for each: [x, y, z].",
-        *_mapping_lines("signals", signals, units),
+        *_mapping_lines("signals", signals, units, shared),
         *_open_lines("sensor or joint", unmatched_signals, columns, bool(signals)),
         "    # Actuator: the column with its command.",
-        *_mapping_lines("controls", controls, {}),
+        *_mapping_lines("controls", controls, units, shared),
         *_open_lines("actuator", unmatched_controls, columns, not unmatched_controls),
         "    # State at the start: measured, default (that of the model), or estimated, which is",
         "    # surer where the signals are noisy and takes several times as long.",
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
+        *_further_lines(further, clock, header, bool(signals), bool(controls)),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -91,6 +105,7 @@ def experiment_text(
         "window: 0",
         "",
         "search:",
+        *(f"  {line}" for line in search_lines),
         "  # Start points: the given one, then others spread over the bounds.",
         "  starts: 1",
         f"  # {next(iter(LOSSES))}, or {', '.join(list(LOSSES)[1:])} for data with outliers.",
@@ -134,18 +149,42 @@ def _clock_lines(clock: Clock) -> list[str]:
     ]
 
 
-def _mapping_lines(key: str, matches: list[Match], units: dict[str, tuple[str, str]]) -> list[str]:
+def _further_lines(
+    files: Sequence[str], clock: Clock, header: bool | None, signals: bool, controls: bool
+) -> list[str]:
+    """Recordings with the columns of the first."""
+    lines = []
+    for file in files:
+        lines.append(f"  - file: {quoted(file)}")
+        if header is not None:
+            lines.append(f"    header: {str(header).lower()}")
+        lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
+        lines += ["    signals: *signals"] if signals else []
+        lines += ["    controls: *controls"] if controls else []
+    return lines
+
+
+def _mapping_lines(
+    key: str, matches: list[Match], units: dict[str, tuple[str, str]], shared: bool = False
+) -> list[str]:
     if not matches:
         return [f"    {key}: {{}}"]
-    lines = [f"    {key}:"]
+    lines = [f"    {key}: &{key}" if shared else f"    {key}:"]
     for match in matches:
         unit, why = units.get(match.place.name, ("", ""))
         columns = [quoted(column) for column in match.columns]
         column = f"[{', '.join(columns)}]" if match.others else columns[0]
-        value = f"{{column: {column}, unit: {quoted(unit)}}}" if unit else column
+        further = [f"unit: {quoted(unit)}"] if unit else []
+        if match.scale != 1.0:
+            further.append(f"scale: {match.scale:.12g}")
+        if match.offset != 0.0:
+            further.append(f"offset: {match.offset:.12g}")
+        value = f"{{column: {column}, {', '.join(further)}}}" if further else column
         remarks = [match.place.what]
         if why:
             remarks.append(f"{unit}: {why}")
+        if match.remark:
+            remarks.append(match.remark)
         if not match.sure:
             remarks.append("CHECK: a guess")
         lines.append(f"      {quoted(match.place.name)}: {value}  # {'; '.join(remarks)}")

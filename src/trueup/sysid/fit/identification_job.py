@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError, RunDirectoryError, did_you_mean, listing
+from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
 from trueup.studies import Budget, RunDirectory, provenance
 from trueup.sysid.assess.assessment import assess
+from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit
 from trueup.sysid.fit.cross_validation import check_folds, cross_validate
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.identification_search import (
@@ -32,6 +35,9 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
+from trueup.sysid.torque.report import torque_fit, torque_summary
+
+_SECONDS_OF_TORQUE_START = 20.0  # for a fit to torques, which takes one or two
 
 # What may differ on resume: none of it changes the course of the fit.
 _FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "search": {"time_limit"}}
@@ -48,6 +54,7 @@ class IdentificationJob(SearchJob):
     kind = "identification"
     noun = "an identification"
     known_limits = ("max_seconds",)
+    limits_of_call = False
 
     def __init__(self, experiment: Experiment, folder: Path):
         self.experiment = experiment
@@ -135,11 +142,35 @@ class IdentificationJob(SearchJob):
                 self.problem, search.settings, parallel=method == "scipy_parallel_fd"
             )
         else:
+            if method == "mujoco" and isinstance(search, LeastSquares):
+                self._begin_with_torques(search)
             solution = super().solve(run)
         if solution.status is Status.START_FAILED:
             raise FitError(solution.message)
         limit = self.experiment.search.time_limit
         return refit_with_noise(self.problem, solution, search.settings, limit)
+
+    def _begin_with_torques(self, search: LeastSquares) -> None:
+        """Start where inverse dynamics ends, where that is nearer to the recorded motion."""
+        problem = self.problem
+        if self.experiment.search.max_iters == 0:
+            return  # the start values are asked for
+        found = torque_fit(self.prepared, problem.space.start, _SECONDS_OF_TORQUE_START)
+        if found is None:
+            return
+        _, x, acts = found
+        if not acts.any():
+            return
+        failures: dict[int, str] = {}
+        before, after = problem.costs(np.stack([problem.space.start, x]), failures)[:, 0]
+        if not failures and after < before:
+            search.x = x
+            names = [n for n, a in zip(problem.space.names, acts, strict=True) if a]
+            self.prepared.notes.append(
+                f"The search begins with the values that inverse dynamics gives for "
+                f"{listing(names, 6)}: their cost is {after:.4g}, that of the start values "
+                f"{before:.4g}."
+            )
 
     def keep(self, run: Run, solution: Solution) -> None:
         write_models(self.problem, solution, run.directory)
@@ -152,6 +183,8 @@ class IdentificationJob(SearchJob):
             if other is not None:
                 other.noise_scale = problem.noise_scale
         loss = Loss(experiment.search.loss, self._settings.get("loss_scale", 1.0))
+        time_left = AfterFit(solution.stats.get("seconds", 0.0), experiment.search.time_limit)
+        by_torque = experiment.search.method == "inverse-dynamics"
         assessment = assess(
             problem,
             problem.space.start,
@@ -163,8 +196,9 @@ class IdentificationJob(SearchJob):
             loss=loss,
             profile=experiment.confidence.profile,
             seed=experiment.seed,
-            starts=measured_starts(prepared, prepared.training, held_out=False),
-            held_out_starts=measured_starts(prepared, prepared.alone, held_out=True),
+            starts=None if by_torque else measured_starts(prepared, prepared.training, False),
+            held_out_starts=None if by_torque else measured_starts(prepared, prepared.alone, True),
+            time=time_left,
         )
         folds = experiment.held_out.folds
         crossed = None
@@ -172,7 +206,7 @@ class IdentificationJob(SearchJob):
             crossed = cross_validate(prepared, solution.x, folds, problem.noise_scale, loss)
         ends = None
         if crossed is None and held_out is None and solution.success:
-            ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss)
+            ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss, time_left.left)
         solution.covariance = assessment.value_covariance
         solution.intervals = assessment.intervals
         summary = summarise(
@@ -184,6 +218,15 @@ class IdentificationJob(SearchJob):
             {r.name: r.quality for r in prepared.recordings},
             prepared.notes,
             ends,
+            horizon_errors(prepared, problem, solution.x) if time_left.left else (),
+            torque_summary(
+                prepared,
+                solution.x,
+                problem.space.start,
+                assessment,
+                experiment.confidence.level,
+                time_left.left,
+            ),
         )
         result = Identification(
             prepared, problem, solution, assessment, crossed, run.directory.path, summary
@@ -216,11 +259,14 @@ class IdentificationJob(SearchJob):
         began = time.perf_counter()
         problem.costs(np.tile(problem.space.start, (problem.space.size + 1, 1)))
         batch = time.perf_counter() - began
+        # central differences, a few steps of a second fit to less data, predictions at horizons
+        after = batch * (2 + 0.5 * (REFIT_ITERATIONS + 2)) + 1.0
         return {
             "parameters": list(problem.space.names),
             "sequences": [s.name for s in problem.sequences],
             "residuals": problem.residual_size,
             "seconds_per_iteration": 1.5 * batch,
+            "seconds_after_fit": after,
             "notes": self.prepared.notes,
         }
 

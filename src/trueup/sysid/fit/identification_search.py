@@ -20,19 +20,24 @@ SCIPY_METHODS = ("scipy", "scipy_parallel_fd")
 
 # Settings of a search that only some methods have.
 _METHODS_OF = {
-    "starts": ("mujoco",),
-    "time_limit": ("mujoco", "cmaes"),
-    "difference": ("mujoco", "scipy_parallel_fd", "cmaes"),
+    "starts": ("mujoco", "inverse-dynamics"),
+    "time_limit": ("mujoco", "cmaes", "inverse-dynamics"),
+    "difference": ("mujoco", "scipy_parallel_fd", "cmaes", "inverse-dynamics"),
     "population": ("cmaes",),
     "restarts": ("cmaes",),
     "max_evaluations": ("cmaes",),
 }
 _INSTEAD = {
     "mujoco": "which scans the box with search.starts",
+    "inverse-dynamics": "which scans the box with search.starts",
     "cmaes": "which has search.restarts",
     "scipy": "which goes from the given start for search.max_iters, with scipy's differences",
     "scipy_parallel_fd": "which goes from the given start for search.max_iters",
 }
+
+TORQUE_SETTINGS: dict[str, Any] = {"cost_tolerance": 3e-5, "patience": 4}
+"""End of a fit to torques. Links at the edge of what is physical are approached ever more slowly,
+and the torque is the same to its noise."""
 
 _NEAR = 1e-6  # share of the reduction so far below which CMA-ES hands over
 
@@ -67,6 +72,7 @@ def make_search(
         trials=max(2, min(default_threads(), 8)),
         loss=part.loss,
         loss_scale=scale,
+        **(TORQUE_SETTINGS if part.method == "inverse-dynamics" else {}),
     )
     plain = {"loss_scale": scale, "starts": part.starts, "method": part.method}
     if part.method == "cmaes":

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.signals import split_by_time
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.assess.assessment import SequenceSignals, sequence_signals
 from trueup.sysid.experiment.preparation import Prepared
-from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit._inner_fit import refit
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.sequence_start import first_part, later_part
 
@@ -32,7 +31,11 @@ class UnseenEnds:
 
 
 def unseen_ends(
-    prepared: Prepared, x: np.ndarray, noise_scale: float = 1.0, loss: Loss | None = None
+    prepared: Prepared,
+    x: np.ndarray,
+    noise_scale: float = 1.0,
+    loss: Loss | None = None,
+    time_limit: float = np.inf,
 ) -> UnseenEnds:
     """Repeat a fit without the last quarter of each recording, and predict these quarters.
 
@@ -45,6 +48,7 @@ def unseen_ends(
         x: optimum of the fit ``(p,)``.
         noise_scale: noise in the unit of the residual, by which priors are weighed.
         loss: robust loss of the fit.
+        time_limit: seconds for the second fit.
     """
     obstacle = _obstacle(prepared)
     if obstacle:
@@ -59,13 +63,13 @@ def unseen_ends(
         ends.append(_group(group, [later_part(t, s.held_out[0], method, t.name) for t, s in pairs]))
     problem, unseen = (prepared.problem(sequences=groups) for groups in (beginnings, ends))
     problem.noise_scale = unseen.noise_scale = noise_scale
-    settings = LeastSquaresSettings(max_iters=30, loss=loss.name, loss_scale=loss.scale)
-    search = LeastSquares(problem.space, settings)
-    search.x = x.copy()
-    fit = inner_fit(problem, search)
-    if not fit.success:
-        reason = f"a fit without the ends of the recordings did not converge: {fit.message}"
-        return UnseenEnds((), reason)
+    fit = refit(problem, x, loss, time_limit)
+    if fit is None:
+        return UnseenEnds(
+            (),
+            "a fit without the ends of the recordings did not come to an end within the time that "
+            "follows a fit; hold a recording or a fraction out instead",
+        )
     signals = sequence_signals(unseen, unseen.space.start, fit.x, held_out=True)
     return UnseenEnds(
         tuple(signals),

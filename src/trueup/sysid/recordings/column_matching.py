@@ -53,6 +53,12 @@ class Match:
     score: float
     others: tuple[ColumnName, ...] = ()
     """Columns of the other components, in their order."""
+    scale: float = 1.0
+    """Factor on the column, before its unit."""
+    offset: float = 0.0
+    """Subtracted from the column before the factor."""
+    remark: str = ""
+    """How the column was read, where that is worth a comment."""
 
     @property
     def columns(self) -> list[str]:
@@ -113,9 +119,8 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
     """Actuators of a model."""
     places = []
     for i in range(model.nu):
-        affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        _, stiffness, damping = model.actuator_biasprm[i, :3]
-        on_speed = affine and stiffness == 0 and damping != 0
+        affine = has_feedback(model, i)
+        on_speed = affine and model.actuator_biasprm[i, 1] == 0
         quantity = "velocity" if on_speed else "position" if affine else "effort"
         name, joint = model.actuator(i).name, joint_of_actuator(model, i)
         where = f" on {_joint_name(model, joint)}" if joint >= 0 else ""
@@ -123,6 +128,12 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
         element = _joint_name(model, joint) if joint >= 0 else name
         places.append(Place(name, element, quantity, joint, i, what))
     return [p for p in places if p.name]
+
+
+def has_feedback(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether an actuator is a servo: its force depends on the position or the velocity."""
+    affine = int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+    return affine and bool(model.actuator_biasprm[actuator, 1:3].any())
 
 
 def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:

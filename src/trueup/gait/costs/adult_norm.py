@@ -1,0 +1,107 @@
+"""Norm of adults who walk on level ground, shipped with the package."""
+
+import functools
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from trueup.errors import GaitError
+from trueup.gait.costs.norms import GaitNorm, read_norm
+from trueup.gait.costs.reference import GaitReference
+from trueup.gait.walk.gait_cycle import Curve
+
+ADULT = "adult"
+"""Name of the norm, where the file of another one could be named."""
+
+POINTS = 100
+"""Samples of a curve."""
+
+WIDEST = 0.25
+"""Largest distance of a target from the norm's speed at which it is taken unasked [m/s].
+
+People at 1.0 and 1.5 m/s differ from those at 1.25 m/s by less than people differ from each other.
+"""
+
+STEEPEST = 1.0
+"""Largest slope of level ground [deg]."""
+
+
+@functools.cache
+def adult_norm() -> GaitNorm:
+    """Angles, moments and powers of hip, knee and ankle at 1.25 m/s.
+
+    The curves are Fourier series; their sources stand in ``adult_walking.yaml``.
+    """
+    text = resources.files(__package__).joinpath("adult_walking.yaml").read_text("utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    angles, moments, powers = {}, {}, {}
+    for joint, series in content["joints"].items():
+        angle, rate = _series(np.deg2rad(series["angle"]), content["period"])
+        moment, _ = _series(np.array(series["moment"]), content["period"])
+        deviation = np.full(POINTS, np.deg2rad(content["deviations"][joint]))
+        angles[joint] = Curve(angle, deviation)
+        moments[joint] = Curve(moment)
+        # a moment that extends does work while the angle of flexion falls
+        powers[joint] = Curve(-moment * rate)
+    reference = GaitReference(
+        content["name"], content["speed"], angles, source=content["source"].strip()
+    )
+    return GaitNorm(reference, moments, powers)
+
+
+WALK_RATIO = 0.0065
+"""Step length for one step a minute [m min]."""
+
+WALKED = (0.6, 2.0)
+"""Slowest and fastest walk of adults [m/s]."""
+
+
+def named_norm(name: str | Path, speed: str = "Free") -> GaitNorm:
+    """The shipped norm by its name, or that of a file.
+
+    Args:
+      name: ``adult``, or a file that :func:`trueup.gait.read_norm` reads.
+      speed: speed of the norms of Schwartz et al.
+
+    Raises:
+      GaitError: the file is missing, or holds no norm.
+    """
+    return adult_norm() if str(name) == ADULT else read_norm(name, speed)
+
+
+def fits_condition(speed: float, slope: float) -> bool:
+    """Whether the norm is that of a target speed [m/s] and a slope [deg]."""
+    known = adult_norm().reference.speed
+    assert known is not None
+    return abs(speed - known) <= WIDEST and abs(slope) <= STEEPEST
+
+
+def adult_steps(speed: float) -> tuple[float, float]:
+    """Cadence [steps/min] and step length [m] of adults at a speed [m/s] on level ground.
+
+    People lengthen and quicken their steps together: the ratio of the two, the walk ratio, stays
+    the same over speeds (Sekiya and Nagasaki, Gait and Posture 7, 1998).
+
+    Raises:
+      GaitError: people do not walk at this speed.
+    """
+    slowest, fastest = WALKED
+    if not slowest <= speed <= fastest:
+        raise GaitError(
+            f"adults walk at {slowest:g} to {fastest:g} m/s, and the speed is {speed:g} m/s"
+        )
+    cadence = float(np.sqrt(60.0 * speed / WALK_RATIO))
+    return cadence, WALK_RATIO * cadence
+
+
+def _series(coefficients: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
+    """A Fourier series and its rate at evenly spaced samples of the cycle ``(points,)``."""
+    phase = 2.0 * np.pi * np.arange(POINTS) / POINTS
+    order = np.arange(1, len(coefficients) // 2 + 1)
+    cos, sin = np.cos(order[:, None] * phase), np.sin(order[:, None] * phase)
+    a, b = coefficients[1::2], coefficients[2::2]
+    pulse = 2.0 * np.pi * order / period
+    return coefficients[0] + a @ cos + b @ sin, (b * pulse) @ cos - (a * pulse) @ sin

@@ -1,0 +1,102 @@
+"""Tensors saved by ``torch.save``, read without torch and without running what the file says.
+
+The file is a zip archive of a pickle and of the raw numbers of each tensor. The pickle may name
+nothing but the parts of plain tensors: whatever else it names is refused.
+"""
+
+import io
+import pickle
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RecordingError, reason
+from trueup.signals.readers.contents import Contents, Table
+
+_DTYPES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+    "BoolStorage": "?",
+}
+
+
+def read_torch(path: Path) -> Contents:
+    """Read a dictionary of tensors; one with two axes becomes one column a component.
+
+    Args:
+        path: The file.
+
+    Raises:
+        RecordingError: The file is damaged, holds something else than numbers and tensors, or no
+            dictionary.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            (pickled,) = [n for n in archive.namelist() if n.endswith("data.pkl")]
+            root = pickled.removesuffix("data.pkl")
+            found = _Tensors(archive, root, archive.read(pickled)).load()
+    except RecordingError:
+        raise
+    except Exception as error:  # a damaged pickle raises whatever its opcodes lead to
+        raise RecordingError(f"{path} is damaged, or no file of torch: {reason(error)}") from error
+    if not isinstance(found, dict):
+        raise RecordingError(
+            f"{path} holds a {type(found).__name__}: save a dictionary of tensors, such as "
+            "torch.save({'time': t, 'dof_pos': q}, 'log.pt')"
+        )
+    columns: dict[str, np.ndarray] = {}
+    metadata: dict[str, object] = {}
+    for name, value in found.items():
+        if isinstance(value, np.ndarray) and value.ndim in (1, 2):
+            columns[str(name)] = value
+        elif isinstance(value, str | int | float | list):
+            metadata[str(name)] = value
+    return Contents((Table(columns),), metadata)
+
+
+class _Tensors(pickle.Unpickler):
+    """Unpickles tensors as arrays, and nothing else."""
+
+    def __init__(self, archive: zipfile.ZipFile, root: str, data: bytes):
+        super().__init__(io.BytesIO(data))
+        self.archive, self.root = archive, root
+
+    def find_class(self, module: str, name: str) -> Any:
+        """The parts of a plain tensor by name; anything else is refused."""
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return _tensor
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if module == "torch" and name in _DTYPES:
+            return np.dtype(_DTYPES[name])
+        raise RecordingError(
+            f"the file names {module}.{name}, which is no tensor: only dictionaries of tensors are "
+            "read. Save it again with plain tensors, such as value.detach().cpu()"
+        )
+
+    def persistent_load(self, pid: Any) -> np.ndarray:
+        """The numbers of a storage."""
+        _, dtype, key, _, count = pid
+        raw = self.archive.read(f"{self.root}data/{key}")
+        return np.frombuffer(raw, dtype, count=int(count))
+
+
+def _tensor(
+    storage: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any
+) -> np.ndarray:
+    """An array of a tensor's storage."""
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) + 1
+    if offset < 0 or min(stride, default=0) < 0 or (0 not in size and last > len(storage)):
+        raise RecordingError("a tensor reaches beyond its numbers: the file is damaged")
+    strides = tuple(step * storage.itemsize for step in stride)
+    view = np.lib.stride_tricks.as_strided(storage[offset:], size, strides, writeable=False)
+    return np.array(view)

@@ -1,0 +1,88 @@
+"""Changes that an experiment makes to a model: kind of its actuators, its base."""
+
+from typing import Any
+
+import mujoco
+
+from trueup.errors import ExperimentError, did_you_mean, listing
+from trueup.sysid.experiment.settings import ModelPart
+
+_ON_JOINTS = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+_SCALAR = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+def change_model(spec: Any, part: ModelPart) -> None:
+    """Give a model the base and the actuators that an experiment asks for.
+
+    Raises:
+      ExperimentError: a gain of an actuator that the model does not have, or a base to fix that is
+        not free.
+    """
+    if part.base == "fixed":
+        _fix_base(spec)
+    if part.actuators is None:
+        return
+    if not list(spec.actuators):
+        for joint in spec.joints:
+            if joint.type in _SCALAR and joint.name:
+                spec.add_actuator(
+                    name=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT, target=joint.name
+                )
+    changed = [a for a in spec.actuators if a.trntype in _ON_JOINTS]
+    names = [a.name for a in changed]
+    for actuator in changed:
+        if part.actuators == "torque":
+            _make_motor(actuator)
+        else:
+            kp = _gain(part.kp, actuator.name, names, "kp")
+            _make_servo(actuator, kp, _gain(part.kd, actuator.name, names, "kd"))
+    # controls of a keyframe belong to the former actuators
+    for key in list(spec.keys):
+        key.ctrl = [0.0] * len(list(spec.actuators))
+
+
+def _fix_base(spec: Any) -> None:
+    free = [j for j in spec.joints if j.type == mujoco.mjtJoint.mjJNT_FREE]
+    if not free:
+        raise ExperimentError("model.base is fixed, and the model has no free joint to take away")
+    for joint in free:
+        spec.delete(joint)
+    # their positions have another length
+    for key in list(spec.keys):
+        spec.delete(key)
+
+
+def _clear(actuator: Any) -> None:
+    actuator.dyntype = mujoco.mjtDyn.mjDYN_NONE
+    actuator.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+    # affine, so that a constant offset of the torque can be a target: biasprm/0
+    actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+    actuator.gainprm = [1.0] + [0.0] * (len(actuator.gainprm) - 1)
+    actuator.biasprm = [0.0] * len(actuator.biasprm)
+    actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
+
+
+def _make_motor(actuator: Any) -> None:
+    _clear(actuator)
+    # a recorded torque was applied, whatever limit the model states
+    actuator.forcelimited = mujoco.mjtLimited.mjLIMITED_FALSE
+
+
+def _make_servo(actuator: Any, kp: float, kd: float) -> None:
+    _clear(actuator)
+    actuator.gainprm = [kp, *list(actuator.gainprm)[1:]]
+    actuator.biasprm = [0.0, -kp, -kd, *list(actuator.biasprm)[3:]]
+
+
+def _gain(given: float | dict[str, float] | None, name: str, names: list[str], what: str) -> float:
+    if isinstance(given, dict):
+        unknown = [n for n in given if n not in names]
+        if unknown:
+            raise ExperimentError(
+                f"model.{what} names the actuator {unknown[0]!r}; actuators on joints are "
+                f"{listing(names)}.{did_you_mean(unknown[0], names)}"
+            )
+        if name not in given:
+            raise ExperimentError(f"model.{what} has no value for the actuator {name!r}")
+        return given[name]
+    return 0.0 if given is None else given

@@ -1,0 +1,364 @@
+"""Units, signs, zeros and order of recorded joints: what the data confirm, and what is assumed.
+
+A wrong reading of a column shows where the data are redundant: a velocity is the slope of its
+position, a command leads its position, a position lies in the range of its joint, and a torque
+carries the weight of the links. What none of these tells is listed as assumed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import mujoco
+import numpy as np
+
+from trueup.errors import listing
+from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
+
+CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
+
+_DEGREE = np.pi / 180
+_SHIFTS = _DEGREE * np.array([-180, -135, -90, -45, 45, 90, 135])
+_CLEARLY = 0.8  # error of torques under another reading over that of the given one
+_TELLS = 1.05  # the same, where the given one is confirmed
+_SAMPLES = 300  # of motion and torque that are compared
+_WEIGHT = "by the weight of the links"
+_OUTSIDE = 0.05  # of the range of a joint
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of one joint are read."""
+
+    joint: int
+    position: str
+    """Column of the position."""
+    unit: str = "rad"
+    """Unit of position and command."""
+    scale: float = 1.0
+    """Factor on the columns of position and command before the unit; -1 for a mirrored axis."""
+    offset: float = 0.0
+    """Subtracted from them before the factor."""
+    velocity_unit: str = ""
+    velocity_scale: float = 1.0
+    says: tuple[tuple[str, str, str], ...] = ()
+    """Aspect (order, unit, sign, zero), how sure, and why."""
+
+    def saying(self, aspect: str, sure: str, why: str) -> "Reading":
+        """The reading with one more finding; a later one of the same aspect replaces it."""
+        kept = tuple(s for s in self.says if s[0] != aspect)
+        return replace(self, says=(*kept, (aspect, sure, why)))
+
+    def sure_of(self, aspect: str) -> str:
+        """How sure an aspect is."""
+        return next((s[1] for s in self.says if s[0] == aspect), ASSUMED)
+
+
+@dataclass(frozen=True)
+class JointSeries:
+    """Recorded series of the joints on one clock, columns in the order of ``joints``."""
+
+    times: np.ndarray
+    joints: tuple[int, ...]
+    position: np.ndarray
+    """``(T, J)`` as recorded."""
+    velocity: np.ndarray | None = None
+    command: np.ndarray | None = None
+    effort: np.ndarray | None = None
+
+
+def read_joints(
+    model: mujoco.MjModel,
+    series: JointSeries,
+    columns: Mapping[int, str],
+    by_order: bool,
+    source: str,
+) -> list[Reading]:
+    """How the columns of each joint are to be read.
+
+    Args:
+      model: the robot.
+      series: what was recorded.
+      columns: column of the position, by joint.
+      by_order: whether joints were taken by the order of the model.
+      source: where the log comes from.
+    """
+    out = []
+    for k, joint in enumerate(series.joints):
+        reading = Reading(joint, columns[joint])
+        how = (ASSUMED, "the order of the model") if by_order else (CONFIRMED, "by name")
+        reading = reading.saying("order", *how)
+        reading = reading.saying("sign", ASSUMED, "nothing in the log tells")
+        reading = reading.saying("zero", ASSUMED, "nothing in the log tells")
+        reading = _with_unit(model, reading, series.position[:, k], source)
+        reading = _with_velocity(reading, series, k)
+        out.append(_with_range(model, reading, series.position[:, k]))
+    out = _with_commands(out, series)
+    return _with_torques(model, out, series)
+
+
+def values_of(reading: Reading, column: np.ndarray) -> np.ndarray:
+    """Position [rad, m] of a column, as a reading has it."""
+    factor = _DEGREE if reading.unit == "deg" else 1.0
+    return (column - reading.offset) * reading.scale * factor
+
+
+def _with_unit(model: mujoco.MjModel, reading: Reading, column: np.ndarray, source: str) -> Reading:
+    joint = reading.joint
+    if int(model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_HINGE):
+        return replace(reading, unit="m").saying("unit", ASSUMED, "m")
+    low, high = (float(v) for v in model.jnt_range[joint])
+    limited, largest = bool(model.jnt_limited[joint]), float(np.max(np.abs(column), initial=0.0))
+    if source == "LeRobot":
+        return _of_lerobot(model, reading, column, low, high)
+    limit = max(abs(low), abs(high)) if limited else 2 * np.pi
+    if largest > 1.5 * limit + 0.1 and largest * _DEGREE < 1.2 * limit + 0.1:
+        why = f"deg: it reaches {largest:.3g}, the joint {limit:.3g} rad"
+        return replace(reading, unit="deg").saying("unit", FOUND, why)
+    if largest * _DEGREE > 1e-3 and largest <= 1.2 * limit + 0.1:
+        return reading.saying("unit", ASSUMED, f"rad: it reaches {largest:.3g}")
+    return reading.saying("unit", ASK, f"neither rad nor deg: it reaches {largest:.3g}")
+
+
+def _of_lerobot(
+    model: mujoco.MjModel, reading: Reading, column: np.ndarray, low: float, high: float
+) -> Reading:
+    """Body joints in degrees or in -100 to 100 of the calibrated range, grippers in 0 to 100."""
+    if "gripper" in reading.position.lower():
+        scale = (high - low) / 100 if high > low else 0.01
+        reading = replace(reading, scale=scale, offset=-low / scale)
+        return reading.saying("unit", CONFIRMED, "0 to 100 of the joint's range")
+    largest = float(np.max(np.abs(column), initial=0.0))
+    reading = replace(reading, unit="deg")
+    if largest > 101:
+        return reading.saying("unit", FOUND, f"deg: it reaches {largest:.3g}, beyond 100")
+    name = model.joint(reading.joint).name
+    return reading.saying(
+        "unit",
+        ASK,
+        f"{name} is read as degrees about the middle of the calibration; data sets of before "
+        "02/2026 hold -100 to 100 of the calibrated range. Then give scale: (high - low) / 200 in "
+        "degrees",
+    )
+
+
+def _with_velocity(reading: Reading, series: JointSeries, k: int) -> Reading:
+    """Unit and sign of the velocity, by the slope of the position."""
+    if series.velocity is None:
+        return reading
+    position = values_of(reading, series.position[:, k])
+    travelled = np.concatenate(
+        [
+            [0.0],
+            np.cumsum(
+                0.5 * (series.velocity[1:, k] + series.velocity[:-1, k]) * np.diff(series.times)
+            ),
+        ]
+    )
+    window = max(1, len(series.times) // 50)
+    moved, passed = position[window:] - position[:-window], travelled[window:] - travelled[:-window]
+    size = float(moved @ moved)
+    if size <= 0 or float(passed @ passed) <= 0:
+        return reading
+    alike = float(moved @ passed) / np.sqrt(size * float(passed @ passed))
+    ratio = float(passed @ moved) / size
+    if abs(alike) < 0.8:
+        return reading.saying("velocity", ASK, "it is not the slope of the position")
+    units = {"rad/s": 1.0, "deg/s": 1 / _DEGREE, "rpm": 30 / np.pi}
+    unit = min(units, key=lambda u: abs(np.log(abs(ratio) / units[u])))
+    if abs(np.log(abs(ratio) / units[unit])) > 0.2:
+        return reading.saying("velocity", ASK, f"it is {ratio:.3g} times the slope of the position")
+    sign = 1.0 if ratio > 0 else -1.0
+    reading = replace(reading, velocity_unit=unit, velocity_scale=sign)
+    if sign > 0 and unit == "rad/s":
+        reading = reading.saying("velocity", CONFIRMED, "it is the slope of the position")
+        if reading.sure_of("unit") == ASSUMED and reading.unit == "rad":
+            reading = reading.saying("unit", ASSUMED, "rad, like rad/s of the velocity")
+        return reading
+    what = unit if sign > 0 else f"{unit}, mirrored"
+    return reading.saying("velocity", FOUND, f"{what}: {ratio:.3g} times the slope of the position")
+
+
+def _with_range(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> Reading:
+    """Sign and zero, where the range of the joint tells."""
+    if not model.jnt_limited[reading.joint] or reading.sure_of("unit") == ASK:
+        return reading
+    low, high = (float(v) for v in model.jnt_range[reading.joint])
+    values = values_of(reading, column)
+    if _is_inside(model, reading, column):
+        return reading
+    if _is_inside(model, replace(reading, scale=-reading.scale), column):
+        why = "its mirror image lies in the joint's range, and it does not"
+        turned = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
+        return turned.saying("sign", FOUND, f"mirrored: {why}")
+    beyond = max(low - values.min(), values.max() - high)
+    return reading.saying(
+        "zero", ASK, f"it lies {beyond:.3g} beyond the range {low:.3g} to {high:.3g} of the joint"
+    )
+
+
+def _with_commands(readings: list[Reading], series: JointSeries) -> list[Reading]:
+    """Order of numbered joints, where commands have another than positions."""
+    if series.command is None or len(readings) < 2:
+        return readings
+    command, position = series.command, series.position
+    moving = (np.std(command, axis=0) > 1e-6) & (np.std(position, axis=0) > 1e-6)
+    if moving.sum() < 2:
+        return readings
+    out = []
+    for k, reading in enumerate(readings):
+        if not moving[k]:
+            out.append(reading)
+            continue
+        alike = [
+            abs(np.corrcoef(command[:, j], position[:, k])[0, 1]) if moving[j] else 0.0
+            for j in range(len(readings))
+        ]
+        best = int(np.argmax(alike))
+        own = np.corrcoef(command[:, k], position[:, k])[0, 1]
+        if best != k and alike[best] > alike[k] + 0.3:
+            why = f"it follows the command of joint {best + 1}: commands and positions are swapped"
+            reading = reading.saying("order", ASK, why)
+        elif own < -0.5:
+            reading = reading.saying("sign", ASK, "it goes against its command: one is mirrored")
+        out.append(reading)
+    return out
+
+
+def _with_torques(
+    model: mujoco.MjModel, readings: list[Reading], series: JointSeries
+) -> list[Reading]:
+    """Signs and zeros, where torques carry the weight of the links."""
+    if series.effort is None or series.velocity is None:
+        return readings
+    if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
+        return readings
+    motion = _Motion(model, readings, series)
+    readings = _with_weights_sign(model, readings, series, motion)
+    given = motion.error(readings)
+    out = list(readings)
+    for k, reading in enumerate(readings):
+        name = model.joint(reading.joint).name
+        factor = _DEGREE if reading.unit == "deg" else 1.0
+        tried = {}
+        for shift in _SHIFTS:
+            moved = replace(reading, offset=reading.offset - shift / factor / reading.scale)
+            tried[float(shift)] = motion.error(_swapped(readings, k, moved)) / given
+        best = min(tried, key=lambda s: tried[s])
+        if tried[best] < _CLEARLY:
+            why = (
+                f"torques fit {1 / tried[best]:.2g} times better with {name} turned by about "
+                f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
+            )
+            out[k] = out[k].saying("zero", ASK, why)
+        elif tried[best] > _TELLS and reading.sure_of("zero") != ASK:
+            out[k] = out[k].saying("zero", CONFIRMED, "by the weight of the links")
+        elif reading.sure_of("zero") != ASK:
+            out[k] = out[k].saying("zero", ASSUMED, "torques hardly depend on it")
+    return out
+
+
+def _with_weights_sign(
+    model: mujoco.MjModel,
+    readings: list[Reading],
+    series: JointSeries,
+    motion: "_Motion",
+) -> list[Reading]:
+    """Signs by the weight of the links; a question where mirroring one or another fits as well."""
+    given = motion.error(readings)
+    ratios = []
+    for k, reading in enumerate(readings):
+        mirrored = replace(reading, scale=-reading.scale)
+        ratio = motion.error(_swapped(readings, k, mirrored)) / given
+        inside = _is_inside(model, mirrored, series.position[:, k])
+        ratios.append(ratio if inside else max(ratio, 1.0))
+    best = min(ratios)
+    fitting = [k for k, r in enumerate(ratios) if r < _CLEARLY and r < best / _CLEARLY]
+    names = [model.joint(readings[k].joint).name for k in fitting]
+    out = list(readings)
+    for k, (reading, ratio) in enumerate(zip(readings, ratios, strict=True)):
+        if k in fitting and len(fitting) == 1:
+            why = f"mirrored: torques fit {1 / ratio:.2g} times better, {_WEIGHT}"
+            out[k] = replace(reading, scale=-reading.scale, velocity_scale=-reading.velocity_scale)
+            out[k] = out[k].saying("sign", FOUND, why)
+        elif k in fitting:
+            why = f"one of {listing(names)} is mirrored, and torques fit the same; give scale: -1"
+            out[k] = reading.saying("sign", ASK, why)
+        elif ratio > _TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
+            out[k] = reading.saying("sign", CONFIRMED, _WEIGHT)
+    return out
+
+
+def _is_inside(model: mujoco.MjModel, reading: Reading, column: np.ndarray) -> bool:
+    """Whether a reading lies in the range of its joint."""
+    if not model.jnt_limited[reading.joint]:
+        return True
+    low, high = (float(v) for v in model.jnt_range[reading.joint])
+    values, slack = values_of(reading, column), _OUTSIDE * (high - low)
+    return bool(values.min() >= low - slack and values.max() <= high + slack)
+
+
+def _swapped(readings: Sequence[Reading], k: int, other: Reading) -> list[Reading]:
+    return [other if i == k else r for i, r in enumerate(readings)]
+
+
+class _Motion:
+    """Torques that the model needs under a reading, beside those that were recorded."""
+
+    def __init__(self, model: mujoco.MjModel, readings: Sequence[Reading], series: JointSeries):
+        assert series.effort is not None and series.velocity is not None
+        self.model = model
+        count = len(series.times)
+        wide = 2 * max(1, count // 600) + 1
+        edge = max(2 * wide, count // 50)
+        self.rows = slice(edge, max(count - edge, edge + 1), max(1, count // _SAMPLES))
+        self.position = series.position[self.rows]
+        speed = np.stack(
+            [
+                np.gradient(values_of(r, series.position[:, k]), series.times)
+                for k, r in enumerate(readings)
+            ],
+            axis=1,
+        )
+        kernel = np.ones(wide) / wide
+        speed = np.stack([np.convolve(c, kernel, "same") for c in speed.T], axis=1)
+        self.speed = speed[self.rows]
+        self.acceleration = np.gradient(speed, series.times, axis=0)[self.rows]
+        self.effort = series.effort[self.rows]
+        self.signs = np.array([np.sign(r.scale) for r in readings])
+        self.parameters = parameters_of(model)
+
+    def error(self, readings: Sequence[Reading]) -> float:
+        """Relative error of all torques after the best gain, friction and armature of each joint.
+
+        The torque of a mirrored joint is mirrored too.
+        """
+        model = self.model
+        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs
+        qpos = np.tile(model.qpos0, (len(self.position), 1))
+        qvel, qacc = np.zeros((len(qpos), model.nv)), np.zeros((len(qpos), model.nv))
+        for k, reading in enumerate(readings):
+            joint = reading.joint
+            qpos[:, model.jnt_qposadr[joint]] = values_of(reading, self.position[:, k])
+            qvel[:, model.jnt_dofadr[joint]] = flips[k] * self.speed[:, k]
+            qacc[:, model.jnt_dofadr[joint]] = flips[k] * self.acceleration[:, k]
+        needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
+        total = 0.0
+        for k, reading in enumerate(readings):
+            dof = int(model.jnt_dofadr[reading.joint])
+            effort = self.effort[:, k] * np.sign(reading.scale)
+            friction = [
+                qvel[:, dof],
+                np.tanh(qvel[:, dof] / 0.02),
+                qacc[:, dof],
+                np.ones(len(qpos)),
+            ]
+            basis = np.column_stack(friction)
+            # a gain of the torque is positive: what the links need must help, not be turned round
+            rest = effort - basis @ np.linalg.lstsq(basis, effort, rcond=None)[0]
+            load = needed[:, dof] - basis @ np.linalg.lstsq(basis, needed[:, dof], rcond=None)[0]
+            size = float(load @ load)
+            gain = max(float(load @ rest) / size, 0.0) if size > 1e-12 else 0.0
+            left = rest - gain * load
+            spread = float(np.sum((effort - effort.mean()) ** 2))
+            total += float(left @ left) / spread if spread > 0 else 0.0
+        return float(np.sqrt(total / len(readings))) + 1e-9

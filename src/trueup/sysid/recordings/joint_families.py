@@ -1,0 +1,269 @@
+"""Where a log comes from, and which of its columns belong to the joints of a robot.
+
+Logs of known sources name their columns by a pattern: ``rt/lowstate/motor_state/3/q``,
+``joint_states/elbow/position``. A pattern says the quantity, whether it was commanded, and the name
+or number of the joint.
+"""
+
+import re
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.errors import listing
+from trueup.signals import Recording
+from trueup.sysid.recordings.column_names import likeness, take_apart
+
+_SEPARATOR = r"[/.\[\]_]+"
+_QUANTITIES = {
+    **dict.fromkeys(("position", "positions", "q", "pos", "dof_pos", "qpos"), "position"),
+    **dict.fromkeys(("velocity", "velocities", "dq", "vel", "dof_vel", "qvel"), "velocity"),
+    **dict.fromkeys(("effort", "efforts", "tau", "tau_est", "torque", "applied_torque"), "effort"),
+    "kp": "kp",
+    "kd": "kd",
+}
+_COMMANDED = re.compile(
+    r"(^|[/_.])(command|commands|cmd|reference|desired|target|action)s?([/_.]|$)"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of logs and the patterns of its columns.
+
+    A pattern has the groups ``joint`` and ``quantity``; ``commanded`` where it says so, else the
+    name of the topic does.
+    """
+
+    name: str
+    patterns: tuple[re.Pattern[str], ...]
+    rank: int = 0
+    """Sources of a higher rank are taken first where several fit."""
+
+
+SOURCES = (
+    Source(
+        "Unitree lowstate",
+        (
+            re.compile(
+                rf"(?P<topic>.*low_?state.*?){_SEPARATOR}?motor_?state{_SEPARATOR}(?P<joint>\d+)"
+                rf"{_SEPARATOR}(?P<quantity>q|dq|tau_est)",
+                re.I,
+            ),
+            re.compile(
+                rf"(?P<commanded>.*low_?cmd.*?){_SEPARATOR}?motor_?cmd{_SEPARATOR}(?P<joint>\d+)"
+                rf"{_SEPARATOR}(?P<quantity>q|dq|tau|kp|kd)",
+                re.I,
+            ),
+        ),
+        3,
+    ),
+    Source(
+        "ros2_control controller_state",
+        (
+            re.compile(
+                r"(?P<topic>.*)/(?P<commanded>reference|desired)/(?P<joint>[^/]+)/"
+                r"(?P<quantity>positions|velocities|effort)"
+            ),
+            re.compile(
+                r"(?P<topic>.*)/(feedback|actual)/(?P<joint>[^/]+)/"
+                r"(?P<quantity>positions|velocities|effort)"
+            ),
+        ),
+        2,
+    ),
+    Source(
+        "ROS JointState",
+        (re.compile(r"(?P<topic>.*)/(?P<joint>[^/]+)/(?P<quantity>position|velocity|effort)"),),
+        1,
+    ),
+    Source(
+        "LeRobot",
+        (
+            re.compile(r"observation\.state/(?P<joint>.+?)(?P<quantity>\.pos)?"),
+            re.compile(r"(?P<commanded>action)/(?P<joint>.+?)(?P<quantity>\.pos)?"),
+        ),
+        3,
+    ),
+    Source(
+        "PACE chirp data",
+        (
+            re.compile(r"(?P<quantity>dof_pos|dof_vel)/(?P<joint>\d+)"),
+            re.compile(r"(?P<commanded>des)_(?P<quantity>dof_pos)/(?P<joint>\d+)"),
+        ),
+        3,
+    ),
+    Source(
+        "Isaac Lab or mjlab HDF5",
+        (
+            re.compile(
+                r"(?P<topic>.*/)?joint_(?P<quantity>pos|position|vel|velocity|torque|effort)"
+                r"/(?P<joint>\d+)"
+            ),
+            re.compile(r"(?P<topic>.*/)?(?P<quantity>applied_torque)/(?P<joint>\d+)"),
+            re.compile(
+                r"(?P<topic>.*/)?joint_(?P<quantity>pos|position)_(?P<commanded>target|command)"
+                r"/(?P<joint>\d+)"
+            ),
+        ),
+        2,
+    ),
+)
+
+_GO2 = [f"{leg}_{part}" for leg in ("FR", "FL", "RR", "RL") for part in ("hip", "thigh", "calf")]
+_G1 = [
+    *(f"{s}_{j}" for s in ("left", "right") for j in (
+        "hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")),
+    *("waist_yaw", "waist_roll", "waist_pitch"),
+    *(f"{s}_{j}" for s in ("left", "right") for j in (
+        "shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow",
+        "wrist_roll", "wrist_pitch", "wrist_yaw")),
+]  # fmt: skip
+_NUMBERED = {"Unitree lowstate": (_GO2, _G1)}
+"""Names that a source gives to its numbers, one list a kind of robot."""
+
+
+@dataclass(frozen=True)
+class JointColumn:
+    """A column that belongs to a joint."""
+
+    column: str
+    quantity: str
+    """position, velocity, effort, kp or kd."""
+    commanded: bool
+    label: str
+    """Name or number of the joint in the log."""
+
+
+@dataclass(frozen=True)
+class JointLog:
+    """A log of a known source."""
+
+    source: str
+    columns: tuple[JointColumn, ...]
+    joints: dict[str, int]
+    """Joint of the model by label."""
+    by_order: bool
+    """Whether numbers stand for joints by the order of the model, which has to be confirmed."""
+    notes: tuple[str, ...] = ()
+
+    def column(self, joint: int, quantity: str, commanded: bool = False) -> str | None:
+        """Column of a quantity of a joint, or None."""
+        for c in self.columns:
+            same = (c.quantity, c.commanded) == (quantity, commanded)
+            if same and self.joints.get(c.label) == joint:
+                return c.column
+        return None
+
+
+def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
+    """The source of a log and the joints of its columns; None for an unknown source.
+
+    Args:
+      recording: the log.
+      model: the robot.
+    """
+    found = []
+    for source in SOURCES:
+        columns = [c for name in recording.columns if (c := _column(name, source)) is not None]
+        measured = {c.label for c in columns if c.quantity == "position" and not c.commanded}
+        if measured:
+            found.append((source.rank, len(measured), source, columns))
+    if not found:
+        return None
+    _, _, source, columns = max(found, key=lambda f: (f[0], f[1]))
+    columns = _first_of_each(columns)
+    labels = list(dict.fromkeys(c.label for c in columns if c.quantity == "position"))
+    names = [model.joint(j).name for j in scalar_joints(model)]
+    joints, by_order = _joints(labels, model, source, _stated_names(recording, len(labels)))
+    notes = []
+    left = [label for label in labels if label not in joints]
+    if left:
+        notes.append(
+            f"the log has {listing(left)}, which is no joint of the model; it has {listing(names)}"
+        )
+    return JointLog(source.name, tuple(columns), joints, by_order, tuple(notes))
+
+
+def scalar_joints(model: mujoco.MjModel) -> list[int]:
+    """Hinges and slides of a model that have a name."""
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    return [j for j in range(model.njnt) if int(model.jnt_type[j]) in kinds and model.joint(j).name]
+
+
+def _column(name: str, source: Source) -> JointColumn | None:
+    for pattern in source.patterns:
+        match = pattern.fullmatch(name)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        quantity = _QUANTITIES.get((groups.get("quantity") or "pos").strip(".").lower())
+        if quantity is None:
+            continue
+        topic = groups.get("topic") or ""
+        commanded = bool(groups.get("commanded")) or bool(_COMMANDED.search(topic))
+        return JointColumn(name, quantity, commanded, groups["joint"])
+    return None
+
+
+def _first_of_each(columns: list[JointColumn]) -> list[JointColumn]:
+    """One column for each joint and quantity: the first topic that has it."""
+    chosen: dict[tuple[str, str, bool], JointColumn] = {}
+    for c in columns:
+        chosen.setdefault((c.label, c.quantity, c.commanded), c)
+    return list(chosen.values())
+
+
+def _stated_names(recording: Recording, count: int) -> list[str]:
+    """Names of numbered joints that the file states, or nothing."""
+    for key, value in recording.metadata.items():
+        is_list = isinstance(value, list) and len(value) == count
+        if is_list and "name" in key.lower() and all(isinstance(v, str) for v in value):
+            return list(value)
+    return []
+
+
+def _joints(
+    labels: list[str], model: mujoco.MjModel, source: Source, stated: list[str]
+) -> tuple[dict[str, int], bool]:
+    """Joint of each label, and whether that is by the order of the model alone."""
+    joints = scalar_joints(model)
+    names = {j: model.joint(j).name for j in joints}
+    if not all(label.isdigit() for label in labels):
+        return _by_name({label: label for label in labels}, names), False
+    numbers = sorted(labels, key=int)
+    if stated:
+        return _by_name(dict(zip(numbers, stated, strict=True)), names), False
+    for known in _NUMBERED.get(source.name, ()):
+        wanted = {label: known[int(label)] for label in numbers if int(label) < len(known)}
+        found = _by_name(wanted, names)
+        if len(found) == len(joints):
+            return found, False
+    moved = [j for j in joints if _is_driven(model, j)] or joints
+    if len(numbers) >= len(moved):
+        return dict(zip(numbers[: len(moved)], moved, strict=True)), True
+    return {}, True
+
+
+def _by_name(labels: dict[str, str], names: dict[int, str]) -> dict[str, int]:
+    """Joints with the names most like the labels; each at most once."""
+    pairs = []
+    for label, text in labels.items():
+        for joint, name in names.items():
+            same = 2.0 if text.lower() == name.lower() else likeness(take_apart(text), name)
+            if same > 0.4:
+                pairs.append((same, label, joint))
+    out: dict[str, int] = {}
+    for _, label, joint in sorted(pairs, key=lambda pair: -pair[0]):
+        if label not in out and joint not in out.values():
+            out[label] = joint
+    return out
+
+
+def _is_driven(model: mujoco.MjModel, joint: int) -> bool:
+    on_joint = np.isin(
+        model.actuator_trntype,
+        [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)],
+    )
+    return bool((on_joint & (model.actuator_trnid[:, 0] == joint)).any())

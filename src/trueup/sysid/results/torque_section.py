@@ -1,0 +1,78 @@
+"""Section of the report with what inverse dynamics says."""
+
+from typing import Any
+
+from trueup import reports
+
+
+def torque_section(torque: dict[str, Any]) -> reports.Section:
+    """Torque errors, the cross-check and base parameters.
+
+    Args:
+      torque: ``torque`` of a summary.
+    """
+    rows = torque["errors"]
+    tried = ", ".join(f"{corner:g} Hz {error:.3g}" for corner, error in torque["tried"])
+    content: list[Any] = [
+        reports.Table(
+            [
+                "joint",
+                "data",
+                reports.Column("RMSE identified", digits=3),
+                reports.Column("RMSE initial", digits=3),
+                reports.Column("RMSE torque fit", digits=3),
+                reports.Column("RMSE least squares", digits=3),
+            ],
+            [
+                [
+                    r["channel"],
+                    r["part"],
+                    r["identified"],
+                    r["initial"],
+                    r["torque_fit"],
+                    r["plain_least_squares"],
+                ]
+                for r in rows
+            ],
+            notes=[
+                "Root mean square difference between the torque as it was recorded and the torque "
+                "that the recorded motion needs [N m, N]. Torque fit: the same unknowns fitted to "
+                f"torques. Least squares: {rows[0]['columns']} free columns, which need not be "
+                f"physical. Motion behind a zero-phase filter of {torque['corner']:g} Hz; error on "
+                f"unseen torques, over their spread: {tried}."
+            ],
+        )
+    ]
+    if torque["parameters"]:
+        content.append(
+            reports.Table(
+                ["parameter", "simulation", "torque", "+-", "remark"],
+                [
+                    [
+                        r["name"],
+                        r["simulation"],
+                        r["torque"],
+                        r["torque_half_width"],
+                        "" if r["agrees"] else "disagree",
+                    ]
+                    for r in torque["parameters"]
+                ],
+                highlights=[reports.Highlight("remark", bool, "serious")],
+            )
+        )
+    if torque["base_parameters"]:
+        content.append(
+            reports.Table(
+                ["combination", "value", "+-", "model"],
+                [
+                    [p["words"], p["value"], p["half_width"], p["model_value"]]
+                    for p in torque["base_parameters"]
+                ],
+                notes=[
+                    "Combinations that the motion determines, by least squares with the noise of "
+                    "each joint; m mass, mc first moment, I moment of inertia about the origin of "
+                    "the body."
+                ],
+            )
+        )
+    return reports.Section("Inverse dynamics", "inverse-dynamics", content=content)

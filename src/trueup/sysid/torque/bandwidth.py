@@ -1,0 +1,125 @@
+"""The corner frequency of the filter, chosen by the error on torques that the fit has not seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trueup.errors import SignalError
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.torque.linear_fit import (
+    errors,
+    linear_columns,
+    plain_least_squares,
+    torque_of,
+)
+from trueup.sysid.torque.link_regressor import parameters_of
+from trueup.sysid.torque.torque_data import TorqueData, slowest_speeds, torque_data
+
+CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
+"""Corner frequencies that are tried [Hz]; those above a fifth of the sampling rate are not."""
+
+_BETTER = 0.99  # error of a higher corner over that of a lower one, for the higher to be taken
+_LAST = 0.25  # of each recording, where none is held out
+
+
+@dataclass(frozen=True)
+class ChosenBandwidth:
+    """The filter of inverse dynamics."""
+
+    corner: float
+    """Corner frequency [Hz]."""
+    tried: tuple[tuple[float, float], ...]
+    """Corner [Hz] and held-out error, relative to the spread of the torque."""
+    slowest: np.ndarray
+    """Velocity of each joint above which its direction counts as known ``(nv,)``."""
+
+
+def choose_bandwidth(
+    training: Sequence[ModelSequences],
+    held_out: Sequence[ModelSequences],
+    driven: dict[str, set[int]] | None = None,
+) -> ChosenBandwidth:
+    """Try corner frequencies with plain least squares, and take the best on unseen torques.
+
+    Args:
+      training: recordings of the fit.
+      held_out: recordings that the fit does not see; the last quarter of each where there are none.
+      driven: see :func:`trueup.sysid.torque.torque_data.torque_data`.
+    """
+    trajectories = [t for group in training for t in group.measured_rollout]
+    tried: list[tuple[float, float]] = []
+    best: tuple[float, float, np.ndarray] | None = None
+    short: SignalError | None = None
+    for corner in _corners(trajectories):
+        try:
+            slowest = slowest_speeds(trajectories, corner)
+            error = _unseen_error(training, held_out, corner, slowest, driven)
+        except SignalError as problem:  # recordings too short for a low corner
+            short = problem
+            continue
+        tried.append((corner, error))
+        if best is None or error < _BETTER * best[0]:
+            best = (error, corner, slowest)
+    if best is None:
+        assert short is not None
+        raise short
+    return ChosenBandwidth(best[1], tuple(tried), best[2])
+
+
+def _unseen_error(
+    training: Sequence[ModelSequences],
+    held_out: Sequence[ModelSequences],
+    corner: float,
+    slowest: np.ndarray,
+    driven: dict[str, set[int]] | None,
+) -> float:
+    """Error of plain least squares on unseen torques, over their spread."""
+    seen = torque_data(training, corner, slowest, driven)
+    first = seen[0]
+    seen = same_columns(seen, first)
+    unseen: list[TorqueData] = []
+    if held_out:
+        unseen = same_columns(torque_data(held_out, corner, slowest, driven), first)
+    if not unseen:  # nothing, or recordings of another variant
+        seen, unseen = halves(seen)
+    columns = linear_columns(seen)
+    off = errors(unseen, columns, plain_least_squares(seen, columns))
+    spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
+    return float(np.sqrt(np.mean(np.square(off / np.maximum(spread, 1e-12)))))
+
+
+def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:
+    steps = [float(np.median(np.diff(t.sensordata.times))) for t in trajectories]
+    highest = 0.2 / max(steps)
+    fitting = [c for c in CORNERS if c <= highest]
+    return fitting or [highest]
+
+
+def same_columns(data: Sequence[TorqueData], first: TorqueData) -> list[TorqueData]:
+    """Recordings of the model and the joints of the first: a variant has other links."""
+    links = parameters_of(first.model)
+    return [
+        d
+        for d in data
+        if d.sources.dofs == first.sources.dofs and np.array_equal(parameters_of(d.model), links)
+    ]
+
+
+def halves(data: Sequence[TorqueData]) -> tuple[list[TorqueData], list[TorqueData]]:
+    """The beginnings and the last quarters of recordings."""
+    return [_cut(d, False) for d in data], [_cut(d, True) for d in data]
+
+
+def _cut(data: TorqueData, last: bool) -> TorqueData:
+    """The beginning or the last quarter of a recording."""
+    count = len(data.motion.times)
+    edge = int((1 - _LAST) * count)
+    rows = slice(edge, count) if last else slice(0, edge)
+    arrays = {
+        name: value[rows]
+        for name, value in vars(data.motion).items()
+        if isinstance(value, np.ndarray)
+    }
+    return replace(data, motion=replace(data.motion, **arrays), links=data.links[rows])

@@ -1,0 +1,224 @@
+"""Positions, velocities, accelerations and torques of joints, from the signals of a recording."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from trueup.errors import SignalError, listing
+from trueup.signals import SignalType, TimeSeries, butterworth
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.recordings.measured_state import StateColumns, state_columns
+
+SAMPLES_PER_PERIOD = 2.0
+"""Samples that are kept in a period of the corner frequency: enough for what has passed the filter,
+and few enough that noise which has passed it is white, for it fills the band that is left."""
+
+_TORQUE_SENSORS = (
+    int(mujoco.mjtSensor.mjSENS_JOINTACTFRC),
+    int(mujoco.mjtSensor.mjSENS_ACTUATORFRC),
+)
+_ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+_FEWEST = 8  # samples after filtering
+
+
+@dataclass(frozen=True)
+class TorqueSources:
+    """Where the torque of each joint stands in a recording.
+
+    A joint has a recorded torque, or actuators whose laws give it; ``dofs`` are those that have
+    one of both and no coupling to other joints.
+    """
+
+    dofs: tuple[int, ...]
+    sensor_columns: dict[int, int]
+    """Column of the recording with the torque, by degree of freedom."""
+    actuators: dict[int, tuple[int, ...]]
+    """Actuators of the other degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class JointMotion:
+    """Smoothed motion and torque of one recording at equal intervals ``(T, ...)``."""
+
+    name: str
+    times: np.ndarray
+    """``(T,)`` [s]."""
+    qpos: np.ndarray
+    """``(T, nq)``."""
+    qvel: np.ndarray
+    """``(T, nv)``."""
+    qacc: np.ndarray
+    """``(T, nv)``."""
+    recorded: np.ndarray
+    """Recorded torques ``(T, columns)``, smoothed like the motion."""
+    recorded_raw: np.ndarray
+    """The same as recorded."""
+    controls: np.ndarray
+    """``(T, nu)``, smoothed like the motion."""
+    controls_raw: np.ndarray
+    """The same as recorded."""
+    direction: np.ndarray
+    """Sign of each velocity ``(T, nv)``, smoothed like the motion."""
+
+
+def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]) -> TorqueSources:
+    """Find the torque of each joint.
+
+    Args:
+      model: the model.
+      recorded: measured signals.
+      driven: actuators whose control was recorded.
+    """
+    sensors: dict[int, int] = {}
+    for name, (kind, columns) in (recorded.signal_mapping or {}).items():
+        if kind is not SignalType.MjSensor:
+            continue
+        sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
+        kind_of_sensor, element = int(model.sensor_type[sensor]), int(model.sensor_objid[sensor])
+        if kind_of_sensor not in _TORQUE_SENSORS:
+            continue
+        joint = element
+        if kind_of_sensor == _TORQUE_SENSORS[1]:
+            if int(model.actuator_trntype[element]) not in _ON_JOINT:
+                continue
+            if float(model.actuator_gear[element, 0]) != 1.0:
+                continue
+            joint = int(model.actuator_trnid[element, 0])
+        sensors[int(model.jnt_dofadr[joint])] = int(columns[0])
+    actuators: dict[int, list[int]] = {}
+    for i in range(model.nu):
+        if int(model.actuator_trntype[i]) in _ON_JOINT:
+            dof = int(model.jnt_dofadr[int(model.actuator_trnid[i, 0])])
+            actuators.setdefault(dof, []).append(i)
+    by_law = {
+        dof: tuple(which)
+        for dof, which in actuators.items()
+        if dof not in sensors and all(i in driven and _has_law(model, i) for i in which)
+    }
+    coupled = _coupled(model)
+    dofs = tuple(d for d in range(model.nv) if (d in sensors or d in by_law) and d not in coupled)
+    return TorqueSources(dofs, sensors, by_law)
+
+
+def _has_law(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether the force of an actuator follows from its control and its joint at the same time."""
+    fixed = int(model.actuator_gaintype[actuator]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+    biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
+    static = int(model.actuator_dyntype[actuator]) == int(mujoco.mjtDyn.mjDYN_NONE)
+    late = bool(model.actuator_history[actuator][0])
+    return fixed and static and not late and int(model.actuator_biastype[actuator]) in biases
+
+
+def _coupled(model: mujoco.MjModel) -> set[int]:
+    """Degrees of freedom with a force that is not known: of an equality or a tendon."""
+    joint_equality = int(mujoco.mjtEq.mjEQ_JOINT)
+    out: set[int] = set()
+    for i in range(model.neq):
+        if not model.eq_active0[i]:
+            continue
+        if int(model.eq_type[i]) != joint_equality:
+            return set(range(model.nv))
+        for element in (int(model.eq_obj1id[i]), int(model.eq_obj2id[i])):
+            if element >= 0:
+                out.add(int(model.jnt_dofadr[element]))
+    for tendon in range(model.ntendon):
+        first = int(model.tendon_adr[tendon])
+        for k in range(first, first + int(model.tendon_num[tendon])):
+            if int(model.wrap_type[k]) != int(mujoco.mjtWrap.mjWRAP_JOINT):
+                return set(range(model.nv))
+            out.add(int(model.jnt_dofadr[int(model.wrap_objid[k])]))
+    return out
+
+
+def smooth_motion(
+    trajectory: SystemTrajectory, bandwidth: float, slowest: np.ndarray | None = None
+) -> JointMotion:
+    """Motion and torque of a recording behind one zero-phase filter.
+
+    Accelerations are slopes of the filtered velocity, or of the filtered position's slope where no
+    velocity was measured.
+
+    Args:
+      trajectory: the recording.
+      bandwidth: corner frequency of the filter [Hz].
+      slowest: velocity of each joint above which its direction counts as known ``(nv,)``.
+
+    Raises:
+      SignalError: a moving joint was not measured, or the recording is too short.
+    """
+    model, recorded = trajectory.model, trajectory.sensordata
+    columns = state_columns(model, recorded)
+    times = recorded.times
+    step = float(np.median(np.diff(times)))
+    grid = times[0] + step * np.arange(int((times[-1] - times[0]) / step) + 1)
+    signals = CubicSpline(times, recorded.data)(grid)
+
+    def smooth(values: np.ndarray) -> np.ndarray:
+        if not values.size or bandwidth >= 0.45 / step:
+            return values
+        return butterworth(grid, values, cutoff=bandwidth, order=4)
+
+    smoothed = smooth(signals)
+    qpos, qvel, qacc = _states(model, columns, grid, smoothed)
+    floor = 1e-9 if slowest is None else slowest
+    direction = smooth(np.tanh(qvel / floor))
+    controls = trajectory.control.interpolate(grid, "linear")
+    every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
+    margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
+    rows = slice(margin, len(grid) - margin, every)
+    if len(grid[rows]) < _FEWEST:
+        raise SignalError(
+            f"{trajectory.name} is too short for inverse dynamics behind a filter of "
+            f"{bandwidth:g} Hz: {len(grid[rows])} samples are left"
+        )
+    return JointMotion(
+        trajectory.name,
+        grid[rows],
+        qpos[rows],
+        qvel[rows],
+        qacc[rows],
+        smoothed[rows],
+        signals[rows],
+        smooth(controls)[rows],
+        controls[rows],
+        direction[rows],
+    )
+
+
+def _states(
+    model: mujoco.MjModel, columns: StateColumns, grid: np.ndarray, signals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    qpos = np.tile(model.qpos0, (len(grid), 1))
+    qvel, qacc = np.zeros((len(grid), model.nv)), np.zeros((len(grid), model.nv))
+    for address, column in columns.positions.items():
+        qpos[:, address] = signals[:, column]
+    for dof, address in columns.position_of_velocity.items():
+        if dof in columns.velocities:
+            speed = signals[:, columns.velocities[dof]]
+        elif address in columns.positions:
+            speed = CubicSpline(grid, signals[:, columns.positions[address]])(grid, 1)
+        else:
+            continue
+        qvel[:, dof] = speed
+        qacc[:, dof] = CubicSpline(grid, speed)(grid, 1)
+    return qpos, qvel, qacc
+
+
+def check_measured(trajectory: SystemTrajectory) -> None:
+    """Raise SignalError where the position of a joint was not measured.
+
+    A joint that an equality couples, such as a gripper's finger, is taken at its default.
+    """
+    model = trajectory.model
+    missing = state_columns(model, trajectory.sensordata).missing(model)
+    coupled = {
+        model.joint(j).name for j in range(model.njnt) if model.jnt_dofadr[j] in _coupled(model)
+    }
+    missing = [name for name in missing if name not in coupled]
+    if missing and model.neq == 0:
+        raise SignalError(
+            f"inverse dynamics needs the measured position of every joint; {trajectory.name} has "
+            f"none of {listing(missing)}"
+        )

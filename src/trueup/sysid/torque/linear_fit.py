@@ -1,0 +1,319 @@
+"""Linear least squares on inverse dynamics: all parameters, base parameters, and their intervals.
+
+Base parameters are the combinations that the motion determines, by a rank-revealing QR
+factorisation: M. Gautier, "Numerical calculation of the base inertial parameters of robots" (1991).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_toeplitz, solve_triangular
+from scipy.stats import t as student
+
+from trueup.sysid.torque.link_regressor import LINK_PARAMETERS, link_regressor, parameters_of
+from trueup.sysid.torque.torque_data import TorqueData, joint_names
+
+JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
+"""Columns of each joint, before those of the links."""
+
+_UNEXCITED = 1e-4  # length left of a column of unit length that the recorded motion hardly shows
+_SMALL = 1e-6  # coefficient of a combination that is left out of its words
+_LONGEST = 12  # order of the autoregressive noise of a joint
+
+
+@dataclass(frozen=True)
+class LinearColumns:
+    """The parameters of a linear model of torque."""
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    """What the model has ``(k,)``; zero for an offset."""
+    links: np.ndarray
+    """Columns of the link regressor that are used ``(l,)``."""
+    dofs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BaseParameter:
+    """A combination of parameters that the motion determines."""
+
+    words: str
+    """The combination, as ``forearm mcx + 0.61 wrist m``."""
+    coefficients: np.ndarray
+    """Weight of each parameter ``(k,)``; 1 for the one that names it."""
+    value: float
+    half_width: float
+    model_value: float
+    """The combination of the model's own values."""
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """A least-squares fit of torques."""
+
+    columns: LinearColumns
+    estimate: np.ndarray
+    """The shortest vector of parameters with the least squares ``(k,)``."""
+    base: tuple[BaseParameter, ...]
+    noise: np.ndarray
+    """Standard deviation of the residual torque of each joint ``(dofs,)``."""
+
+
+def linear_columns(data: Sequence[TorqueData]) -> LinearColumns:
+    """Parameters of the links that move, and of the joints with a torque."""
+    model, dofs = data[0].model, data[0].sources.dofs
+    moving = np.zeros(10 * model.nbody, bool)
+    for part in data:
+        moving |= np.abs(part.links).max(axis=(0, 1)) > 1e-9
+    links = np.flatnonzero(moving)
+    # moments of inertia before first moments before the mass: what is dependent is named last
+    links = links[np.lexsort((-(links % 10), links // 10))]
+    names: list[str] = []
+    values: list[float] = []
+    for joint, dof in zip(joint_names(model, dofs), dofs, strict=True):
+        names += [f"{joint} {what}" for what in JOINT_PARAMETERS]
+        values += [
+            model.dof_armature[dof],
+            float(np.ravel(model.dof_damping[dof])[0]),
+            model.dof_frictionloss[dof],
+            0.0,
+        ]
+    for column in links:
+        body = model.body(int(column) // 10).name or f"body {int(column) // 10}"
+        names.append(f"{body} {LINK_PARAMETERS[column % 10]}")
+    values += [*parameters_of(model)[links]]
+    return LinearColumns(tuple(names), np.array(values, float), links, dofs)
+
+
+def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
+    """Torque of each parameter ``(T, dofs, k)``."""
+    motion = part.motion
+    extra = np.zeros((len(motion.times), len(columns.dofs), 4 * len(columns.dofs)))
+    for k, dof in enumerate(columns.dofs):
+        extra[:, k, 4 * k] = motion.qacc[:, dof]
+        extra[:, k, 4 * k + 1] = motion.qvel[:, dof]
+        extra[:, k, 4 * k + 2] = motion.direction[:, dof]
+        extra[:, k, 4 * k + 3] = 1.0
+    return np.concatenate([extra, part.links[:, :, columns.links]], axis=2)
+
+
+def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:
+    """Torque that acts on each joint at the model's own gains ``(T, dofs)``."""
+    model = part.model
+    fields = {
+        f"actuator_{n}": getattr(model, f"actuator_{n}")[None]
+        for n in ("gear", "gainprm", "biasprm")
+    }
+    return part.applied(fields, raw)[0]
+
+
+def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> np.ndarray:
+    """Ordinary least squares of all parameters, the shortest solution ``(k,)``."""
+    A = np.concatenate([design(p, columns).reshape(-1, len(columns.names)) for p in data])
+    b = np.concatenate([torque_of(p).reshape(-1) for p in data])
+    size = np.linalg.norm(A, axis=0)
+    size[size == 0] = 1.0
+    # one factorisation of the long side, then the shortest solution of a small triangle
+    R = np.linalg.qr(np.column_stack([A / size, b]), mode="r")
+    return np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-8)[0] / size
+
+
+def errors(data: Sequence[TorqueData], columns: LinearColumns, values: np.ndarray) -> np.ndarray:
+    """Root mean square error of each joint's torque as recorded ``(dofs,)``."""
+    off = [torque_of(p, raw=True) - design(p, columns) @ values for p in data]
+    return np.sqrt(np.mean(np.square(np.concatenate(off)), axis=0))
+
+
+def linear_fit(
+    data: Sequence[TorqueData], level: float = 0.95, columns: LinearColumns | None = None
+) -> LinearFit:
+    """Weighted least squares with the noise of each joint, and its base parameters.
+
+    The noise of a joint is autoregressive; its rows are whitened before the last fit, so that the
+    intervals count independent samples.
+
+    Args:
+      data: recordings.
+      level: coverage of the intervals.
+      columns: parameters; those of :func:`linear_columns` where absent.
+    """
+    columns = columns or linear_columns(data)
+    parts = [(design(p, columns), torque_of(p)) for p in data]
+    first = plain_least_squares(data, columns)
+    residuals = [b - A @ first for A, b in parts]
+    noise = np.sqrt(np.mean(np.square(np.concatenate(residuals)), axis=0))
+    noise = np.maximum(
+        noise, 1e-12 * max(float(np.abs(np.concatenate([b for _, b in parts])).max()), 1e-9)
+    )
+    structure = _structure(data[0], columns)
+    for _ in range(2):
+        A, b = _whitened(parts, residuals)
+        independent, dependent, relation = _excited(A, *base_columns(structure))
+        whole = np.linalg.qr(np.column_stack([A[:, independent], b]), mode="r")
+        factor = whole[: len(independent), : len(independent)]
+        solution = solve_triangular(factor, whole[: len(independent), -1])
+        estimate = np.zeros(len(columns.names))
+        estimate[independent] = solution
+        residuals = [t - D @ estimate for D, t in parts]
+    left = b - A[:, independent] @ solution
+    freedom = max(len(b) - len(independent), 1)
+    inverse = solve_triangular(factor, np.eye(len(independent)))
+    spread = np.sqrt(np.sum(inverse**2, axis=1) * (left @ left) / freedom)
+    reach = student.ppf(0.5 + level / 2, freedom) * spread
+    base = []
+    for i, column in enumerate(independent):
+        weights = np.zeros(len(columns.names))
+        weights[column] = 1.0
+        weights[dependent] = relation[i]
+        base.append(
+            BaseParameter(
+                _words(columns.names, weights, column),
+                weights,
+                float(solution[i]),
+                float(reach[i]),
+                float(weights @ columns.values),
+            )
+        )
+    return LinearFit(columns, _shortest(base, solution, columns), tuple(base), noise)
+
+
+def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
+    """Design matrix of a random motion of the joints that move ``(m, k)``.
+
+    It is exact, so that columns which depend on others for every motion are told from those that
+    noise of the recorded motion makes look independent.
+    """
+    rng = np.random.default_rng(0)
+    motion, model = part.motion, part.model
+    count = 4 * len(columns.names)
+    qpos = np.tile(motion.qpos.mean(axis=0), (count, 1))
+    moving = np.ptp(motion.qpos, axis=0) > 0
+    qpos[:, moving] = rng.uniform(-np.pi, np.pi, (count, int(moving.sum())))
+    still = np.ptp(motion.qvel, axis=0) == 0
+    qvel, qacc = rng.normal(size=(2, count, model.nv))
+    qvel[:, still] = qacc[:, still] = 0.0
+    random = replace(
+        motion,
+        times=np.arange(count, dtype=float),
+        qpos=qpos,
+        qvel=qvel,
+        qacc=qacc,
+        direction=np.sign(qvel),
+    )
+    links = link_regressor(model, qpos, qvel, qacc)[:, list(part.sources.dofs)]
+    found = design(replace(part, motion=random, links=links), columns)
+    return found.reshape(-1, len(columns.names))
+
+
+def _excited(
+    A: np.ndarray, independent: np.ndarray, dependent: np.ndarray, relation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Base columns that the recorded motion excites; those it does not depend on the others."""
+    kept, lost, further = base_columns(A[:, independent], _UNEXCITED)
+    if not len(lost):
+        return independent, dependent, relation
+    # what depends on a lost column goes with it
+    whole = np.concatenate([further, relation[kept] + further @ relation[lost]], axis=1)
+    return independent[kept], np.concatenate([independent[lost], dependent]), whole
+
+
+def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Independent columns of a matrix, and how the others follow from them.
+
+    A column is dependent where nothing is left of it beside the columns before: joints come first
+    and links from the base to the tip, so that parameters of a link are grouped with those of the
+    links that carry it.
+
+    Args:
+      A: ``(m, k)``.
+      rank: length left of a column of unit length below which it depends on others.
+
+    Returns:
+      Indices of independent columns ``(r,)`` and of dependent ones ``(k - r,)``, and the relation
+      ``(r, k - r)`` with ``A[:, dependent] = A[:, independent] @ relation``.
+    """
+    size = np.linalg.norm(A, axis=0)
+    size[size == 0] = 1.0
+    R = np.linalg.qr(A / size, mode="r")
+    basis = np.zeros((len(R), 0))
+    independent: list[int] = []
+    for column in range(R.shape[1]):
+        rest = R[:, column].copy()
+        for _ in range(2):  # once more, against rounding
+            rest -= basis @ (basis.T @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > rank:
+            basis = np.column_stack([basis, rest / length])
+            independent.append(column)
+    dependent = np.setdiff1d(np.arange(R.shape[1]), independent)
+    chosen = np.array(independent, int)
+    triangle = basis.T @ R[:, chosen]
+    relation = solve_triangular(triangle, basis.T @ R[:, dependent])
+    relation *= size[dependent] / size[chosen][:, None]
+    relation[np.abs(relation) < _SMALL] = 0.0
+    return chosen, dependent, relation
+
+
+def _shortest(
+    base: Sequence[BaseParameter], solution: np.ndarray, columns: LinearColumns
+) -> np.ndarray:
+    """The parameters nearest to the model's that have the combinations found ``(k,)``."""
+    combinations = np.array([p.coefficients for p in base])
+    off = solution - combinations @ columns.values
+    return columns.values + np.linalg.lstsq(combinations, off, rcond=None)[0]
+
+
+def _whitened(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+    residuals: Sequence[np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of all recordings, in units of their noise and without its memory."""
+    rows, values = [], []
+    for k in range(residuals[0].shape[1]):
+        weights, sigma = autoregression([r[:, k] for r in residuals])
+        for A, b in parts:
+            joint = np.concatenate([A[:, k], b[:, k, None]], axis=1)
+            order = len(weights)
+            white = joint[order:].copy()
+            for lag, weight in enumerate(weights, 1):
+                white -= weight * joint[order - lag : len(joint) - lag]
+            rows.append(white[:, :-1] / sigma)
+            values.append(white[:, -1] / sigma)
+    return np.concatenate(rows), np.concatenate(values)
+
+
+def autoregression(series: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
+    """Coefficients ``(order,)`` and innovation of autoregressive noise, by Yule and Walker.
+
+    The order is that of the least information criterion of Schwarz, pooled over recordings.
+    """
+    total = sum(len(s) for s in series)
+    longest = min(_LONGEST, max(min(len(s) for s in series) // 10, 0))
+    moments = (
+        np.array(
+            [sum(float(s[: len(s) - lag] @ s[lag:]) for s in series) for lag in range(longest + 1)]
+        )
+        / total
+    )
+    if moments[0] <= 0:
+        return np.zeros(0), 1e-12
+    best, chosen = np.inf, (np.zeros(0), float(np.sqrt(moments[0])))
+    for order in range(longest + 1):
+        weights = solve_toeplitz(moments[:order], moments[1 : order + 1]) if order else np.zeros(0)
+        variance = max(moments[0] - float(weights @ moments[1 : order + 1]), 1e-12 * moments[0])
+        criterion = total * np.log(variance) + order * np.log(total)
+        if criterion < best:
+            best, chosen = criterion, (weights, float(np.sqrt(variance)))
+    return chosen
+
+
+def _words(names: Sequence[str], weights: np.ndarray, first: int) -> str:
+    text = names[first]
+    for i in np.flatnonzero(weights):
+        if i == first:
+            continue
+        sign = "-" if weights[i] < 0 else "+"
+        size = abs(weights[i])
+        text += f" {sign} {names[i]}" if abs(size - 1) < 1e-6 else f" {sign} {size:.4g} {names[i]}"
+    return text

@@ -1,0 +1,248 @@
+"""Joint torques as a linear map of the inertial parameters of all links.
+
+Newton-Euler equations in the frame of each link, C. G. Atkeson, C. H. An and J. M. Hollerbach,
+"Estimation of Inertial Parameters of Manipulator Loads and Links" (1986). Every step works on all
+samples at once; the only loop runs over links.
+"""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ModelError
+from trueup.parameters.inertia import inertia_matrix
+
+LINK_PARAMETERS = ("m", "mcx", "mcy", "mcz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
+"""Mass [kg], first moments [kg m] and moments of inertia about the origin of the body [kg m^2]."""
+
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+@dataclass
+class _Frame:
+    """Motion of a frame at all samples, in world axes."""
+
+    origin: np.ndarray
+    """``(T, 3)`` [m]."""
+    rotation: np.ndarray
+    """``(T, 3, 3)``."""
+    rate: np.ndarray
+    """Angular velocity ``(T, 3)`` [rad/s]."""
+    spin: np.ndarray
+    """Angular acceleration ``(T, 3)`` [rad/s^2]."""
+    acceleration: np.ndarray
+    """Acceleration of the origin less gravity ``(T, 3)`` [m/s^2]."""
+
+
+def link_regressor(
+    model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray
+) -> np.ndarray:
+    """Torques of rigid links, linear in their parameters: ``tau = Y @ link_parameters(model)``.
+
+    Armature, friction, springs and actuators are not in it.
+
+    Args:
+      model: a model whose joints are hinges and slides.
+      qpos: positions ``(T, nq)`` [rad, m].
+      qvel: velocities ``(T, nv)``.
+      qacc: accelerations ``(T, nv)``.
+
+    Returns:
+      ``(T, nv, 10 nbody)``, links in the order of the model, each with
+      :data:`LINK_PARAMETERS`.
+
+    Raises:
+      ModelError: the model has a free or a ball joint.
+    """
+    check_joints(model)
+    full = _newton_euler(model, qpos, qvel, qacc)
+    compensated = np.flatnonzero(model.body_gravcomp)
+    if compensated.size:
+        still = np.zeros_like(qvel)
+        weight = _newton_euler(model, qpos, still, still)
+        for body in compensated:
+            columns = slice(10 * body, 10 * body + 10)
+            full[:, :, columns] -= model.body_gravcomp[body] * weight[:, :, columns]
+    return full
+
+
+def check_joints(model: mujoco.MjModel) -> None:
+    """Raise ModelError where a joint is neither a hinge nor a slide."""
+    for joint in range(model.njnt):
+        if int(model.jnt_type[joint]) not in (_HINGE, _SLIDE):
+            raise ModelError(
+                "inverse dynamics needs hinges and slides, and the model has a free or ball joint "
+                f"on {model.body(int(model.jnt_bodyid[joint])).name!r}. For a robot that hangs or "
+                "is clamped, give model: {base: fixed}"
+            )
+
+
+def link_parameters(
+    mass: np.ndarray, ipos: np.ndarray, iquat: np.ndarray, moments: np.ndarray
+) -> np.ndarray:
+    """Parameters of all links from the fields of a model, batched over candidates.
+
+    Args:
+      mass: ``body_mass (n, nbody)`` [kg].
+      ipos: ``body_ipos (n, nbody, 3)`` [m].
+      iquat: ``body_iquat (n, nbody, 4)``.
+      moments: ``body_inertia (n, nbody, 3)`` [kg m^2].
+
+    Returns:
+      ``(n, 10 nbody)``, see :data:`LINK_PARAMETERS`.
+    """
+    about_com = inertia_matrix(iquat, moments)
+    square = np.einsum("...i,...i->...", ipos, ipos)[..., None, None] * np.eye(3)
+    steiner = mass[..., None, None] * (square - ipos[..., :, None] * ipos[..., None, :])
+    inertia = about_com + steiner
+    rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    parts = [mass[..., None], mass[..., None] * ipos, inertia[..., rows, columns]]
+    return np.concatenate(parts, axis=-1).reshape(len(mass), -1)
+
+
+def parameters_of(model: mujoco.MjModel) -> np.ndarray:
+    """Parameters of all links of one model ``(10 nbody,)``."""
+    return link_parameters(
+        model.body_mass[None],
+        model.body_ipos[None],
+        model.body_iquat[None],
+        model.body_inertia[None],
+    )[0]
+
+
+def _newton_euler(
+    model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray
+) -> np.ndarray:
+    count = len(qpos)
+    out = np.zeros((count, model.nv, 10 * model.nbody))
+    rest = np.zeros((count, 3))
+    eye = np.broadcast_to(np.eye(3), (count, 3, 3))
+    frames = [_Frame(rest, eye, rest, rest, rest - np.asarray(model.opt.gravity))]
+    axes: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
+    chains: list[list[int]] = [[]]
+    for body in range(1, model.nbody):
+        parent = int(model.body_parentid[body])
+        frame = _attached(frames[parent], model.body_pos[body], model.body_quat[body])
+        chain = list(chains[parent])
+        first = int(model.body_jntadr[body])
+        for joint in range(first, first + int(model.body_jntnum[body])):
+            dof, address = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
+            moved = qpos[:, address] - model.qpos0[address]
+            frame, axes[dof] = _moved(model, joint, frame, moved, qvel[:, dof], qacc[:, dof])
+            chain.append(dof)
+        frames.append(frame)
+        chains.append(chain)
+        if not chain:
+            continue
+        force, moment = _wrench(frame)
+        for dof in chain:
+            axis, anchor = axes[dof]
+            own = np.einsum("tji,tj->ti", frame.rotation, axis)
+            if anchor is None:
+                rows = np.einsum("ti,tik->tk", own, force)
+            else:
+                arm = np.einsum("tji,tj->ti", frame.rotation, frame.origin - anchor)
+                rows = np.einsum("ti,tik->tk", own, moment)
+                rows += np.einsum("ti,tik->tk", np.cross(own, arm), force)
+            out[:, dof, 10 * body : 10 * body + 10] = rows
+    return out
+
+
+def _attached(frame: _Frame, position: np.ndarray, quaternion: np.ndarray) -> _Frame:
+    """A frame fixed to another."""
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, quaternion)
+    arm = frame.rotation @ position
+    return _Frame(
+        frame.origin + arm,
+        frame.rotation @ turn.reshape(3, 3),
+        frame.rate,
+        frame.spin,
+        frame.acceleration + _swung(frame, arm),
+    )
+
+
+def _swung(frame: _Frame, arm: np.ndarray) -> np.ndarray:
+    """Acceleration of a fixed point of a frame relative to its origin."""
+    return np.cross(frame.spin, arm) + np.cross(frame.rate, np.cross(frame.rate, arm))
+
+
+def _moved(
+    model: mujoco.MjModel,
+    joint: int,
+    frame: _Frame,
+    moved: np.ndarray,
+    speed: np.ndarray,
+    acceleration: np.ndarray,
+) -> tuple[_Frame, tuple[np.ndarray, np.ndarray | None]]:
+    """The frame after a joint; the joint's axis and, of a hinge, its anchor, in world axes."""
+    axis = frame.rotation @ model.jnt_axis[joint]
+    if int(model.jnt_type[joint]) == _SLIDE:
+        arm = axis * moved[:, None]
+        along = axis * acceleration[:, None]
+        coriolis = 2 * np.cross(frame.rate, axis * speed[:, None])
+        placed = _Frame(
+            frame.origin + arm,
+            frame.rotation,
+            frame.rate,
+            frame.spin,
+            frame.acceleration + _swung(frame, arm) + coriolis + along,
+        )
+        return placed, (axis, None)
+    lever = frame.rotation @ model.jnt_pos[joint]
+    anchor = frame.origin + lever
+    at_anchor = frame.acceleration + _swung(frame, lever)
+    turned = _Frame(
+        anchor,
+        frame.rotation @ _rotations(model.jnt_axis[joint], moved),
+        frame.rate + axis * speed[:, None],
+        frame.spin + axis * acceleration[:, None] + np.cross(frame.rate, axis * speed[:, None]),
+        at_anchor,
+    )
+    back = -(turned.rotation @ model.jnt_pos[joint])
+    turned.acceleration = at_anchor + _swung(turned, back)
+    turned.origin = anchor + back
+    return turned, (axis, anchor)
+
+
+def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Rotation matrices ``(T, 3, 3)`` about an axis (Rodrigues)."""
+    cross = _skew(axis)
+    sine, cosine = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
+    return np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross)
+
+
+def _skew(vector: np.ndarray) -> np.ndarray:
+    """``skew(a) @ b = a x b`` for vectors ``(..., 3)``."""
+    out = np.zeros((*vector.shape[:-1], 3, 3))
+    x, y, z = np.moveaxis(vector, -1, 0)
+    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
+    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
+    return out
+
+
+def _by_inertia(vector: np.ndarray) -> np.ndarray:
+    """``I @ vector`` as a linear map of (Ixx, Iyy, Izz, Ixy, Ixz, Iyz): ``(T, 3, 6)``."""
+    out = np.zeros((*vector.shape[:-1], 3, 6))
+    x, y, z = np.moveaxis(vector, -1, 0)
+    out[..., 0, 0], out[..., 0, 3], out[..., 0, 4] = x, y, z
+    out[..., 1, 1], out[..., 1, 3], out[..., 1, 5] = y, x, z
+    out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = z, x, y
+    return out
+
+
+def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Force and moment about the origin in the frame's own axes, each ``(T, 3, 10)``."""
+    rate, spin, acceleration = (
+        np.einsum("tji,tj->ti", frame.rotation, v)
+        for v in (frame.rate, frame.spin, frame.acceleration)
+    )
+    turning = _skew(rate)
+    force = np.zeros((len(rate), 3, 10))
+    moment = np.zeros((len(rate), 3, 10))
+    force[:, :, 0] = acceleration
+    force[:, :, 1:4] = _skew(spin) + turning @ turning
+    moment[:, :, 1:4] = -_skew(acceleration)
+    moment[:, :, 4:] = _by_inertia(spin) + turning @ _by_inertia(rate)
+    return force, moment

@@ -1,0 +1,218 @@
+"""The unknowns of an experiment against recorded torques, without a simulation."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+
+from trueup.errors import FitError, listing
+from trueup.fitting.problem import LARGE_RESIDUAL, Failures, Problem, ResidualGroup
+from trueup.parameters import ParameterDict
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.variants import ModelVariants
+from trueup.sysid.fit.observation_settings import ObservationSettings
+from trueup.sysid.fit.prior_rows import PriorRows
+from trueup.sysid.torque.bandwidth import ChosenBandwidth
+from trueup.sysid.torque.link_regressor import link_parameters
+from trueup.sysid.torque.torque_data import TorqueData, joint_names, torque_data
+
+_LINKS = {"body_mass": 1, "body_ipos": 3, "body_iquat": 4, "body_inertia": 3}
+_CAD_SHARE = 0.25  # of the range between the bounds: spread of a link's parameter about its own
+FIELDS = (
+    *_LINKS,
+    "dof_armature",
+    "dof_damping",
+    "dof_frictionloss",
+    "jnt_stiffness",
+    "qpos_spring",
+    "actuator_gear",
+    "actuator_gainprm",
+    "actuator_biasprm",
+)
+"""Fields of a model that inverse dynamics reads."""
+
+
+@dataclass(frozen=True)
+class TorqueSequence:
+    """One recording, by the names that assessments of a fit use."""
+
+    name: str
+    times: np.ndarray
+    measured: np.ndarray
+    """Torque at the start values ``(T, C)``."""
+    weights: np.ndarray
+    """Factor on the residual of each channel ``(C,)``."""
+    channel_names: tuple[str, ...]
+    data: TorqueData = field(repr=False)
+
+    @property
+    def signal_names(self) -> tuple[str, ...]:
+        """Signal of each channel."""
+        return self.channel_names
+
+
+class TorqueProblem(Problem):
+    """Residuals ``(applied - needed) / noise`` of joint torques for batches of parameters.
+
+    Args:
+      parameters: all parameters; the free ones are the unknowns.
+      groups: models with their recordings.
+      bandwidth: the filter.
+      noise: standard deviation of the torque of each joint [N m], by name.
+      driven: actuators whose control was recorded, by recording.
+
+    Raises:
+      SignalError: no torque was recorded.
+      FitError: a model is changed by a Python function, whose fields are not known.
+    """
+
+    def __init__(
+        self,
+        parameters: ParameterDict,
+        groups: Sequence[ModelSequences],
+        bandwidth: ChosenBandwidth,
+        noise: Mapping[str, float],
+        driven: dict[str, set[int]] | None = None,
+    ):
+        self.parameters = parameters.copy()
+        self.parameters.apply_ties()
+        self.space = self.parameters.space()
+        self.bandwidth = bandwidth
+        self.noise_scale = 1.0
+        self._priors = PriorRows(self.parameters)
+        self._cad, self._cad_scale = _cad_rows(self.parameters)
+        self.variants = [ModelVariants(g.spec, self.parameters, None, g.name) for g in groups]
+        self.sequences: list[TorqueSequence] = []
+        self._variant_of: list[int] = []
+        row, rows = 0, []
+        data = torque_data(groups, bandwidth.corner, bandwidth.slowest, driven)
+        owner = {t.name: k for k, g in enumerate(groups) for t in g.measured_rollout}
+        for part in data:
+            names = tuple(f"{n} torque" for n in joint_names(part.model, part.sources.dofs))
+            unknown = [n for n in names if n not in noise]
+            if unknown:
+                raise FitError(f"the noise of {listing(unknown)} is not known")
+            sigma = np.array([noise[n] for n in names])
+            base = _fields(self.variants[owner[part.name]].model)
+            applied = part.applied(base)[0]
+            times = part.motion.times
+            sequence = TorqueSequence(part.name, times, applied, 1.0 / sigma, names, part)
+            self.sequences.append(sequence)
+            self._variant_of.append(owner[part.name])
+            rows.append(ResidualGroup(part.name, names, times, row))
+            row += applied.size
+        self.groups = tuple(rows)
+        self.data_rows = row
+        self.sequence_names = [s.name for s in self.sequences]
+        self.settings = ObservationSettings(noise=dict(noise))
+
+    @property
+    def residual_size(self) -> int:
+        """Rows of the data, of the priors and of the links' own values."""
+        return self.data_rows + len(self._priors) + len(self._cad)
+
+    def limit_threads(self, threads: int) -> None:
+        """Nothing to limit: one matrix product a recording."""
+
+    def residual_blocks(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of residuals, one a recording, then the priors."""
+        X = np.atleast_2d(np.asarray(X, float))
+        for sequence, group, applied, needed in self._torques(X, failures):
+            flat = ((applied - needed) * sequence.weights).reshape(len(X), -1)
+            bad = np.logical_not(np.isfinite(flat).all(axis=1))
+            bad[[c for c in failures if c < len(X)]] = True
+            for candidate in np.flatnonzero(bad):
+                failures.setdefault(int(candidate), "the torque is not finite")
+            yield group.rows, np.where(bad[:, None], LARGE_RESIDUAL, flat) if bad.any() else flat
+        if len(self._priors):
+            values = self._priors.values(self.parameters.value_table(X)) * self.noise_scale
+            yield slice(self.data_rows, self.data_rows + len(self._priors)), values
+        if len(self._cad):
+            off = X[:, self._cad] - self.space.start[self._cad]
+            yield (
+                slice(self.residual_size - len(self._cad), self.residual_size),
+                (off / self._cad_scale),
+            )
+
+    def predictions(
+        self, X: np.ndarray, failures: Failures | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Torque that acts and torque that the motion needs, each ``(n, T, C)``, a recording."""
+        X = np.atleast_2d(np.asarray(X, float))
+        failures = {} if failures is None else failures
+        return [(applied, needed) for _, _, applied, needed in self._torques(X, failures)]
+
+    def raw_errors(self, X: np.ndarray) -> dict[str, np.ndarray]:
+        """Root mean square error ``(n,)`` of each joint's torque as it was recorded."""
+        X = np.atleast_2d(np.asarray(X, float))
+        squares: dict[str, np.ndarray] = {}
+        counts: dict[str, int] = {}
+        tables = self._tables(X, {})
+        for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
+            fields, links = tables[variant]
+            off = sequence.data.applied(fields, raw=True) - sequence.data.needed(links, fields)
+            for k, name in enumerate(sequence.channel_names):
+                squares[name] = squares.get(name, 0.0) + np.square(off[:, :, k]).sum(axis=1)
+                counts[name] = counts.get(name, 0) + off.shape[1]
+        return {name: np.sqrt(squares[name] / counts[name]) for name in squares}
+
+    def _tables(
+        self, X: np.ndarray, failures: Failures
+    ) -> list[tuple[dict[str, np.ndarray], np.ndarray]]:
+        """Fields and link parameters of all candidates, for each variant of the model."""
+        out = []
+        for variant in self.variants:
+            models = variant.models(X, failures)
+            if models is not None:
+                parts = [_fields(model) for model in models]
+                fields = {name: np.concatenate([p[name] for p in parts]) for name in FIELDS}
+            else:
+                base = _fields(variant.model)
+                fields = {n: np.repeat(v, len(X), axis=0) for n, v in base.items()}
+                for write, values in variant.field_writes(X):
+                    if write.field in fields:
+                        flat = fields[write.field].reshape(len(X), -1)
+                        flat[:, write.entries] = values
+            out.append((fields, link_parameters(*(fields[name] for name in _LINKS))))
+        return out
+
+    def _torques(
+        self, X: np.ndarray, failures: Failures
+    ) -> Iterator[tuple[TorqueSequence, ResidualGroup, np.ndarray, np.ndarray]]:
+        tables = self._tables(X, failures)
+        for sequence, group, variant in zip(
+            self.sequences, self.groups, self._variant_of, strict=True
+        ):
+            fields, links = tables[variant]
+            yield (
+                sequence,
+                group,
+                sequence.data.applied(fields),
+                sequence.data.needed(links, fields),
+            )
+
+
+def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
+    """Elements of links that are held near the model's values, and how far they may go.
+
+    Many combinations of link parameters move no torque. One row for each element, as weak as one
+    sample of torque, lets these stay where the model has them.
+    """
+    elements, scales, position = [], [], 0
+    for param in parameters.free:
+        lower, upper = param.get_bounds()
+        for k in range(param.size):
+            spread = float(np.ravel(upper)[k] - np.ravel(lower)[k])
+            if param.inertia_type is not None and param.prior is None and np.isfinite(spread):
+                elements.append(position)
+                scales.append(_CAD_SHARE * spread)
+            position += 1
+    return np.array(elements, int), np.array(scales)
+
+
+def _fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Fields of one model, each with a leading axis of one candidate."""
+    return {name: np.array(getattr(model, name), float)[None] for name in FIELDS}

@@ -1,0 +1,224 @@
+"""What inverse dynamics says about a fit: torque errors, base parameters, a cross-check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trueup.errors import TrueupError
+from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.linearisation import final_jacobian
+from trueup.fitting.losses import Loss
+from trueup.sysid.assess.assessment import residual_covariance
+from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
+from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
+from trueup.sysid.torque.bandwidth import halves, same_columns
+from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
+from trueup.sysid.torque.linear_fit import errors, plain_least_squares
+from trueup.sysid.torque.problem import TorqueProblem
+from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
+from trueup.sysid.torque.torque_data import joint_names, torque_data
+
+if TYPE_CHECKING:
+    from trueup.sysid.assess.assessment import Assessment
+    from trueup.sysid.experiment.preparation import Prepared
+
+_ITERATIONS = 50
+_EQUAL = 1.02  # error beside that of plain least squares that still counts as equal
+
+
+def torque_fit(
+    prepared: Prepared, x: np.ndarray, time_limit: float = np.inf
+) -> tuple[TorqueProblem, np.ndarray, np.ndarray] | None:
+    """Fit the unknowns to torques.
+
+    Args:
+      prepared: the experiment.
+      x: values to begin with ``(p,)``.
+      time_limit: seconds.
+
+    Returns:
+      The problem, the values ``(p,)`` and which of them torques depend on ``(p,)`` bool; None where
+      the experiment has no torques.
+
+    Raises:
+      KeyboardInterrupt: Ctrl-C.
+    """
+    if possible_setup(prepared) is None or time_limit <= 0:
+        return None
+    try:
+        problem = torque_problem(prepared)
+    except TrueupError:
+        return None
+    settings = LeastSquaresSettings(max_iters=_ITERATIONS, **TORQUE_SETTINGS)
+    search = LeastSquares(problem.space, settings)
+    search.x = np.clip(x, problem.space.lower, problem.space.upper)
+    fit = inner_fit(problem, search, time_limit, busy_seconds)
+    if not np.isfinite(fit.cost):
+        return None
+    _, jacobian, _ = final_jacobian(problem, fit.x)
+    acts = np.abs(np.asarray(jacobian[: problem.data_rows])).max(axis=0) > 1e-9
+    return problem, np.where(acts, fit.x, x), acts
+
+
+def torque_summary(
+    prepared: Prepared,
+    x: np.ndarray,
+    start: np.ndarray,
+    assessment: Assessment,
+    level: float,
+    time_limit: float = np.inf,
+) -> dict[str, Any] | None:
+    """Plain data of inverse dynamics beside a fit; None where no torque was recorded.
+
+    Args:
+      prepared: the experiment.
+      x: the fit ``(p,)``.
+      start: start values ``(p,)``.
+      assessment: the assessment of the fit.
+      level: coverage of intervals.
+      time_limit: seconds for the fit to torques.
+    """
+    is_torque = prepared.experiment.search.method == "inverse-dynamics"
+    found = (
+        (torque_problem(prepared), x, None) if is_torque else torque_fit(prepared, x, time_limit)
+    )
+    if found is None:
+        return None
+    problem, values, acts = found
+    setup = prepared.torques
+    rows = [] if acts is None else _compared(problem, x, values, acts, assessment, level)
+    found_errors = _errors(prepared, setup, x, start, values)
+    contradictions = [r["sentence"] for r in rows if r["sentence"]]
+    friction = [f.sentence for f in _friction(prepared, setup)]
+    return {
+        "corner": setup.bandwidth.corner,
+        "tried": [list(pair) for pair in setup.bandwidth.tried],
+        "errors": found_errors,
+        "parameters": rows,
+        "base_parameters": [
+            {
+                "words": p.words,
+                "value": p.value,
+                "half_width": p.half_width,
+                "model_value": p.model_value,
+            }
+            for p in setup.linear.base
+        ],
+        "friction": friction,
+        "sentences": [*_behind(found_errors), *friction, *contradictions],
+    }
+
+
+def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
+    """Friction that the model lacks, by held-out recordings or the last quarter of each."""
+    columns, bandwidth = setup.linear.columns, setup.bandwidth
+    if not prepared.held_out:
+        seen, unseen = halves(setup.data)
+        return missing_friction(seen, unseen, columns)
+    data = torque_data(prepared.held_out, bandwidth.corner, bandwidth.slowest, setup.driven)
+    unseen = same_columns(data, setup.data[0])
+    return missing_friction(setup.data, unseen, columns) if unseen else []
+
+
+def _behind(rows: list[dict[str, Any]]) -> list[str]:
+    """A sentence where the fit explains torques worse than a linear fit, or than no fit."""
+    out = []
+    own, before, plain = (
+        float(np.sqrt(np.sum(np.square([r[key] for r in rows]))))
+        for key in ("identified", "initial", "plain_least_squares")
+    )
+    part = rows[0]["part"]
+    if own > _EQUAL * plain:
+        out.append(
+            f"the identified model explains the {part} torques {own / plain:.3g} times worse than "
+            f"plain least squares with {rows[0]['columns']} columns: unknowns are missing (links, "
+            "friction, offsets), or motion and torque contradict each other"
+        )
+    if own > before:
+        worst = max(rows, key=lambda r: r["identified"] / max(r["initial"], 1e-12))
+        out.append(
+            f"the fit made the {part} torques worse: {worst['channel']} was "
+            f"{worst['initial']:.3g} before the fit and is {worst['identified']:.3g}"
+        )
+    return out
+
+
+def _errors(
+    prepared: Prepared,
+    setup: TorqueSetup,
+    x: np.ndarray,
+    start: np.ndarray,
+    values: np.ndarray,
+) -> list[dict[str, Any]]:
+    """Error of each joint's torque as recorded, on held-out data where there are some."""
+    groups = prepared.held_out or prepared.training
+    problem = torque_problem(prepared, sequences=groups)
+    found = problem.raw_errors(np.stack([x, start, values]))
+    bandwidth = setup.bandwidth
+    columns = setup.linear.columns
+    data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven)
+    main = same_columns(data, setup.data[0])
+    plain: dict[str, float] = {}
+    if main:
+        off = errors(main, columns, plain_least_squares(setup.data, columns))
+        names = joint_names(main[0].model, columns.dofs)
+        plain = {f"{name} torque": float(e) for name, e in zip(names, off, strict=True)}
+    return [
+        {
+            "channel": name,
+            "part": "held-out" if prepared.held_out else "training",
+            "identified": float(by[0]),
+            "initial": float(by[1]),
+            "torque_fit": float(by[2]),
+            "plain_least_squares": plain.get(name, float("nan")),
+            "columns": len(columns.names),
+        }
+        for name, by in found.items()
+    ]
+
+
+def _compared(
+    problem: TorqueProblem,
+    x: np.ndarray,
+    values: np.ndarray,
+    acts: np.ndarray,
+    assessment: Assessment,
+    level: float,
+) -> list[dict[str, Any]]:
+    """Values of the simulation beside those of torques."""
+    residual, jacobian, _ = final_jacobian(problem, values)
+    at_bound = problem.space.at_bound(values, 1e-6)
+    try:
+        covariance = residual_covariance(
+            problem, residual, jacobian, at_bound | ~acts, "auto", 1 - level, Loss(), 0
+        )
+        half_widths = covariance.half_widths * problem.space.slope(values)
+    except TrueupError:
+        half_widths = np.full(len(values), np.inf)
+    own = 0.5 * np.ptp(assessment.intervals, axis=1)
+    rows = []
+    for i in np.flatnonzero(acts):
+        name = problem.space.names[i]
+        width = np.hypot(np.nan_to_num(own[i]), half_widths[i])
+        apart = abs(x[i] - values[i])
+        differs = bool(np.isfinite(width) and apart > width and not at_bound[i])
+        rows.append(
+            {
+                "name": name,
+                "simulation": float(x[i]),
+                "torque": float(values[i]),
+                "torque_half_width": float(half_widths[i]),
+                "agrees": not differs,
+                "sentence": (
+                    f"simulation says {name} {x[i]:.4g}, torque says {values[i]:.4g} +- "
+                    f"{half_widths[i]:.2g}: more apart than their intervals. Something in the "
+                    "model, the signals or their timing is wrong; torques see accelerations and "
+                    "loads, motion sees what remains of them"
+                    if differs
+                    else ""
+                ),
+            }
+        )
+    return rows

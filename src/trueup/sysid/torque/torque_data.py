@@ -1,0 +1,137 @@
+"""Torque and its regressor for one recording: what a model has to explain, and with what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.errors import SignalError
+from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.torque.joint_motion import (
+    JointMotion,
+    TorqueSources,
+    check_measured,
+    smooth_motion,
+    torque_sources,
+)
+from trueup.sysid.torque.link_regressor import check_joints, link_regressor
+
+_SLOWEST = 0.002  # of the root mean square velocity: the direction of a slower joint is not known
+
+
+@dataclass(frozen=True)
+class TorqueData:
+    """One recording, as inverse dynamics compares it."""
+
+    motion: JointMotion
+    sources: TorqueSources
+    model: mujoco.MjModel
+    links: np.ndarray
+    """Torque for each link parameter ``(T, dofs, 10 nbody)``."""
+
+    @property
+    def name(self) -> str:
+        """Name of the recording."""
+        return self.motion.name
+
+    def applied(self, fields: dict[str, np.ndarray], raw: bool = False) -> np.ndarray:
+        """Torque that acts on each joint ``(n, T, dofs)``.
+
+        Args:
+          fields: fields of candidate models ``(n, ...)``.
+          raw: as it was recorded, instead of behind the filter.
+        """
+        motion = self.motion
+        recorded = motion.recorded_raw if raw else motion.recorded
+        controls = motion.controls_raw if raw else motion.controls
+        gear, gain, bias = (fields[f"actuator_{name}"] for name in ("gear", "gainprm", "biasprm"))
+        count = len(gear)
+        out = np.empty((count, len(motion.times), len(self.sources.dofs)))
+        for k, dof in enumerate(self.sources.dofs):
+            if dof in self.sources.sensor_columns:
+                out[:, :, k] = recorded[:, self.sources.sensor_columns[dof]]
+                continue
+            total = np.zeros((count, len(motion.times)))
+            address = int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
+            for i in self.sources.actuators[dof]:
+                ratio = gear[:, i, :1]
+                force = gain[:, i, :1] * controls[:, i] + bias[:, i, :1]
+                force = force + bias[:, i, 1:2] * ratio * motion.qpos[:, address]
+                force = force + bias[:, i, 2:3] * ratio * motion.qvel[:, dof]
+                total += ratio * force
+            out[:, :, k] = total
+        return out
+
+    def needed(self, links: np.ndarray, fields: dict[str, np.ndarray]) -> np.ndarray:
+        """Torque that the motion needs ``(n, T, dofs)``.
+
+        Args:
+          links: link parameters ``(n, 10 nbody)``.
+          fields: fields of candidate models ``(n, ...)``.
+        """
+        shape = self.links.shape
+        out = (links @ self.links.reshape(-1, shape[2]).T).reshape(len(links), *shape[:2])
+        motion = self.motion
+        for k, dof in enumerate(self.sources.dofs):
+            joint = int(self.model.dof_jntid[dof])
+            address = int(self.model.jnt_qposadr[joint])
+            out[:, :, k] += fields["dof_armature"][:, dof, None] * motion.qacc[:, dof]
+            out[:, :, k] += fields["dof_damping"][:, dof, None] * motion.qvel[:, dof]
+            out[:, :, k] += fields["dof_frictionloss"][:, dof, None] * motion.direction[:, dof]
+            stretch = motion.qpos[:, address] - fields["qpos_spring"][:, address, None]
+            out[:, :, k] += fields["jnt_stiffness"][:, joint, None] * stretch
+        return out
+
+
+def joint_names(model: mujoco.MjModel, dofs: Sequence[int]) -> list[str]:
+    """Names of the joints of degrees of freedom."""
+    return [model.joint(int(model.dof_jntid[d])).name or f"joint {d}" for d in dofs]
+
+
+def slowest_speeds(trajectories: Sequence[SystemTrajectory], bandwidth: float) -> np.ndarray:
+    """Velocity of each joint above which its direction counts as known ``(nv,)``."""
+    motions = [smooth_motion(t, bandwidth) for t in trajectories]
+    squares = np.concatenate([np.square(m.qvel) for m in motions])
+    return np.maximum(_SLOWEST * np.sqrt(squares.mean(axis=0)), 1e-9)
+
+
+def torque_data(
+    groups: Sequence[ModelSequences],
+    bandwidth: float,
+    slowest: np.ndarray,
+    driven: dict[str, set[int]] | None = None,
+) -> list[TorqueData]:
+    """Torque and regressors of all recordings.
+
+    Args:
+      groups: models with their recordings.
+      bandwidth: corner frequency of the filter [Hz].
+      slowest: from :func:`slowest_speeds`.
+      driven: actuators whose control was recorded, by recording; all where absent.
+
+    Raises:
+      SignalError: no recording has a torque, or a joint was not measured.
+      ModelError: a free or ball joint.
+    """
+    out = []
+    for group in groups:
+        for trajectory in group.measured_rollout:
+            model = trajectory.model
+            check_joints(model)
+            check_measured(trajectory)
+            drives = set(range(model.nu)) if driven is None else driven.get(trajectory.name, set())
+            sources = torque_sources(model, trajectory.sensordata, drives)
+            if not sources.dofs:
+                continue
+            motion = smooth_motion(trajectory, bandwidth, slowest)
+            links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
+            out.append(TorqueData(motion, sources, model, links[:, list(sources.dofs)]))
+    if not out:
+        raise SignalError(
+            "inverse dynamics needs torques: no recording has the control of a motor on a joint, "
+            "or the torque of one (a jointactuatorfrc sensor). Where the model has position servos "
+            "and torques were recorded, give model: {actuators: torque}"
+        )
+    return out
