@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from tyro.conf import Positional, arg
 
 from trueup.cli.network_export import ExportNetwork
+from trueup.cli.network_motion import TrainMotion
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -162,6 +163,7 @@ class Network:
       trueup network synthesize data/synthetic
       trueup network check --data data/synthetic
       trueup network train data.data_base_dir=data/synthetic --output outputs/arm
+      trueup network train-motion logs --servo m4.json --output outputs/servo
       trueup network evaluate outputs/arm --data data/real
       trueup network export outputs/arm --format onnx --output arm.onnx
     """
@@ -170,6 +172,7 @@ class Network:
         "synthesize": SynthesizeRecordings,
         "check": CheckRecordings,
         "train": TrainNetwork,
+        "train-motion": TrainMotion,
         "evaluate": EvaluateNetwork,
         "export": ExportNetwork,
         "predict": PredictTorque,

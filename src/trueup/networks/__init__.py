@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
+    from trueup.networks.motion.motion_run import MotionResult, run_motion_training
+    from trueup.networks.motion.motion_training import (
+        MotionSettings,
+        MotionTraining,
+        motion_errors,
+        train_motion,
+    )
     from trueup.networks.runtime.compiled_runtime import CompiledRuntime, predict
     from trueup.networks.runtime.control_law import NetworkLaw, network_law
     from trueup.networks.runtime.ensemble import EnsembleTorque, NetworkEnsemble
@@ -62,6 +69,9 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
+    "MotionResult": "trueup.networks.motion.motion_run",
+    "MotionSettings": "trueup.networks.motion.motion_training",
+    "MotionTraining": "trueup.networks.motion.motion_training",
     "Network": "trueup.networks.model.network",
     "NetworkEnsemble": "trueup.networks.runtime.ensemble",
     "NetworkLaw": "trueup.networks.runtime.control_law",
@@ -80,12 +90,14 @@ _EXPORTS = {
     "fit_linear": "trueup.networks.evaluation.baseline_networks",
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
     "load_network": "trueup.networks.model.network_file",
+    "motion_errors": "trueup.networks.motion.motion_training",
     "network_law": "trueup.networks.runtime.control_law",
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
     "read_series": "trueup.networks.data.reading",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
+    "run_motion_training": "trueup.networks.motion.motion_run",
     "save_network": "trueup.networks.model.network_file",
     "score": "trueup.networks.evaluation.metrics",
     "split_global": "trueup.networks.data.data_splits",
@@ -93,6 +105,7 @@ _EXPORTS = {
     "split_lomo": "trueup.networks.data.data_splits",
     "synthesize": "trueup.networks.data.synthetic_recordings",
     "train": "trueup.networks.training.training_run",
+    "train_motion": "trueup.networks.motion.motion_training",
 }
 
 __all__ = [
@@ -112,6 +125,9 @@ __all__ = [
     "FileCheck",
     "InertiaGroup",
     "JointModel",
+    "MotionResult",
+    "MotionSettings",
+    "MotionTraining",
     "Network",
     "NetworkEnsemble",
     "NetworkLaw",
@@ -130,12 +146,14 @@ __all__ = [
     "fit_linear",
     "fit_linear_chosen",
     "load_network",
+    "motion_errors",
     "network_law",
     "predict",
     "predict_series",
     "read_series",
     "roll_out",
     "roll_out_in_model",
+    "run_motion_training",
     "save_network",
     "score",
     "split_global",
@@ -143,6 +161,7 @@ __all__ = [
     "split_lomo",
     "synthesize",
     "train",
+    "train_motion",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -38,6 +38,7 @@ CURRENT = "current_a"
 VOLTAGE = "voltage_v"
 TEMPERATURE = "temperature_c"
 INERTIA = "inertia_kg_m2"
+POSITION_GAIN = "position_gain"
 
 FEATURES = {
     feature.name: feature
@@ -52,6 +53,7 @@ FEATURES = {
         Feature(VOLTAGE, "V", "voltage", "measured supply voltage", False),
         Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False, False),
         Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording", False),
+        Feature(POSITION_GAIN, "1", "gain", "proportional gain in units of the firmware", False),
     )
 }
 """Name -> feature."""

@@ -10,7 +10,7 @@ from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
 
-HISTORIES = (1, 2, 4, 8, 16, 32)
+HISTORIES = (1, 2, 4, 8, 16, 32, 64)
 """Lengths of the history that `fit_linear_chosen` tries [samples]."""
 
 RIDGE = 1e-6

@@ -18,7 +18,6 @@ from trueup.networks.base.base_kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.evaluation.baseline_networks import (
-    HISTORIES,
     base_alone,
     constant_network,
     fit_linear_chosen,
@@ -48,7 +47,6 @@ USED_SHARE = 0.9
 ENOUGH = 0.01
 """Share by which a network must be better than a simpler one to be taken for it."""
 
-_HISTORIES = (*HISTORIES, 64)
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
 
@@ -174,12 +172,10 @@ def simple_networks(
     found = {"constant": constant_network(features, rate, mean)}
     if base is not None:
         found["base by itself"] = base_alone(base, rate)
-    found["linear"] = fit_linear_chosen(
-        split.training, split.validation, features, histories=_HISTORIES
-    )
+    found["linear"] = fit_linear_chosen(split.training, split.validation, features)
     if base is not None:
         found["linear over the base"] = fit_linear_chosen(
-            split.training, split.validation, features, base, _HISTORIES
+            split.training, split.validation, features, base
         )
     return {
         name: replace(_with_ranges(each, split.training), torque_limit=torque_limit)

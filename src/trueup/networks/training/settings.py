@@ -354,7 +354,7 @@ class TrainSettings:
     def seconds(self) -> float | None:
         """Time for all networks of a run [s]; None where steps or epochs set the end."""
         if self.time is not None:
-            return _seconds(self.time)
+            return seconds_of(self.time)
         return None if self.max_steps or self.max_epochs else _USUAL_SECONDS
 
     @classmethod
@@ -367,13 +367,11 @@ class TrainSettings:
         return build_settings(cls, content, "train")
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str, name: str = "train.time") -> float:
     """Seconds of a time such as ``10min``."""
     found = _TIME.fullmatch(text.strip())
     if found is None or not float(found[1]) > 0:
-        raise ExperimentError(
-            f"train.time is {text!r}; write a number with s, min or h, such as 10min"
-        )
+        raise ExperimentError(f"{name} is {text!r}; write a number with s, min or h, such as 10min")
     return float(found[1]) * _UNITS[found[2]]
 
 

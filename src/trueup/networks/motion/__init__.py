@@ -1,0 +1,1 @@
+"""Training through a simulated joint: from command and angle, without a measured torque."""

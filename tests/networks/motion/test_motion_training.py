@@ -1,0 +1,148 @@
+"""Training through the simulated joint: its step, what it learns, what it refuses."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from distinct_servos import LAWS, TERMS, distinct_model
+
+from trueup.actuators import BenchSimulator, ServoModel, find_servo, friction_model, save_model
+from trueup.actuators.logs.log_files import write_log
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.cli import main
+from trueup.errors import FitError, RecordingError
+from trueup.networks import MotionSettings, load_network, run_motion_training
+from trueup.networks.motion.driven_joint import MAX_STEP
+from trueup.networks.motion.motion_run import motion_parts
+from trueup.networks.motion.motion_training import motion_errors, train_motion
+
+MODEL = ServoModel.create(
+    find_servo("xl330"), friction_model("m4"), kt=0.38, R=3.4, armature=2e-3, friction_base=0.01,
+    friction_viscous=0.005, friction_stribeck=0.01, load_friction_base=0.07,
+    load_friction_stribeck=0.05, dtheta_stribeck=0.5, alpha=1.2, q_offset=0.02,
+)  # fmt: skip
+TRUTH = replace(MODEL, values={**MODEL.values, "friction_viscous": 0.05, "friction_base": 0.04})
+QUICK = MotionSettings(hidden=6, max_steps=40, batch=16, horizons=(0.1,), learning_rate=2e-2)
+
+
+def blank_log(kp: float, number: int, seconds: float = 1.6) -> ServoLog:
+    """A log whose command is a sine; its motion is still to be simulated."""
+    times = np.arange(round(seconds / 0.005)) * 0.005
+    goal = (0.8 + 0.1 * number) * np.sin(2 * np.pi * (0.8 + 0.3 * number) * times)
+    zeros = np.zeros_like(times)
+    return ServoLog(
+        name=f"xl330_kp{kp:g}_t{number}", source="made", sha256="", motor="xl330",
+        trajectory=f"t{number}", mass=0.3, arm_mass=0.0, length=0.1, kp=kp, vin=7.4, damping=None,
+        dt=0.005, times=times, position=zeros, speed=zeros, goal_position=goal,
+        torque_enable=times < seconds - 0.2, load=None, input_volts=zeros + 7.1,
+        temperature=zeros + 31.0,
+    )  # fmt: skip
+
+
+def simulated(model: ServoModel, logs: list[ServoLog]) -> list[ServoLog]:
+    """The logs with the motion of a servo."""
+    found = BenchSimulator(model, logs, max_step=MAX_STEP).simulate()
+    return [
+        replace(log, position=position[0].copy(), speed=speed[0].copy())
+        for log, position, speed in zip(logs, found.position, found.speed, strict=True)
+    ]
+
+
+LOGS = simulated(TRUTH, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_step_is_that_of_the_bench_simulator(law):
+    model = distinct_model(law, "m6", (*TERMS[law], "command_delay"), command_delay=0.012)
+    logs = [replace(log, motor=model.servo.name, kp=2.0, damping=0.1) for log in LOGS[:2]]
+    found = BenchSimulator(model, logs, max_step=MAX_STEP).simulate()
+    errors = motion_errors(model, logs)
+    for position, log in zip(found.position, logs, strict=True):
+        expected = np.sqrt(np.mean((position[0] - log.position) ** 2))
+        assert errors[log.name] == pytest.approx(expected, rel=1e-9)
+
+
+def test_friction_that_the_model_lacks_is_learned_from_command_and_angle(tmp_path):
+    result = run_motion_training(MODEL, LOGS, tmp_path, settings=QUICK)
+    assert {log.kp for log in result.parts.test} == {400.0}
+    assert result.network is not None
+    for name, error in result.errors.items():
+        assert error < 0.8 * result.base_errors[name]
+    assert result.verdict.grade.value == "use"
+    saved = load_network(tmp_path / "network.safetensors")
+    again = motion_errors(result.training.servo, result.parts.test, saved)
+    assert again == pytest.approx(result.errors)
+    metrics = json.loads((tmp_path / "metrics.json").read_text())
+    assert metrics["corrected"]
+    assert metrics["logs"]["validation"] == ["xl330_kp100_t0", "xl330_kp200_t0"]
+
+
+def test_where_the_servo_model_suffices_it_is_what_is_written(tmp_path):
+    exact = simulated(MODEL, LOGS)
+    few = replace(QUICK, max_steps=4)
+    result = run_motion_training(MODEL, exact, tmp_path, settings=few)
+    assert result.network is None
+    assert result.errors == result.base_errors
+    assert not (tmp_path / "network.safetensors").exists()
+    assert any("suffices" in reason.sentence for reason in result.verdict.reasons)
+
+
+def test_the_parameters_of_the_servo_can_be_learned_along():
+    done = train_motion(MODEL, LOGS[:2], LOGS[2:3], replace(QUICK, learn_base=True))
+    assert done.servo.values["friction_viscous"] != MODEL.values["friction_viscous"]
+    assert done.validation[1] < done.validation[0]
+
+
+def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
+    (tmp_path / "logs").mkdir()
+    for log in LOGS:
+        write_log(log, tmp_path / "logs" / f"{log.name}.json")
+    save_model(MODEL, tmp_path / "m4.json")
+    words = [
+        "network",
+        "train-motion",
+        str(tmp_path / "logs"),
+        "--servo",
+        str(tmp_path / "m4.json"),
+    ]
+    words += ["--output", str(tmp_path / "run"), "--steps", "10", "--horizons", "0.05"]
+    assert main([*words, "--test", "t1", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert set(result["test"]) == {f"xl330_kp{kp}_t1" for kp in (100, 200, 400)}
+    assert result["verdict"]["grade"] in ("use", "look", "do not use")
+    assert main([*words, "--quiet"]) == 2
+    assert "holds a training" in capsys.readouterr().err
+    assert main([*words, "--overwrite", "--time", "soon"]) == 2
+    assert "such as 10min" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"goal_position": np.zeros(320)}, "never changes"),
+        ({"position": 60.0 * LOGS[0].position}, "look like degrees"),
+        ({"mass": 0.0}, "Motion alone gives the torque over the inertia"),
+    ],
+)
+def test_logs_that_cannot_be_trained_on_are_refused(change, words):
+    bad = replace(LOGS[0], **change)
+    with pytest.raises(RecordingError, match=words):
+        train_motion(MODEL, [bad], [bad], QUICK)
+
+
+def test_horizons_names_and_terms_that_cannot_be(tmp_path):
+    with pytest.raises(RecordingError, match="longer than the shortest recording"):
+        train_motion(MODEL, LOGS[:1], LOGS[1:2], replace(QUICK, horizons=(3.0,)))
+    with pytest.raises(RecordingError, match="no log has the gain 300"):
+        motion_parts(LOGS, test_kp=[300.0])
+    with pytest.raises(RecordingError, match="no log or trajectory is named 't7'"):
+        motion_parts(LOGS, test=["t7"])
+    with pytest.raises(RecordingError, match="none is left for training"):
+        motion_parts(LOGS, test=["t1"], validation=["t0"])
+    loose = ServoModel.create(find_servo("xl330"), friction_model("m1"), ("backlash",))
+    with pytest.raises(FitError, match="backlash"):
+        train_motion(loose, LOGS[:1], LOGS[1:2], QUICK)
