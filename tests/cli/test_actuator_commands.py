@@ -90,6 +90,7 @@ def test_a_dry_run_without_a_model_says_what_is_tried(options, command, tmp_path
     assert planned["choice"]["models"] == ["m1", "m2", "m3", "m4", "m5", "m6"]
     assert planned["choice"]["terms"] == ["torque_saturation"]
     assert planned["choice"]["left_out"] == ["100", "200", "400"]
+    assert 0 < planned["choice"]["seconds"] < 3600
     assert not list(tmp_path.iterdir())
 
 

@@ -15,6 +15,7 @@ from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import FitError
 from trueup.runs import Execution, Outcome
+from trueup.studies.progress import duration
 
 
 def run_fit(
@@ -138,13 +139,14 @@ def _show_plan(job: ServoFitJob, plan: dict[str, Any], output: Output) -> int:
     return DONE
 
 
-def _planned_choice(choice: dict[str, list[str]] | None) -> list[str]:
+def _planned_choice(choice: dict[str, Any] | None) -> list[str]:
     if choice is None:
         return []
     return [
         f"The choice tries the models {', '.join(choice['models'])} and the terms "
         f"{', '.join(choice['terms']) or '(none)'}, and leaves out {len(choice['left_out'])} parts "
-        f"of the logs in turn: {', '.join(choice['left_out'])}."
+        f"of the logs in turn: {', '.join(choice['left_out'])}. It takes about "
+        f"{duration(choice['seconds'])} on this machine as busy as it is."
     ]
 
 

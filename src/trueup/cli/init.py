@@ -3,16 +3,18 @@
 from pathlib import Path
 
 from trueup.cli.output import Output
-from trueup.errors import ExperimentError
+from trueup.errors import ExperimentError, ModelError
 from trueup.studies import atomic
-from trueup.sysid.experiment.template import propose_experiment
+from trueup.sysid.experiment.import_log import propose_import
+from trueup.sysid.experiment.imported_log import BY_NAMES
+from trueup.sysid.experiment.template import Proposal, propose_experiment
 from trueup.sysid.recordings.column_matching import Match
 
 
 def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output: Output) -> int:
     """Run the command; returns the exit code."""
     check_target(target, model, recording, overwrite)
-    proposal = propose_experiment(model, recording, target.parent)
+    proposal = _proposal(model, recording, target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_text(target, proposal.text)
     output.result(
@@ -37,6 +39,17 @@ def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output
         f"  trueup identify {target}",
     )
     return 0
+
+
+def _proposal(model: Path, recording: Path, folder: Path) -> Proposal:
+    """A proposal by the source of the recording; by the names of its columns where it has none."""
+    try:
+        found = propose_import(model, [recording], folder)
+    except ModelError:
+        return propose_experiment(model, recording, folder)
+    if found.source in ("", BY_NAMES):
+        return propose_experiment(model, recording, folder)
+    return found.proposal
 
 
 def _columns(match: Match) -> str | list[str]:

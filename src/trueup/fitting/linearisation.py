@@ -209,7 +209,7 @@ def _weighted(
 
 
 def final_jacobian(
-    problem: Problem, x: np.ndarray, relative: float = 1e-5
+    problem: Problem, x: np.ndarray, relative: float = 1e-5, central: bool = True
 ) -> tuple[np.ndarray, np.ndarray, Failures]:
     """Residual and Jacobian at a point, in search coordinates.
 
@@ -217,6 +217,7 @@ def final_jacobian(
       problem: the problem.
       x: the point ``(p,)``.
       relative: finite-difference step, see :func:`difference_points`.
+      central: two neighbours an element; one is half the work, and wrong by its step.
 
     Returns:
       Residual ``(m,)``; Jacobian ``(m, p)`` with respect to the search coordinates (the logarithm
@@ -224,7 +225,7 @@ def final_jacobian(
     """
     p = problem.space.size
     flipped = np.zeros(p, bool)
-    points, steps = difference_points(problem.space, x, relative, True, flipped)
+    points, steps = difference_points(problem.space, x, relative, central, flipped)
     failures: Failures = {}
     residual = np.empty(problem.residual_size)
     shape = (problem.residual_size, p)
@@ -238,10 +239,10 @@ def final_jacobian(
         residual[rows] = values[0]
         acting = problem.acting_on(rows)
         if acting is None:
-            jacobian[rows] = difference_jacobian(values, steps, True, problem.space).T
+            jacobian[rows] = difference_jacobian(values, steps, central, problem.space).T
             continue
         columns = np.flatnonzero(acting)
-        part = difference_jacobian(values, steps, True, problem.space, columns)
+        part = difference_jacobian(values, steps, central, problem.space, columns)
         jacobian[rows] = 0.0
         jacobian[rows, columns] = part.T
     failed = failed_elements(problem.space, failures)

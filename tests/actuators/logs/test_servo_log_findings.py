@@ -84,7 +84,9 @@ def test_many_logs_make_one_sentence(log, tmp_path):
 
 def test_a_fit_to_logs_in_grams_says_so_and_that_it_is_worth_nothing(log):
     good = fit("xl330", "m1", [log], settings=QUICK)
-    assert good.findings == ()
+    # one log has one gain, which is all that there is to say
+    (sentence,) = good.findings
+    assert sentence.startswith(f"the logs have one gain, {log.kp:g}: what changes with the gain")
     heavy = dataclasses.replace(log, mass=1e3 * log.mass)
     found = fit("xl330", "m1", [heavy], settings=dataclasses.replace(QUICK, vin=7400.0))
     said = " ".join(found.findings)

@@ -27,7 +27,9 @@ def test_a_term_that_acts_is_named_with_what_it_brings():
     (sentence,) = [s for s in found.findings if "torque_saturation would take" in s]
     assert sentence.startswith("the torque per ampere falls as the current rises")
     assert "--terms torque_saturation, or fit without --model" in sentence
-    without, beside = (float(w) for w in sentence.split() if w.replace(".", "").isdigit())
+    brought = sentence.partition("would take")[2]
+    without, beside = (float(w) for w in brought.split() if w.replace(".", "").isdigit())
+    assert "% less torque per ampere at" in sentence
     assert beside < 0.5 * without
     assert sentence in found.to_dict()["findings"]
 

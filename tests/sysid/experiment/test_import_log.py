@@ -305,6 +305,10 @@ def test_a_table_without_a_header_by_its_values(tmp_path, capsys):
     assert prepared.experiment.search.method == "inverse-dynamics"
     # the file is not written over
     assert main(words) == 2
+    # and init says the same of one log
+    words = ["init", str(tmp_path / "leg.xml"), logs[0], "--output", target, "--overwrite"]
+    assert main(words) == 0
+    assert load_experiment(Path(target)).recordings[0].time == "0"
 
 
 def _unnamed(path: Path, motion: Motion, start: float = 0.0, current: float = 7.0) -> None:

@@ -156,7 +156,7 @@ def _gap_findings(log: ServoLog) -> tuple[Finding, ...]:
     lost, parts = log.header["seconds_without_samples"], log.header["parts"]
     sentence = (
         f"{lost:.2f} s without samples: the recording goes on as {parts} part"
-        f"{'s' if parts > 1 else ''}. Less else running on the recording computer avoids gaps"
+        f"{'s' if parts > 1 else ''}. Less else running on the recording computer avoids gaps."
     )
     return (Finding("gap", "warning", "timestamp", sentence, {"seconds": lost}),)
 

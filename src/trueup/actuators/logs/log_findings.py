@@ -96,7 +96,7 @@ def _voltage_finding(log: ServoLog, vin: float | None) -> Finding | None:
         "warning",
         "vin",
         f"{whose} is {nominal:g} V, the servo measured {measured:.3g} V (median): kt and R of a "
-        f"fit are wrong by as much. Correct the header, or give --vin {measured:.3g}",
+        f"fit are wrong by as much. Correct the header, or give --vin {measured:.3g}.",
         {"nominal": nominal, "measured": measured},
     )
 

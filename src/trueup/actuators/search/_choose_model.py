@@ -125,6 +125,13 @@ def with_term(tried: TriedModel, term: str) -> Candidate:
     return Candidate(tried.model, tuple(sorted((*tried.terms, term), key=order.index)))
 
 
+def order_of(sizes: Mapping[str, int]) -> tuple[list[str], str]:
+    """Friction models by number of free parameters, and the one that terms are added to."""
+    order = sorted(sizes, key=lambda m: sizes[m])
+    small = [m for m in order if sizes[m] <= _WORKING]
+    return order, (small or order)[-1]
+
+
 class TooFewTrialsError(FitError):
     """The evaluations are used up before a model was tried."""
 
@@ -194,9 +201,7 @@ class _Choosing:
 
     def _try_all(self, models: list[str], terms: tuple[str, ...], always: tuple[str, ...]) -> None:
         sizes = {m: self.fits.parameters(Candidate(m, always)) for m in models}
-        order = sorted(models, key=lambda m: sizes[m])
-        small = [m for m in order if sizes[m] <= _WORKING]
-        working = (small or order)[-1]
+        order, working = order_of(sizes)
         by_size = [sizes[m] for m in reversed(order)]
         self._course = Course(by_size, sizes[working], len(terms), len(self.parts))
         first = self._try(Candidate(order[0], always))

@@ -68,6 +68,11 @@ class Course:
         self._done += _fit_work(effort, parameters)
 
     @property
+    def expected(self) -> float:
+        """Work that is expected to come, in simulations of the simplest model."""
+        return sum(self._expected)
+
+    @property
     def share(self) -> float:
         """Share of the whole work that is done, 0 to 1."""
         now, *later = self._expected or [0.0]

@@ -517,7 +517,13 @@ class ServoFitJob(SearchJob):
             "method": self.fit_settings.method,
             "choice": None
             if self.model is not None
-            else choice_plan(self.servo, prepared.training_logs, self.fit_settings),
+            else choice_plan(
+                self.servo,
+                prepared.training_logs,
+                self.fit_settings,
+                [prepared.bench_of(log) for log in prepared.training_logs],
+                seconds,
+            ),
             "parameters": list(prepared.space.names),
             "training_logs": [log.name for log in prepared.training_logs],
             "held_out_logs": [log.name for log in prepared.held_out_logs],

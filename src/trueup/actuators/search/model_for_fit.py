@@ -13,9 +13,11 @@ from trueup.actuators.catalogue.parameter_file import model_to_dict
 from trueup.actuators.catalogue.servo import Servo
 from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.search._choose_model import choose_model
+from trueup.actuators.search._choose_model import choose_model, order_of
+from trueup.actuators.search.choice_course import Course
 from trueup.actuators.search.choice_parts import left_out_parts
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.left_out_fits import Candidate, LeftOutFits
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.prepared_fit import start_model
 from trueup.actuators.search.suitable_terms import suitable_terms
@@ -44,17 +46,35 @@ def chosen_settings(settings: FitSettings, choice: ModelChoice | None) -> FitSet
 
 
 def choice_plan(
-    servo: str | Servo, logs: list[ServoLog], settings: FitSettings
-) -> dict[str, list[str]]:
-    """Friction models and terms that a choice would try, and the parts of the logs it leaves out.
+    servo: str | Servo,
+    logs: list[ServoLog],
+    settings: FitSettings,
+    benches: list[Bench] | None = None,
+    seconds: float = 0.0,
+) -> dict[str, Any]:
+    """Friction models and terms that a choice would try, the parts of the logs it leaves out, and
+    the time that it takes [s].
+
+    Args:
+      servo, logs, settings, benches: as of :func:`choice_for_fit`.
+      seconds: time of an evaluation of the simplest model on all logs [s].
 
     Raises:
       RecordingError: all logs are of one gain, mass and trajectory.
     """
+    models = list(settings.models or FRICTION_MODELS)
+    terms = list(suitable_terms(servo, logs, settings, settings.try_terms))
+    parts = [part.label for part in left_out_parts(logs)]
+    held = dict.fromkeys(("validation_kp", "validation_mass", "validation_trajectory"), ())
+    fits = LeftOutFits(servo, logs, dataclasses.replace(settings, **held), benches=benches)
+    sizes = {model: fits.parameters(Candidate(model, settings.terms)) for model in models}
+    order, working = order_of(sizes)
+    course = Course([sizes[m] for m in reversed(order)], sizes[working], len(terms), len(parts))
     return {
-        "models": list(settings.models or FRICTION_MODELS),
-        "terms": list(suitable_terms(servo, logs, settings, settings.try_terms)),
-        "left_out": [part.label for part in left_out_parts(logs)],
+        "models": models,
+        "terms": terms,
+        "left_out": parts,
+        "seconds": course.expected * seconds,
     }
 
 

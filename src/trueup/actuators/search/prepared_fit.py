@@ -209,7 +209,16 @@ def _findings(logs: Sequence[ServoLog], settings: FitSettings) -> list[str]:
     """Findings on logs and settings before a fit, in words."""
     found = findings_in_words((log.name, log_findings(log, settings.vin)) for log in logs)
     slip = None if settings.vin is None else header_finding("vin", settings.vin)
-    return found if slip is None else [*found, f"the settings: {slip.sentence}"]
+    if slip is not None:
+        found.append(f"the settings: {slip.sentence}")
+    gains = {log.kp for log in logs}
+    if len(gains) == 1:
+        found.append(
+            f"the logs have one gain, {gains.pop():g}: what changes with the gain (currents and "
+            "torques above those recorded, their limits and saturation) cannot be decided from "
+            "them. Record another gain before the model is used at one"
+        )
+    return found
 
 
 def start_model(servo: str | Servo, model: str, settings: FitSettings) -> ServoModel:

@@ -120,14 +120,17 @@ def assess(
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
-    residual, jacobian, failures = final_jacobian(problem, x)
+    central = _affordable(problem, solution, time)
+    residual, jacobian, failures = final_jacobian(problem, x, central=central)
     solution.residuals = residual
     at_bound = space.at_bound(x, 1e-6)
     loss = loss or Loss()
     covariance = residual_covariance(
         problem, residual, jacobian, at_bound, method, 1 - level, loss, seed
     )
-    covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
+    unseen: tuple[str, ...] = ()
+    if solution.success:  # without an optimum there is no interval that noise could widen
+        covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
     standard_errors = covariance.standard_errors * slope
@@ -181,6 +184,13 @@ def assess(
         (*remarks, *unseen),
         flaw,
     )
+
+
+def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
+    """Whether central differences take at most half of the time that follows the fit."""
+    seconds, count = (solution.stats.get(key, 0) for key in ("seconds", "evaluations"))
+    cost = (2 * problem.space.size + 1) * seconds / max(count, 1)
+    return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
 def _flaw(signals: list[SequenceSignals]) -> str:

@@ -22,6 +22,9 @@ from trueup.sysid.recordings.joint_families import (
 from trueup.sysid.recordings.unnamed_columns import is_unnamed, read_unnamed, time_column
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
+BY_NAMES = "a table"
+"""Source of a log of which only the names of its columns are known."""
+
 
 @dataclass(frozen=True)
 class ImportedLog:
@@ -146,7 +149,7 @@ def _by_names(recording: Recording, model: mujoco.MjModel, time: str) -> JointLo
     columns += _efforts(recording, model, joints, taken)
     if not any(c.quantity == "position" for c in columns):
         return None
-    return JointLog("a table", tuple(columns), joints, False)
+    return JointLog(BY_NAMES, tuple(columns), joints, False)
 
 
 def _efforts(
