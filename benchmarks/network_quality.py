@@ -45,6 +45,7 @@ from trueup.networks.evaluation.baseline_networks import HISTORIES, fit_linear, 
 from trueup.networks.training import (
     ModelSettings,
     TrainedNetwork,
+    TrainingHooks,
     TrainSettings,
     train_network,
 )
@@ -171,8 +172,10 @@ def train_for(
             batch_size=chosen.batch,
             sequence_length=chosen.chunk,
             seed=seed,
-            progress=lambda words, done: ends.append(time.perf_counter()),
-            stop=lambda: len(ends) > every and time.perf_counter() - started > latest,
+            hooks=TrainingHooks(
+                progress=lambda words, done: ends.append(time.perf_counter()),
+                stop=lambda: len(ends) > every and time.perf_counter() - started > latest,
+            ),
         )
 
     measured = pace or 0.0

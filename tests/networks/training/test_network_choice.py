@@ -86,7 +86,7 @@ def test_a_network_that_is_no_better_than_a_linear_model_is_not_taken():
     assert errors["linear"] < errors["constant"] == errors["trained"]
     from trueup.networks import score
 
-    assert relative_error(score(network, split.validation), split.training) == errors["linear"]
+    assert relative_error(score(network, split.validation), split) == errors["linear"]
 
 
 def test_parts_are_named_by_file_by_group_and_by_stretch():
@@ -124,7 +124,10 @@ def test_the_default_tests_on_whole_files_where_there_are_enough():
     assert split.tested_by == "file"
     assert [len(each) for each in split.test] == [100]
     assert not {each.name for each in split.test} & {each.name for each in split.training}
+    assert not split.validates_whole  # each file is a group of its own
     assert split_global(SERIES, by="auto").tested_by == "time"
+    alike = [replace(each, group="one") for each in many]
+    assert split_global(alike, by="auto").validates_whole
 
 
 def test_a_run_chooses_says_so_and_resumes_to_the_same(tmp_path, capsys):

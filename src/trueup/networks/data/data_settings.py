@@ -146,7 +146,8 @@ class DataSettings:
     split_by: SplitBy = "auto"
     """``time``: the first stretch of every file trains, the next validates, the last tests;
     ``stretch``: two stretches within every file validate, its end tests; ``file``: whole files;
-    ``auto``: whole files test where there are five or more, stretches validate up to ten."""
+    ``auto``: whole files test where there are five or more, and validate where there are six or
+    more and two a group; else stretches do."""
     test: tuple[str, ...] = ()
     """Recordings or groups by name, such as ``PMS54*``, that test as a whole; or stretches of every
     recording, such as ``85-100%``. None given: as ``split_by`` says."""

@@ -19,8 +19,8 @@ _FEWEST_SAMPLES = 2
 
 FILES_FOR_A_TEST = 5
 """Files from which ``auto`` tests on whole ones."""
-FILES_FOR_VALIDATION = 10
-"""Files from which ``auto`` validates on whole ones too."""
+FILES_FOR_VALIDATION = 6
+"""Files from which ``auto`` validates on whole ones too, where there are two a group or more."""
 
 STRETCHES = (1 / 3, 0.73)
 """Middle of each validation stretch, as a share of a recording."""
@@ -55,6 +55,12 @@ class DataSplit:
             raise SignalError(f"split {self.name!r}: no recording is left for training")
         if not self.warm_up:
             object.__setattr__(self, "warm_up", (None,) * len(self.test))
+
+    @property
+    def validates_whole(self) -> bool:
+        """Whether validation recordings are whole ones, which nothing trains on."""
+        trained = {(each.group, each.name, each.source) for each in self.training}
+        return all((v.group, v.name, v.source) not in trained for v in self.validation)
 
 
 def split_global(
@@ -218,7 +224,8 @@ def _automatic(
 ) -> DataSplit:
     test = max(0.0, 1.0 - training - validation)
     files = len({_file(each) for each in series})
-    if files >= FILES_FOR_VALIDATION:
+    groups = len({each.group for each in series})
+    if files >= max(FILES_FOR_VALIDATION, 2 * groups):
         return split_global(series, training, validation, "file", seed)
     if files < FILES_FOR_A_TEST or test <= 1e-9:
         return split_global(series, training, validation, "stretch", seed)

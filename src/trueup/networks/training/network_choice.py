@@ -18,8 +18,10 @@ from trueup.networks.base.base_kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.evaluation.baseline_networks import (
+    HISTORIES,
     base_alone,
     constant_network,
+    fit_linear,
     fit_linear_chosen,
 )
 from trueup.networks.evaluation.metrics import NetworkScores, score
@@ -172,15 +174,27 @@ def simple_networks(
     found = {"constant": constant_network(features, rate, mean)}
     if base is not None:
         found["base by itself"] = base_alone(base, rate)
-    found["linear"] = fit_linear_chosen(split.training, split.validation, features)
+    found["linear"] = _linear(split, features, None)
     if base is not None:
-        found["linear over the base"] = fit_linear_chosen(
-            split.training, split.validation, features, base
-        )
+        found["linear over the base"] = _linear(split, features, base)
     return {
         name: replace(_with_ranges(each, split.training), torque_limit=torque_limit)
         for name, each in found.items()
     }
+
+
+def _linear(split: DataSplit, features: tuple[str, ...], base: Base | None) -> Network:
+    """The linear network whose history serves the validation part best."""
+    if not split.validates_whole:
+        return fit_linear_chosen(split.training, split.validation, features, base)
+    longest = max(len(each) for each in split.training)
+    fitted = [
+        fit_linear(split.training, features, history, base)
+        for history in HISTORIES
+        if history <= longest
+    ]
+    errors = [relative_error(score(each, split.validation), split) for each in fitted]
+    return fitted[int(np.argmin(errors))]
 
 
 def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Network:
@@ -199,8 +213,7 @@ def better_of(
     """
     named = {**simple, TRAINED: network}
     errors = {
-        name: relative_error(score(each, split.validation), split.training)
-        for name, each in named.items()
+        name: relative_error(score(each, split.validation), split) for name, each in named.items()
     }
     limit = (1.0 + ENOUGH) * min(errors.values())
     name = next(name for name, error in errors.items() if error <= limit)
@@ -219,16 +232,20 @@ def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder
     return result.network
 
 
-def relative_error(scores: NetworkScores, training: Sequence[ActuatorSeries]) -> float:
-    """Settled RMSE over the deviation of the torque, root mean square over the groups.
+def relative_error(scores: NetworkScores, split: DataSplit) -> float:
+    """RMSE over the deviation of the torque, root mean square over the groups.
 
-    A deviation is that of the group in training, or of all of training for another group.
+    Whole validation recordings count from their cold start, as a network is deployed; stretches
+    begin in the middle of a motion, and count once settled. A deviation is that of the group in
+    training, or of all of training for another group.
     """
-    torque = by_group(training)
+    torque = by_group(split.training)
+    cold = split.validates_whole
     whole = float(np.concatenate(list(torque.values())).std()) or 1.0
     squares = []
     for group in scores.groups:
-        members = [each.settled for each in scores.series if each.group == group]
+        of_group = [each for each in scores.series if each.group == group]
+        members = [each.scores if cold else each.settled for each in of_group]
         mse = np.average([m.mse for m in members], weights=[m.samples for m in members])
         scale = float(torque[group].std()) if group in torque else whole
         squares.append(float(mse) / (scale or whole) ** 2)
@@ -269,7 +286,7 @@ def _trials(
             continue
         if result.interrupted:
             raise Interrupted
-        error = relative_error(score(result.network, split.validation), split.training)
+        error = relative_error(score(result.network, split.validation), split)
         found.append(Trial(name, model, error, pace))
     return found
 
