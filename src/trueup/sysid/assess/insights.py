@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import mujoco
 import numpy as np
 
-from trueup.fitting.solution import Solution
+from trueup.errors import listing
+from trueup.fitting.solution import Solution, Status
 from trueup.sysid.assess.assessment import Assessment
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.fit.cross_validation import CrossValidation
@@ -14,6 +16,7 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # [%] below which a channel is hardly explained
 _ABOVE_NOISE = 3.0  # error over the given noise, worth a word
+_SOFT = 0.01  # time constant of joint friction [s]; MuJoCo's own is 0.02
 _AT_REST = 1.0  # [%] of fit within which a constant is as good
 _MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
 
@@ -34,6 +37,12 @@ def insights(
     if not solution.success:
         text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
         found.append(("problem", text, "course"))
+        if solution.status is Status.ITERATION_LIMIT:
+            models = [v.model for v in getattr(problem, "variants", ())]
+            targets = [t for p in problem.parameters.values() for t in p.targets]
+            searched = any("frictionloss" in target for target in targets)
+            advice = hard_friction_advice(models, searched)
+            found += [("warning", sentence, "course") for sentence in advice]
     if assessment.flaw:
         sentence = f"The values are no optimum: {assessment.flaw}."
         found.append(("problem", sentence, "parameters"))
@@ -71,6 +80,28 @@ def insights(
     return [
         {"severity": severity, "sentence": sentence, "section": section}
         for severity, sentence, section in sorted(found, key=lambda f: _GRAVITY.index(f[0]))
+    ]
+
+
+def hard_friction_advice(models: Sequence[mujoco.MjModel], searched: bool = False) -> list[str]:
+    """What to do about a search that hard joint friction has slowed down; empty without any.
+
+    Args:
+      models: models of the fit.
+      searched: whether friction is an unknown, so that joints without it count too.
+    """
+    names = {
+        model.joint(int(model.dof_jntid[dof])).name
+        for model in models
+        for dof in range(model.nv)
+        if 0 < model.dof_solref[dof, 0] < _SOFT and (searched or model.dof_frictionloss[dof] > 0)
+    }
+    if not names:
+        return []
+    return [
+        f"The friction of {listing(sorted(names))} is hard, which makes the cost rough far from "
+        "the optimum: fit with MuJoCo's own friction first (without model.friction), and give the "
+        "values found as start values of a fit with the hard one."
     ]
 
 
