@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +170,13 @@ def run_motion_training(
     judged = parts.test or parts.validation
     base = motion_errors(model, judged)
     errors = base if done.network is None else motion_errors(done.servo, judged, done.network)
-    verdict = _verdict(done, parts, base, errors)
+    worse = float(np.mean(list(errors.values()))) if parts.test else 0.0
+    if worse > float(np.mean(list(base.values()))):
+        # never worse than the servo model on motion that was held out
+        done, errors = replace(done, network=None, servo=model), base
+    else:
+        worse = 0.0
+    verdict = _verdict(done, parts, base, errors, worse)
     result = MotionResult(done, parts, base, errors, verdict, folder)
     if folder is not None:
         _write(result, settings or MotionSettings(), folder)
@@ -182,6 +188,7 @@ def _verdict(
     parts: MotionParts,
     base: dict[str, float],
     errors: dict[str, float],
+    worse: float,
 ) -> Verdict:
     mean = float(np.concatenate([log.position for log in parts.training]).mean())
     logs = {log.name: log for log in (parts.test or parts.validation)}
@@ -199,7 +206,14 @@ def _verdict(
         for name, error in errors.items()
     ]
     reasons = []
-    if done.network is None:
+    if worse:
+        sentence = (
+            f"The correction has an angle error of {1e3 * worse:.3g} mrad on held-out logs, the "
+            f"servo model {1e3 * float(np.mean(list(base.values()))):.3g} mrad: the servo model "
+            "alone is written. Train longer, or record what is like the held-out motion."
+        )
+        reasons.append(Reason(Grade.LOOK, sentence, "training"))
+    elif done.network is None:
         sentence = (
             f"The servo model suffices: no correction bettered its angle error on validation logs, "
             f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The servo model alone is "
