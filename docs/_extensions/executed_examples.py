@@ -6,8 +6,8 @@ The blocks of a Markdown page run in order, in one namespace and one empty folde
 - ``console`` runs each line that starts with ``$``, which has to succeed; ``trueup`` runs in the
   process of the page, which spares its imports;
 - a ``code-block`` with a ``:caption:`` is written to the file of that name;
-- any other block is left alone, and so is one under the comment ``<!-- not executed -->``, which may
-  give its reason after a colon.
+- any other block is left alone, and so is one under the comment ``<!-- not executed -->``, which
+  may give its reason after a colon.
 """
 
 import contextlib
