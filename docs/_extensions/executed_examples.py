@@ -6,7 +6,8 @@ The blocks of a Markdown page run in order, in one namespace and one empty folde
 - ``console`` runs each line that starts with ``$``, which has to succeed; ``trueup`` runs in the
   process of the page, which spares its imports;
 - a ``code-block`` with a ``:caption:`` is written to the file of that name;
-- any other block is left alone, and so is one under the comment ``<!-- not executed -->``.
+- any other block is left alone, and so is one under the comment ``<!-- not executed -->``, which
+  may give its reason after a colon.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SKIP = "<!-- not executed -->"
+SKIP = re.compile(r"<!-- not executed(: [^>]+)? -->")
 _OPENING = re.compile(r"^(?P<fence>`{3,})(?P<info>[^`]*)$")
 _DIRECTIVE = re.compile(r"^\{code-block\}\s*(?P<language>\w+)?$")
 _OPTION = re.compile(r"^:(?P<name>[\w-]+):\s*(?P<value>.*)$")
@@ -73,7 +74,7 @@ def blocks_of(page: str) -> Iterator[Block]:
                 body, first = body[1:], first + 1
         language = (directive["language"] or "") if directive is not None else info
         text = "\n".join(body) + "\n"
-        skipped = above.strip() == SKIP
+        skipped = SKIP.fullmatch(above.strip()) is not None
         yield Block(language, options.get("caption", ""), text, first + 1, skipped)
 
 

@@ -23,6 +23,7 @@ from trueup.gait.search.configuration import GaitConfiguration, make_configurati
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND, configuration_of_run, kept_start
 from trueup.gait.search.fresh_perturbations import candidates_left_over, judged_anew, told_over
 from trueup.gait.search.given_walks import problem_to_look_at
+from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
 from trueup.gait.search.searches import make_search
@@ -188,7 +189,7 @@ class GaitJob(SearchJob):
         problem = make_problem(self.configuration, self.threads)
         check_chosen_trunk(self.changes, problem)
         problem.space, notes = start_of(self.configuration, problem)
-        self.notes = [*notes, *trunk_notes(problem)]
+        self.notes = [*checkout_notes(self.configuration), *notes, *trunk_notes(problem)]
         return problem
 
     def _kept_problem(self, kept: Mapping[str, Any]) -> GaitProblem:

@@ -18,6 +18,7 @@ from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
 from trueup.gait.search.given_walks import GivenWalk
+from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.walk.perturbations import PerturbationSizes
 from trueup.reports import Page
 
@@ -109,7 +110,11 @@ def evaluate_walk(
             video=_film(look) if film else None,
             verdict=verdict.plain(),
         )
-    notes = [*trunk_notes(problem), *curve_notes(problem, vector)]
+    notes = [
+        *checkout_notes(configuration),
+        *trunk_notes(problem),
+        *curve_notes(problem, vector),
+    ]
     return WalkEvaluation(walk, cost, terms, verdict, survivals, notes, page)
 
 

@@ -11,6 +11,7 @@ from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.adult_norm import ADULT
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
+from trueup.gait.search.myoassist_checkout import with_files_near
 from trueup.gait.search.myoassist_import import (
     import_configuration,
     located,
@@ -18,6 +19,9 @@ from trueup.gait.search.myoassist_import import (
     paths_in,
 )
 from trueup.studies import atomic
+
+MYOASSIST_FILES = (".bat", ".sh")
+"""Endings of MyoAssist's configurations."""
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -31,15 +35,16 @@ def load_configuration(name: str | Path) -> GaitConfiguration:
     """A configuration by its name, or of a YAML file; paths in a file count from its folder.
 
     Paths in a ``.bat`` or ``.sh`` file of MyoAssist count from its folder too, or from the one
-    above it where they exist there only. The ``experiment.yaml`` of a run counts as the
+    above it where they exist there only; the model and the reference of its checkout are used where
+    it names none. The ``experiment.yaml`` of a run counts as the
     configuration that the run was resolved to.
 
     Raises:
       GaitError: there is no such configuration or file, or it does not fit.
     """
     path = Path(name)
-    if path.suffix in (".bat", ".sh"):
-        return located(import_configuration(path), path)
+    if path.suffix in MYOASSIST_FILES:
+        return with_files_near(located(import_configuration(path), path), path)
     if path.suffix not in (".yaml", ".yml"):
         names = configuration_names()
         if str(name) not in names:
@@ -99,7 +104,7 @@ def check_paths(name: str | Path, given: Collection[str]) -> None:
     Raises:
       GaitError: a path is not there.
     """
-    if Path(name).suffix not in (".bat", ".sh"):
+    if Path(name).suffix not in MYOASSIST_FILES:
         return
     for key, tried in missing_paths(name).items():
         if key not in given:

@@ -9,12 +9,14 @@ import numpy as np
 
 from trueup.errors import GaitError, listing
 from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.costs.myoassist_cost import FLAGS
 from trueup.gait.search._make_problem import check_chosen_trunk, make_problem
 from trueup.gait.search._named_entries import of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
-from trueup.gait.search.configuration_files import check_paths, load_configuration
+from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import told_over
+from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
 from trueup.studies import RunDirectory, warm_start
 
@@ -49,18 +51,6 @@ PLAIN = (".txt", ".csv", ".npy")
 _WITH_CURVE = (81, 101)
 """Sizes of vectors in the plane and in space that hold the torque curve of an exoskeleton."""
 
-_REFERENCES = [
-    Path(folder) / "ref_kinematics_radians.csv"
-    for folder in (
-        "ref_data",
-        "ctrl_optim/optim/ref_data",
-        "optim/ref_data",
-        "gait_norms/myoassist",
-    )
-]
-_LEVELS = 6
-"""Folders above the model or the vector in which MyoAssist's reference is looked for."""
-
 
 @dataclass(frozen=True)
 class GivenWalk:
@@ -87,9 +77,10 @@ def given_walk(
 ) -> GivenWalk:
     """The best walk of a run, or the walk of a vector.
 
-    A run walks as it was searched. A vector walks by its configuration; without one it walks
-    without neural delays, with an exoskeleton of 100 N m if it has the entries of one, and tracks
-    MyoAssist's reference kinematics if they lie near the model or the vector.
+    A run walks as it was searched. A vector walks by its configuration, as MyoAssist does by a
+    ``.bat`` or ``.sh`` file; without one it walks without neural delays, with an exoskeleton of
+    100 N m if it has the entries of one, and tracks MyoAssist's reference kinematics if they lie
+    near the model or the vector.
 
     Args:
       target: run directory, or file with a vector.
@@ -135,10 +126,13 @@ def _configuration(
         return configuration_of_run(RunDirectory.open(target))
     if configuration is not None:
         check_paths(configuration, {*OF_SEARCHES, *changes})
-        return load_configuration(configuration)
+        found = load_configuration(configuration)
+        if Path(configuration).suffix in MYOASSIST_FILES and f"-{found.cost}" in FLAGS:
+            return found.with_changes({"compat": "myoassist"})
+        return found
     reference = changes.get("reference")
     if reference is None:
-        near = _reference_near(target, changes.get("model_file"))
+        near = reference_near(changes.get("model_file"), target)
         reference = None if near is None else (str(near),)
     content = {
         "cost": "kine" if reference else "eff",
@@ -148,18 +142,6 @@ def _configuration(
         "reference": reference,
     }
     return make_configuration(content, "the configuration")
-
-
-def _reference_near(target: Path, model_file: str | None) -> Path | None:
-    """MyoAssist's reference kinematics, where they lie above the model or the vector."""
-    for path in (model_file, target):
-        if path is None:
-            continue
-        for folder in list(Path(path).resolve().parents)[:_LEVELS]:
-            for place in _REFERENCES:
-                if (folder / place).is_file():
-                    return folder / place
-    return None
 
 
 def _has_curve(target: Path) -> bool:

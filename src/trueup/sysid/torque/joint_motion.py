@@ -35,7 +35,7 @@ class TorqueSources:
     sensor_columns: dict[int, int]
     """Column of the recording with the torque, by degree of freedom."""
     actuators: dict[int, tuple[int, ...]]
-    """Actuators of the other degrees of freedom."""
+    """Actuators whose laws give the torque, or what is missing in the recorded one."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
       driven: actuators whose control was recorded.
     """
     sensors: dict[int, int] = {}
+    of_actuator: dict[int, int] = {}
     for name, (kind, columns) in (recorded.signal_mapping or {}).items():
         if kind is not SignalType.MjSensor:
             continue
@@ -86,6 +87,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
             if float(model.actuator_gear[element, 0]) != 1.0:
                 continue
             joint = int(model.actuator_trnid[element, 0])
+            of_actuator[int(model.jnt_dofadr[joint])] = element
         sensors[int(model.jnt_dofadr[joint])] = int(columns[0])
     actuators: dict[int, list[int]] = {}
     for i in range(model.nu):
@@ -97,6 +99,11 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
         for dof, which in actuators.items()
         if dof not in sensors and all(i in driven and _has_law(model, i) for i in which)
     }
+    # the sensor of one actuator leaves the others of its joint, such as a constant offset
+    for dof, measured in of_actuator.items():
+        others = tuple(i for i in actuators[dof] if i != measured and _has_law(model, i))
+        if others:
+            by_law[dof] = others
     coupled = _coupled(model)
     dofs = tuple(d for d in range(model.nv) if (d in sensors or d in by_law) and d not in coupled)
     return TorqueSources(dofs, sensors, by_law)

@@ -50,12 +50,11 @@ class TorqueData:
         count = len(gear)
         out = np.empty((count, len(motion.times), len(self.sources.dofs)))
         for k, dof in enumerate(self.sources.dofs):
-            if dof in self.sources.sensor_columns:
-                out[:, :, k] = recorded[:, self.sources.sensor_columns[dof]]
-                continue
             total = np.zeros((count, len(motion.times)))
+            if dof in self.sources.sensor_columns:
+                total += recorded[:, self.sources.sensor_columns[dof]]
             address = int(self.model.jnt_qposadr[int(self.model.dof_jntid[dof])])
-            for i in self.sources.actuators[dof]:
+            for i in self.sources.actuators.get(dof, ()):
                 ratio = gear[:, i, :1]
                 force = gain[:, i, :1] * controls[:, i] + bias[:, i, :1]
                 force = force + bias[:, i, 1:2] * ratio * motion.qpos[:, address]
