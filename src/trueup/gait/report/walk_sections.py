@@ -247,6 +247,7 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
             )
         )
     name = "" if walk.norm is None else walk.norm.name
+    has_spread = any(curve.sd is not None for curve in norm.values())
     said = (
         f"{walk.said} Inner moments: what muscles, tissue, the joint's limits and the device do "
         "together."
@@ -258,7 +259,7 @@ def _moments(walk: ShownWalk, prefix: str) -> reports.Section:
             title="Moments",
             caption=said,
             columns=3,
-            norm=f"{name}, mean ± SD",
+            norm=f"{name}, mean ± SD" if has_spread else f"{name}, mean",
             start=walk.start_name,
         ),
         cycle_figure(

@@ -189,6 +189,20 @@
     queue.push(canvas);
     load().then(function () { if (!busy) { busy = true; requestAnimationFrame(next); } });
   }
+  /* ---- the others, one at a time, while the reader is still ---- */
+  function whenIdle(task) {
+    if (window.requestIdleCallback) requestIdleCallback(task, { timeout: 500 }); else setTimeout(task, 50);
+  }
+  function drawRest() {
+    load().then(function step() {
+      var rest = Array.prototype.filter.call(canvases, function (canvas) {
+        return canvas.clientWidth && !drawn.has(canvas) && queue.indexOf(canvas) < 0;
+      });
+      if (!rest.length) return;
+      wanted(rest[0]);
+      whenIdle(step);
+    });
+  }
   var announced = false;
   function announce() {
     if (announced) return;
@@ -203,8 +217,8 @@
       if (!any && !busy && !queue.length) announce();
     }, { rootMargin: "300px 0px" });
     canvases.forEach(function (canvas) { observer.observe(canvas); });
-    // Later figures, and printing, find the plotting code ready.
-    window.addEventListener("load", function () { setTimeout(load, 800); });
+    // Captures of the whole page, and printing, find every figure drawn.
+    window.addEventListener("load", function () { setTimeout(drawRest, 800); });
   } else {
     announce();
   }
