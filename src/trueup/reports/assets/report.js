@@ -196,7 +196,8 @@
   function drawRest() {
     load().then(function step() {
       var rest = Array.prototype.filter.call(canvases, function (canvas) {
-        return canvas.clientWidth && !drawn.has(canvas) && queue.indexOf(canvas) < 0;
+        var seen = canvas.clientWidth && !canvas.closest("details:not([open])");
+        return seen && !drawn.has(canvas) && queue.indexOf(canvas) < 0;
       });
       if (!rest.length) return;
       wanted(rest[0]);
