@@ -36,7 +36,12 @@ def test_a_word_of_hydra_is_refused_with_what_to_write(word, says, tmp_path, cap
 
 
 SMALL = (
-    *("model.gru_hidden_dim=4", "model.gru_num_layers=1", "train.max_epochs=1"),
+    *(
+        "model.model_type.name=gru",
+        "model.gru_hidden_dim=4",
+        "model.gru_num_layers=1",
+        "train.max_epochs=1",
+    ),
     *("train.accelerator=cpu", "train.burn_in=20", "data.sequence_duration_s=0.5"),
 )
 

@@ -8,7 +8,7 @@ import pytest
 from trueup.actuators.record import Bench, RecordSettings
 from trueup.cli import actuator_data, actuator_record
 from trueup.cli.output import Output
-from trueup.errors import HardwareError, RecordingError
+from trueup.errors import FitError, RecordingError
 
 BENCH = Bench(mass=0.12, length=0.1)
 
@@ -70,11 +70,11 @@ def test_jitter_writes_its_figures(raw, tmp_path, capsys):
 
 
 def test_a_simulated_servo_is_recorded_and_read(tmp_path, capsys):
-    connection = actuator_record.Connection("simulated", "xl330")
+    connection = actuator_record.Connection(port="simulated", motor="xl330")
     settings = RecordSettings(settle=0.0, start_speed=20.0, most_retries=0.5)
     planned = {"settings": settings, "bench": BENCH, "quiet": True}
     actuator_record.run_read(connection, Output(json=True))
-    assert answer(capsys)["reading"]["input_volts"] == pytest.approx(7.4)
+    assert answer(capsys)["reading"]["input_volts"] == pytest.approx(7.5)
     with pytest.raises(RecordingError, match="no trajectory 'sinsin'"):
         actuator_record.run_record(
             connection, 100, "sinsin", tmp_path / "a.json", output=Output(), **planned
@@ -90,8 +90,8 @@ def test_a_simulated_servo_is_recorded_and_read(tmp_path, capsys):
 
 
 def test_an_unknown_servo_is_named(tmp_path):
-    connection = actuator_record.Connection("simulated", "xl33")
-    with pytest.raises(HardwareError, match="Did you mean 'xl330'"):
+    connection = actuator_record.Connection(port="simulated", motor="xl33")
+    with pytest.raises(FitError, match="Did you mean 'xl330'"):
         actuator_record.run_read(connection, Output())
 
 

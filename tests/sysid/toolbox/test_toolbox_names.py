@@ -57,6 +57,7 @@ OWN = [
     "Experiment",
     "GrayBoxProblem",
     "Identification",
+    "Import",
     "ObservationSettings",
     "ResidualFunction",
     "SavedResults",
@@ -64,6 +65,7 @@ OWN = [
     "load_experiment",
     "load_results",
     "modifiers",
+    "propose_import",
 ]
 
 MODEL_MODIFIERS = [

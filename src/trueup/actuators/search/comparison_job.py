@@ -27,7 +27,7 @@ from trueup.actuators.search.model_comparison import ModelComparison, compare_mo
 from trueup.actuators.search.prepared_fit import default_threads
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.actuators.search.servo_fit import ServoFit
-from trueup.errors import ParameterError, RecordingError, RunDirectoryError, listing
+from trueup.errors import FitError, ParameterError, RecordingError, RunDirectoryError, listing
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, read_solution
 from trueup.studies import Budget, RunDirectory, atomic
@@ -236,7 +236,10 @@ class ComparisonJob(Job):
         return True
 
     def check_execution(self) -> None:
-        """Nothing to check: the fits have threads only."""
+        """Check the number of threads."""
+        workers = self.execution.workers
+        if workers is not None and workers < 1:
+            raise FitError(f"workers is {workers}: the fits take 1 thread or more")
 
     def has_progress(self, directory: RunDirectory) -> bool:
         """Whether a fit has begun."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, RunDirectoryError, did_you_mean, listing
+from trueup.errors import FitError, RunDirectoryError, TrueupError, did_you_mean, listing
 from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
@@ -101,7 +101,12 @@ class IdentificationJob(SearchJob):
     def from_plain(
         cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
     ) -> "IdentificationJob":
-        experiment = load_experiment(directory.experiment)
+        try:
+            experiment = load_experiment(directory.experiment)
+        except TrueupError as error:
+            if str(directory.path) in str(error):
+                raise
+            raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
         return cls(experiment, _folder_of_inputs(directory, content.get("folder"), folder))
 
     def identity(self) -> dict[str, Any]:
