@@ -159,6 +159,29 @@ def test_joints_that_move_each_other_converge_with_the_step():
     assert np.abs(chain_positions(1e-3, "RK4") - exact).max() < 3e-3
 
 
+def pendulums(count: int) -> np.ndarray:
+    """Positions of pendulums side by side ``(steps, count)``, each with a goal of its own."""
+    bodies = "".join(
+        f'<body pos="0 {i} 0"><joint name="j{i}" axis="0 1 0"/>'
+        f'<geom type="capsule" fromto="0 0 0 0 0 -.15" size=".01" mass="{0.1 + 0.05 * i}"/></body>'
+        for i in range(count)
+    )
+    spec = mujoco.MjSpec.from_string(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    names = [f"j{i}" for i in range(count)]
+    servos = servo_law(spec, dict.fromkeys(names, small_servo()))
+    times = 0.002 * np.arange(300)
+    goals = {name: 0.6 * np.sin((2 + i) * times) for i, name in enumerate(names)}
+    batch = Batch(servos.compile(), 1)
+    with servos.installed(batch):
+        found = batch.rollout(len(times), servos.controls(goal=goals)[None], record=["qpos"])
+    return found["qpos"][0]
+
+
+def test_joints_that_share_no_body_do_not_move_each_other():
+    np.testing.assert_allclose(pendulums(3)[:, :2], pendulums(2), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(pendulums(2)[:, :1], pendulums(1), rtol=0, atol=1e-12)
+
+
 def test_friction_of_many_joints_solves_its_conditions():
     rng = np.random.default_rng(3)
     for n in (2, 3, 7, 20):
