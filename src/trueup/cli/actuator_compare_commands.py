@@ -51,7 +51,7 @@ class CompareServoModels(SimulationOptions):
     terms: Annotated[str | None, arg(metavar="TERM,TERM,...")] = None
     """Extended terms to try; all that suit servo and measurements where absent."""
     split_by: Literal["all", "kp", "mass", "trajectory"] = "all"
-    """What training logs are left out by, to choose extended terms."""
+    """Key by which training logs are left out, to choose extended terms."""
     given_only: bool = False
     """Compare the parameter files alone and fit nothing."""
     validation_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()

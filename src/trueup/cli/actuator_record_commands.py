@@ -12,7 +12,7 @@ from trueup.cli.study_options import Json
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
-    """How a servo is reached."""
+    """Connection to a servo."""
 
     port: Annotated[str, arg(metavar="PORT")]
     """Serial port such as /dev/ttyUSB0, or simulated."""

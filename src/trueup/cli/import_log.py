@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from trueup.cli.init import check_target, show_matches
+from trueup.cli.init import check_target, proposal_record, show_proposal
 from trueup.cli.output import Output
 from trueup.errors import ExperimentError
 from trueup.studies import atomic
 from trueup.sysid.experiment.import_log import Import, propose_import
-from trueup.sysid.recordings.column_matching import Match
 
 
 def run_import(model: Path, logs: list[Path], target: Path, overwrite: bool, output: Output) -> int:
@@ -24,39 +23,19 @@ def run_import(model: Path, logs: list[Path], target: Path, overwrite: bool, out
     return 0
 
 
+_HEADS = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
+
+
 def _plain(target: Path, found: Import) -> dict[str, object]:
-    proposal = found.proposal
-    heads = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
     return {
-        "experiment": str(target),
+        **proposal_record(target, found.proposal),
         "source": found.source,
-        "joints": [dict(zip(heads, row, strict=True)) for row in found.rows],
-        "signals": {m.place.name: _columns(m) for m in proposal.signals},
-        "controls": {m.place.name: m.column.column for m in proposal.controls},
-        "parameters": proposal.parameters,
-        "open_points": proposal.open_points,
+        "joints": [dict(zip(_HEADS, row, strict=True)) for row in found.rows],
     }
 
 
-def _columns(match: Match) -> str | list[str]:
-    return match.columns if match.others else match.column.column
-
-
 def _show(target: Path, found: Import, output: Output) -> None:
-    proposal = found.proposal
     if found.rows:
         output.text(f"Recognised: {found.source}")
-        heads = ["joint", "column", "order", "unit", "sign", "zero", "velocity"]
-        output.table(heads, [list(row) for row in found.rows])
-    show_matches([*proposal.signals, *proposal.controls], output)
-    output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
-    if proposal.open_points:
-        output.text("", "To look at in the file:")
-        for point in proposal.open_points:
-            output.text("  ! " + point.replace("\n", "\n    "))
-    output.text(
-        "",
-        f"Wrote {target}. Next:",
-        f"  trueup check {target}",
-        f"  trueup identify {target}",
-    )
+        output.table(list(_HEADS), [list(row) for row in found.rows])
+    show_proposal(target, found.proposal, output)

@@ -17,15 +17,24 @@ def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output
     proposal = _proposal(model, recording, target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_text(target, proposal.text)
-    output.result(
-        {
-            "experiment": str(target),
-            "signals": {m.place.name: _columns(m) for m in proposal.signals},
-            "controls": {m.place.name: m.column.column for m in proposal.controls},
-            "parameters": proposal.parameters,
-            "open_points": proposal.open_points,
-        }
-    )
+    output.result(proposal_record(target, proposal))
+    show_proposal(target, proposal, output)
+    return 0
+
+
+def proposal_record(target: Path, proposal: Proposal) -> dict[str, object]:
+    """A proposed experiment as plain data."""
+    return {
+        "experiment": str(target),
+        "signals": {m.place.name: _columns(m) for m in proposal.signals},
+        "controls": {m.place.name: m.column.column for m in proposal.controls},
+        "parameters": proposal.parameters,
+        "open_points": proposal.open_points,
+    }
+
+
+def show_proposal(target: Path, proposal: Proposal, output: Output) -> None:
+    """Print what a proposed experiment holds, what is open in it, and the next commands."""
     show_matches([*proposal.signals, *proposal.controls], output)
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
     if proposal.open_points:
@@ -38,7 +47,6 @@ def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output
         f"  trueup check {target}",
         f"  trueup identify {target}",
     )
-    return 0
 
 
 def _proposal(model: Path, recording: Path, folder: Path) -> Proposal:

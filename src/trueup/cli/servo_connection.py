@@ -20,7 +20,7 @@ _OPEN = "open_servo"
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """How a servo is reached."""
+    """Connection to a servo."""
 
     port: str
     """Serial port, or ``simulated``."""

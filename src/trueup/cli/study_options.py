@@ -19,7 +19,7 @@ else:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetOptions:
-    """Where a study stops at the latest."""
+    """Limits of a study."""
 
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
     """Stop after this many evaluated candidates; the last generation is finished."""

@@ -43,8 +43,8 @@ class Servo:
     source: str = ""
     """Source of the constants."""
     bus: dict[str, Any] = field(default_factory=dict)
-    """How to record it: ``table``, its control table (``dynamixel``, ``dynamixel1``, ``feetech`` or
-    that of another servo), and the ``model_numbers``, ``registers`` and ``set_up`` that differ."""
+    """Bus for recording: ``table``, the control table (``dynamixel``, ``dynamixel1``, ``feetech``
+    or that of another servo), and ``model_numbers``, ``registers`` and ``set_up`` that differ."""
 
     def __post_init__(self) -> None:
         label = f"servo {self.name!r}"

@@ -84,7 +84,7 @@ class ServoSearch:
     """
 
     ends_by_itself = True
-    """It converges long before usual limits, which say nothing of the time left."""
+    """End by convergence, long before usual limits, which say nothing of the time left."""
 
     def __init__(
         self,

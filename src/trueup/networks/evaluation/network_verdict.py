@@ -79,7 +79,7 @@ def start_note(metrics: Mapping[str, Any]) -> str:
 
 
 def choice_words(choice: Mapping[str, Any], network: Network) -> str:
-    """How the network was chosen on the validation part."""
+    """Choice of the network on the validation part, in a sentence."""
     errors = choice["validation_errors"]
     others = ", ".join(f"{n} {e:.3g}" for n, e in errors.items() if n != choice["taken"])
     name = choice["taken"]
@@ -95,7 +95,7 @@ def choice_words(choice: Mapping[str, Any], network: Network) -> str:
 
 
 def deployable_words(metrics: Mapping[str, Any]) -> str:
-    """What features that no simulator supplies mean for the network."""
+    """Consequences of features that no simulator supplies, in words."""
     from trueup.networks.export.formats import SIMULATOR_FORMATS
 
     text = (

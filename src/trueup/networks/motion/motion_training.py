@@ -40,7 +40,7 @@ _LEAST_ERROR = 1e-3
 
 @dataclass(frozen=True)
 class MotionSettings:
-    """How a correction is trained."""
+    """Settings of the training of a correction."""
 
     family: str = "gru"
     """``gru``, ``lstm`` or ``mlp``."""
@@ -74,7 +74,7 @@ class MotionSettings:
 
 @dataclass(frozen=True, eq=False)
 class MotionTraining:
-    """What training through the simulator gives."""
+    """Result of a training through the simulator."""
 
     network: Network | None
     """Correction of the torque; None where the servo model suffices."""
