@@ -1,6 +1,7 @@
 """Training: what is scored is what is deployed, repeatable, resumable, honest about its data."""
 
 import pickle
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +155,24 @@ def test_a_training_stopped_at_any_chunk_goes_on_as_if_it_had_not_been(wish, tmp
 def test_a_wish_to_stop_in_the_last_epoch_ends_the_training(tmp_path):
     hooks = TrainingHooks(stop=lambda: True)
     assert not train(settings=short(1), directory=tmp_path, hooks=hooks).interrupted
+
+
+@pytest.mark.parametrize("at, done", [(1, False), (3, True)])
+def test_a_sigterm_that_lightning_sees_first_stops_a_training(at, done, tmp_path):
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)
+
+    def epoch(entry):
+        if entry["epoch"] == at:
+            signal.raise_signal(signal.SIGTERM)
+
+    try:
+        hooks = TrainingHooks(epoch=epoch)
+        stopped = train(settings=short(4), directory=tmp_path, hooks=hooks)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert stopped.interrupted != done  # the last epoch leaves nothing to go on with
+    assert len(stopped.history) == at + 1
+    assert stopped.history == train(settings=short(4)).history[: at + 1]
 
 
 def test_a_training_without_a_checkpoint_leaves_nothing_of_the_one_before(tmp_path):

@@ -102,6 +102,7 @@ def train_network(
     _one_rate((*training, *validation))
     try:
         import lightning.pytorch as lightning
+        from lightning.pytorch.utilities.exceptions import SIGTERMException
     except ImportError as error:
         raise MissingExtraError("training", "network", error.name or "lightning") from error
     from trueup.networks.model.torch_network import TorchNetwork
@@ -177,6 +178,10 @@ def train_network(
             )
         except StopTraining:
             interrupted = True
+        except SIGTERMException:
+            # Lightning sees SIGTERM too, and may be the first to ask: its exception is a
+            # SystemExit with code 0, which would end the command as if the run were done
+            interrupted = not keeper.reason and len(keeper.history) < train.max_epochs
         except RunDirectoryError:  # a file cannot be written
             raise
         except _UNREADABLE as error:
