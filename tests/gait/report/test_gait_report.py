@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 from made_up_walks import costs, cut, walk
 
 from trueup.cli import main
@@ -339,7 +340,7 @@ def test_norms_of_our_own_and_none(tmp_path):
 def test_a_norm_can_be_tracked(recorded_data):
     norm = recorded_data / "gait_norms/Schwartz2008.json"
     problem = make_problem(
-        load_configuration("walk").with_changes({"reference": str(norm), "sim_time": 1})
+        load_configuration(FIRST_WALK).with_changes({"reference": str(norm), "sim_time": 1})
     )
     reference = problem.scenarios[0].objective.reference
     assert reference is not None
