@@ -23,7 +23,12 @@ if TYPE_CHECKING:
         default_controller,
         load_controller,
     )
-    from trueup.gait.costs.adult_norm import adult_norm, adult_steps, named_norm
+    from trueup.gait.costs.adult_norm import (
+        adult_metabolic_rate,
+        adult_norm,
+        adult_steps,
+        named_norm,
+    )
     from trueup.gait.costs.motion_reference import read_motion
     from trueup.gait.costs.myoassist_cost import (
         MyoAssistCost,
@@ -112,6 +117,7 @@ _EXPORTS = {
     "WalkSettings": "trueup.gait.walk.walk_settings",
     "WalkSimulation": "trueup.gait.walk.walk_simulation",
     "Walker": "trueup.gait.models.walker",
+    "adult_metabolic_rate": "trueup.gait.costs.adult_norm",
     "adult_norm": "trueup.gait.costs.adult_norm",
     "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
@@ -189,6 +195,7 @@ __all__ = [
     "WalkSettings",
     "WalkSimulation",
     "Walker",
+    "adult_metabolic_rate",
     "adult_norm",
     "adult_steps",
     "attach_exoskeleton",

@@ -26,11 +26,17 @@ class GaitNorm:
         [N m/kg]; empty where they are not known.
       powers: joint -> power of that moment, generation positive [W/kg]; empty where they are not
         known.
+      ground_reaction: ``upright`` and ``forward`` -> force of the ground on a foot [body weights];
+        empty where it is not known.
+      timing: muscle group -> spans of the cycle in which its muscles are on, from and to [0, 1];
+        one that passes the touch-down ends before it begins. Empty where it is not known.
     """
 
     reference: GaitReference
     moments: Mapping[str, Curve] = field(default_factory=dict)
     powers: Mapping[str, Curve] = field(default_factory=dict)
+    ground_reaction: Mapping[str, Curve] = field(default_factory=dict)
+    timing: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
