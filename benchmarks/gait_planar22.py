@@ -3,6 +3,8 @@
     python benchmarks/gait_planar22.py walk runs/walks [--seeds 0 1 2 3 4] [--piece-minutes 8]
     python benchmarks/gait_planar22.py step [RUN|VECTOR] [--norm FILE]
     python benchmarks/gait_planar22.py speed [RUN|VECTOR]
+    python benchmarks/gait_planar22.py parts [RUN|VECTOR]
+    python benchmarks/gait_planar22.py ship RUN
 
 ``walk`` searches with the default options, a run of each seed, and prints a row for each that has
 ended: CPU time, speed over 20 s, repeats of 20 s under unseen perturbations that stay up, distance
@@ -11,7 +13,8 @@ of the joints from the norm, and the figures of bar A (steady) and B (natural). 
 machine whose cores are shared a second of CPU time does less.
 
 ``step`` halves the time step of a walk of 10 s; ``speed`` measures simulated seconds per CPU second
-on one thread, controller and cost included. Without a walk they take the shipped one.
+on one thread, controller and cost included; ``parts`` prints where the time of a step goes. Without
+a walk they take the shipped one. ``ship`` makes the walk of a run the shipped one.
 """
 
 import argparse
@@ -19,7 +22,9 @@ import json
 import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
+from mujoco.batch import Batch
 
 from trueup.gait import (
     Walker,
@@ -36,10 +41,10 @@ from trueup.gait import (
     survival,
 )
 from trueup.gait.report.walk_verdict import joint_distances
-from trueup.gait.search.earlier_runs import vector_file
+from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
 from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.gait.walk.walk_series import observe_walks
-from trueup.studies import Budget, atomic, warm_start
+from trueup.studies import Budget, RunDirectory, atomic, warm_start
 
 DURATION, SPEED = 20.0, 1.25
 """How long a walk is judged [s], and the speed that it has to keep [m/s]."""
@@ -181,10 +186,94 @@ def speed(vector: np.ndarray) -> None:
     )
 
 
+def parts(vector: np.ndarray) -> None:
+    """Where the time of a step goes: MuJoCo's parts by its own timers, whose calls take time too,
+    then the step, the controllers with recording, and the cost, all on one thread."""
+    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=10.0, threads=1))
+    model, controls, start = simulation.walker.model, [], []
+
+    def keep(tick: int, batch: Batch) -> None:
+        if not tick:
+            start.append(np.array(batch.state[0]))
+        controls.append(np.array(batch.bind("ctrl")[0]))
+
+    simulation.run(vector[None], keep)
+    steps = simulation.steps * len(controls)
+    data = mujoco.MjData(model)
+
+    def stepped() -> float:
+        mujoco.mj_setState(model, data, start[0], int(mujoco.mjtState.mjSTATE_INTEGRATION.value))
+        began = time.process_time()
+        for control in controls:
+            data.ctrl[:] = control
+            mujoco.mj_step(model, data, simulation.steps)
+        return 1e6 * (time.process_time() - began) / steps
+
+    bare = min(stepped() for _ in range(3))
+    mujoco.set_mjcb_time(time.thread_time)
+    try:
+        stepped()
+    finally:
+        mujoco.set_mjcb_time(None)
+    X = np.tile(vector, (16, 1))
+    objective = WalkObjective({"effort": 1.0})
+    own, cost = [], []
+    for _ in range(4):
+        began = time.process_time()
+        records = simulation.run(X)
+        walked = time.process_time()
+        objective.costs(records, simulation.walker.anatomy, 10.0)
+        own.append(1e6 * (walked - began) / (16 * steps))
+        cost.append(1e6 * (time.process_time() - walked) / (16 * steps))
+    names = {
+        "kinematics and tendons": mujoco.mjtTimer.mjTIMER_POS_KINEMATICS,
+        "inertia": mujoco.mjtTimer.mjTIMER_POS_INERTIA,
+        "collision": mujoco.mjtTimer.mjTIMER_POS_COLLISION,
+        "constraints made": mujoco.mjtTimer.mjTIMER_POS_MAKE,
+        "velocities": mujoco.mjtTimer.mjTIMER_VELOCITY,
+        "muscles": mujoco.mjtTimer.mjTIMER_ACTUATION,
+        "solver": mujoco.mjtTimer.mjTIMER_CONSTRAINT,
+        "integrator": mujoco.mjtTimer.mjTIMER_ADVANCE,
+        "whole step with timers": mujoco.mjtTimer.mjTIMER_STEP,
+    }
+    for name, timer in names.items():
+        print(f"{name:28} {1e6 * data.timer[int(timer.value)].duration / steps:6.2f} us")
+    print(f"{'bare step':28} {bare:6.2f} us")
+    print(f"{'step of a walk':28} {min(own):6.2f} us, controllers and recording included")
+    print(f"{'cost':28} {min(cost):6.2f} us")
+
+
+def ship(run: Path) -> None:
+    """Make the walk of a finished run from the nominal vector the shipped one."""
+    solution = json.loads((run / "solution.json").read_text())
+    provenance = json.loads((run / "provenance.json").read_text())
+    configuration = configuration_of_run(RunDirectory.open(run))
+    if configuration.param_path is not None or configuration.stages is None:
+        raise SystemExit(f"{run} is no search in stages from the nominal vector")
+    (survival,) = solution["survival"].values()
+    content = {
+        "parameters": {row["name"]: row["value"] for row in solution["parameters"]},
+        "provenance": {
+            "command": f"trueup gait optimize walk --from nominal --seed {configuration.seed}",
+            "seed": configuration.seed,
+            "stages": configuration.stages,
+            "weights": configuration.weights,
+            "generations": solution["stats"]["generations"],
+            "evaluations": solution["stats"]["evaluations"],
+            "end": solution["status"],
+            "cost": solution["cost"],
+            "repeats_that_stay_up": f"{survival['survived']} of {survival['perturbations']}",
+            "versions": provenance["versions"],
+            "date": provenance["started"],
+        },
+    }
+    atomic.write_json(SHIPPED_WALK, content)
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("walk", "step", "speed"))
+    parser.add_argument("what", choices=("walk", "step", "speed", "parts", "ship"))
     parser.add_argument("directory", type=Path, nargs="?", help="folder of runs; run or vector")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--piece-minutes", type=float, default=8.0, help="CPU time of a call")
@@ -196,8 +285,10 @@ def main() -> None:
         walk(folder, options.seeds, options.piece_minutes)
     elif options.what == "step":
         step(given_vector(options.directory), options.norm)
+    elif options.what == "ship":
+        ship(options.directory)
     else:
-        speed(given_vector(options.directory))
+        {"speed": speed, "parts": parts}[options.what](given_vector(options.directory))
 
 
 if __name__ == "__main__":
