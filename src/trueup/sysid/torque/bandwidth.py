@@ -21,7 +21,7 @@ CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
 """Corner frequencies that are tried [Hz]; those above a fifth of the sampling rate are not."""
 
 _BETTER = 0.99  # error of a higher corner over that of a lower one, for the higher to be taken
-_LAST = 0.25  # of each recording, where none is held out
+_LAST = 0.25  # of each recording: what the fit that tries a corner does not see
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,25 @@ class ChosenBandwidth:
     corner: float
     """Corner frequency [Hz]."""
     tried: tuple[tuple[float, float], ...]
-    """Corner [Hz] and held-out error, relative to the spread of the torque."""
+    """Corner [Hz] and error on the last quarters of recordings, over the spread of the torque."""
     slowest: np.ndarray
     """Velocity of each joint above which its direction counts as known ``(nv,)``."""
 
 
 def choose_bandwidth(
-    training: Sequence[ModelSequences],
-    held_out: Sequence[ModelSequences],
-    driven: dict[str, set[int]] | None = None,
+    training: Sequence[ModelSequences], driven: dict[str, set[int]] | None = None
 ) -> ChosenBandwidth:
     """Try corner frequencies with plain least squares, and take the best on unseen torques.
 
+    Unseen is the last quarter of each recording of the fit. Recordings that are held out take no
+    part in the choice: their error is what is reported.
+
     Args:
       training: recordings of the fit.
-      held_out: recordings that the fit does not see; the last quarter of each where there are none.
       driven: see :func:`trueup.sysid.torque.torque_data.torque_data`.
+
+    Raises:
+      SignalError: recordings too short for every corner.
     """
     trajectories = [t for group in training for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
@@ -55,7 +58,7 @@ def choose_bandwidth(
     for corner in _corners(trajectories):
         try:
             slowest = slowest_speeds(trajectories, corner)
-            error = _unseen_error(training, held_out, corner, slowest, driven)
+            error = _unseen_error(training, corner, slowest, driven)
         except SignalError as problem:  # recordings too short for a low corner
             short = problem
             continue
@@ -70,20 +73,13 @@ def choose_bandwidth(
 
 def _unseen_error(
     training: Sequence[ModelSequences],
-    held_out: Sequence[ModelSequences],
     corner: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None,
 ) -> float:
-    """Error of plain least squares on unseen torques, over their spread."""
-    seen = torque_data(training, corner, slowest, driven)
-    first = seen[0]
-    seen = same_columns(seen, first)
-    unseen: list[TorqueData] = []
-    if held_out:
-        unseen = same_columns(torque_data(held_out, corner, slowest, driven), first)
-    if not unseen:  # nothing, or recordings of another variant
-        seen, unseen = halves(seen)
+    """Error of plain least squares on the last quarters of recordings, over their spread."""
+    data = torque_data(training, corner, slowest, driven)
+    seen, unseen = halves(same_columns(data, data[0]))
     columns = linear_columns(seen)
     off = errors(unseen, columns, plain_least_squares(seen, columns))
     spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
