@@ -8,6 +8,7 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.torque.joint_motion import smooth_motion
 from trueup.sysid.torque.linear_fit import (
     errors,
     linear_columns,
@@ -37,15 +38,18 @@ class ChosenBandwidth:
 
 
 def choose_bandwidth(
-    training: Sequence[ModelSequences], driven: dict[str, set[int]] | None = None
+    training: Sequence[ModelSequences],
+    held_out: Sequence[ModelSequences] = (),
+    driven: dict[str, set[int]] | None = None,
 ) -> ChosenBandwidth:
     """Try corner frequencies with plain least squares, and take the best on unseen torques.
 
-    Unseen is the last quarter of each recording of the fit. Recordings that are held out take no
-    part in the choice: their error is what is reported.
+    Unseen is the last quarter of each recording of the fit. The error on recordings that are held
+    out takes no part in the choice: it is what is reported.
 
     Args:
       training: recordings of the fit.
+      held_out: recordings that the fit does not see, which have to be long enough for the filter.
       driven: see :func:`trueup.sysid.torque.torque_data.torque_data`.
 
     Raises:
@@ -59,6 +63,9 @@ def choose_bandwidth(
         try:
             slowest = slowest_speeds(trajectories, corner)
             error = _unseen_error(training, corner, slowest, driven)
+            for group in held_out:
+                for trajectory in group.measured_rollout:
+                    smooth_motion(trajectory, corner, slowest)
         except SignalError as problem:  # recordings too short for a low corner
             short = problem
             continue

@@ -75,7 +75,7 @@ def torque_problem(
 
 def _make(prepared: Any) -> TorqueSetup:
     driven = _driven(prepared)
-    bandwidth = choose_bandwidth(prepared.training, driven)
+    bandwidth = choose_bandwidth(prepared.training, prepared.held_out, driven)
     data = torque_data(prepared.training, bandwidth.corner, bandwidth.slowest, driven)
     # links of a variant have other values: a linear fit needs one model
     main = same_columns(data, data[0])
