@@ -34,6 +34,8 @@ class CovarianceEstimate:
         preferred_step: ``(p,)`` step to the optimum of the linearised fit without bounds; zero away
             from active bounds, and where a prior takes part.
         remarks: What a reader must know: active bounds, undetermined parameters.
+        determined_part: ``(p, p)`` covariance within the directions that the data determine:
+            ``matrix`` where every parameter is determined, finite and without full rank elsewhere.
     """
 
     matrix: np.ndarray
@@ -50,6 +52,7 @@ class CovarianceEstimate:
     variance_inflation: np.ndarray
     preferred_step: np.ndarray
     remarks: tuple[str, ...]
+    determined_part: np.ndarray
 
     @property
     def standard_errors(self) -> np.ndarray:

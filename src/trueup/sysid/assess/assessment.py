@@ -1,6 +1,6 @@
 """How far to trust an identification: intervals, identifiability, held-out error, stability."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
 from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.sysid.assess.held_motion import velocity_sources
 from trueup.sysid.fit._inner_fit import AfterFit, refit
@@ -81,6 +82,8 @@ class Assessment:
     remarks: tuple[str, ...] = ()
     flaw: str = ""
     """Why the values are no optimum that means anything, in spite of a search that ended well."""
+    known: Gaussian | None = None
+    """What the data say of all elements together; None where the fit is no optimum."""
 
 
 def assess(
@@ -131,6 +134,13 @@ def assess(
     unseen: tuple[str, ...] = ()
     if solution.success:  # without an optimum there is no interval that noise could widen
         covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
+    freed = covariance  # as if no element were on a bound
+    if at_bound.any() and solution.success:
+        anywhere = np.zeros_like(at_bound)
+        freed = residual_covariance(
+            problem, residual, jacobian, anywhere, method, 1 - level, loss, seed
+        )
+        freed, _ = _with_start_noise(freed, starts, x, residual, jacobian, loss)
     intervals = _intervals(problem, x, covariance)
     slope = space.slope(x)
     standard_errors = covariance.standard_errors * slope
@@ -183,7 +193,34 @@ def assess(
         ),
         (*remarks, *unseen),
         flaw,
+        None
+        if flaw or not solution.success
+        else _known(problem, x, at_bound, residual, jacobian, freed, loss),
     )
+
+
+def _known(
+    problem: GrayBoxProblem,
+    x: np.ndarray,
+    at_bound: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    freed: CovarianceEstimate,
+    loss: Loss,
+) -> Gaussian:
+    """What an optimum says of all elements together."""
+    weights = np.ones(len(residual))
+    weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
+    known = gaussian_of_fit(
+        problem.space.names,
+        problem.space.to_search(x),
+        at_bound,
+        _gram(jacobian, weights),
+        np.asarray(jacobian.T @ (weights * residual)),
+        freed,
+    )
+    # the covariance is that of residuals in units of their noise
+    return replace(known, inflation=known.inflation * problem.noise_scale**2)
 
 
 def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
