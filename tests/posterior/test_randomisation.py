@@ -5,9 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import BIAS, TRUE, inertia
 from scipy.stats import kstest
 
+from conftest import BIAS, TRUE, inertia
 from trueup.cli import main
 from trueup.errors import FitError, RunDirectoryError, TrueupError
 from trueup.posterior import Draws, export_randomisation, identified_run
@@ -99,7 +99,7 @@ def test_too_few_draws_that_fit_are_an_error(pendulum_run, tmp_path, monkeypatch
 
     off = lambda self, count, rng: np.tile(self.upper, (count, 1))  # noqa: E731
     monkeypatch.setattr(Belief, "draw", off)
-    with pytest.raises(FitError, match="0 of .* draws reproduce the held-out recording"):
+    with pytest.raises(FitError, match=r"0 of .* draws reproduce the held-out recording"):
         export_randomisation(pendulum_run, tmp_path / "none", draws=64)
     assert not (tmp_path / "none").exists()
 
@@ -122,7 +122,7 @@ def test_a_run_not_to_be_used_is_refused_unless_asked_for(copied, tmp_path):
         copied,
         verdict={"grade": "do not use", "reasons": [reason], "comparisons": [], "criteria": []},
     )
-    with pytest.raises(RunDirectoryError, match="A constant is better.*--anyway"):
+    with pytest.raises(RunDirectoryError, match=r"A constant is better.*--anyway"):
         export_randomisation(copied, tmp_path / "out", draws=64)
     made = export_randomisation(copied, tmp_path / "out", draws=64, anyway=True)
     assert made.description["anyway"]

@@ -59,7 +59,7 @@ def identified_parameters(env, env_ids, asset_cfg):
     rows = (env_ids.cpu() % COUNT).numpy()
     bodies = {}
     for field, kind, element, components, array in FIELDS:
-        values = _FILE[array][rows]
+        values = _ROWS[array][rows]
         if field in JOINT_METHODS:
             joint = _number(asset.joint_names, "joint", element)
             write = getattr(asset, JOINT_METHODS[field])

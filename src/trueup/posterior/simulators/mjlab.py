@@ -75,7 +75,7 @@ def identified_parameters(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
     model = env.sim.mj_model
     for field, kind, element, components, array in FIELDS:
         first = _row(model, field, kind, element, asset_cfg.name)
-        values = torch.as_tensor(_FILE[array][rows], dtype=torch.float, device=env.device)
+        values = torch.as_tensor(_ROWS[array][rows], dtype=torch.float, device=env.device)
         target = getattr(env.sim.model, field)
         width = int(np.prod(getattr(model, field).shape[1:]))
         for column, component in enumerate(components):
@@ -85,7 +85,7 @@ def identified_parameters(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
     asset = env.scene[asset_cfg.name]
     for quantity, _, joint, array in SIGNALS:
         if quantity == "bias" and joint:
-            values = torch.as_tensor(_FILE[array][rows], dtype=torch.float, device=env.device)
+            values = torch.as_tensor(_ROWS[array][rows], dtype=torch.float, device=env.device)
             asset.data.encoder_bias[env_ids, list(asset.joint_names).index(joint)] = values
 
 
@@ -103,7 +103,7 @@ def identified_delays(env, env_ids, asset_cfg=SceneEntityCfg("robot")):
         if quantity != "command delay":
             continue
         own = [a for a in env.scene[asset_cfg.name].actuators if joint in a.target_names]
-        lags = np.rint(_FILE[array] / timestep)
+        lags = np.rint(_ROWS[array] / timestep)
         if not own or any(a.cfg.delay_max_lag < lags.max() for a in own):
             raise ValueError(
                 f"the actuator of {joint!r} needs delay_max_lag={int(lags.max())} for the delay "

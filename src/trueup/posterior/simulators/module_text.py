@@ -14,8 +14,9 @@ Written by trueup; needs {needs}, not trueup. ``posterior.npz`` has to lie besid
 '''
 
 ROWS = '''
-_FILE = np.load(Path(__file__).with_name("posterior.npz"), allow_pickle=False)
-COUNT = len(_FILE["values"])
+with np.load(Path(__file__).with_name("posterior.npz"), allow_pickle=False) as _found:
+    _ROWS = {name: _found[name] for name in _found.files}
+COUNT = len(_ROWS["values"])
 """Number of draws."""
 '''
 

@@ -58,7 +58,7 @@ def fields_of(mj_model, count):
     rows = {name: [] for name in (*names, *CONSTANTS)}
     for row in range(used):
         for field, entries, array in places:
-            getattr(copy_, field).reshape(-1)[entries] = _FILE[array][row]
+            getattr(copy_, field).reshape(-1)[entries] = _ROWS[array][row]
         mujoco.mj_setConst(copy_, data)
         for name, values in rows.items():
             values.append(getattr(copy_, name).copy())
