@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import mujoco
 import numpy as np
 import torch
-from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
 from mjlab.actuator import XmlActuatorCfg
+from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
 from mjlab.managers.event_manager import EventManager
 from mjlab.scene import Scene, SceneCfg
 from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
@@ -40,24 +40,33 @@ def main() -> None:
     worst = float(np.abs(simulated - expected).max())
     spread = float(np.ptp(expected, axis=0).max())
     same = float(np.abs(simulated - expected[:1]).max())
-    print(f"{ENVIRONMENTS} environments, {SECONDS} s: at most {worst:.2e} rad from MuJoCo "
-          f"{mujoco.__version__} (bar {BAR:g}); rows differ by up to {spread:.2e} rad, without "
-          f"the event it would be {same:.2e}")
+    print(
+        f"{ENVIRONMENTS} environments, {SECONDS} s: at most {worst:.2e} rad from MuJoCo "
+        f"{mujoco.__version__} (bar {BAR:g}); rows differ by up to {spread:.2e} rad, without "
+        f"the event it would be {same:.2e}"
+    )
     sys.exit(worst > BAR)
 
 
 def in_mjlab(event, path: Path, plain: mujoco.MjModel, torque: np.ndarray) -> np.ndarray:
     """Angles at the end ``(environments, joints)``."""
+
     def spec() -> mujoco.MjSpec:
         return mujoco.MjSpec.from_file(str(path))
 
-    entity = EntityCfg(spec_fn=spec, articulation=EntityArticulationInfoCfg(
-        actuators=(XmlActuatorCfg(target_names_expr=(".*",), command_field="effort"),)))
+    entity = EntityCfg(
+        spec_fn=spec,
+        articulation=EntityArticulationInfoCfg(
+            actuators=(XmlActuatorCfg(target_names_expr=(".*",), command_field="effort"),)
+        ),
+    )
     scene = Scene(SceneCfg(num_envs=ENVIRONMENTS, entities={"robot": entity}), "cpu")
-    config = MujocoCfg(timestep=plain.opt.timestep, gravity=tuple(plain.opt.gravity),
-                       integrator="implicitfast")
-    sim = Simulation(num_envs=ENVIRONMENTS, cfg=SimulationCfg(mujoco=config),
-                     model=scene.compile(), device="cpu")
+    config = MujocoCfg(
+        timestep=plain.opt.timestep, gravity=tuple(plain.opt.gravity), integrator="implicitfast"
+    )
+    sim = Simulation(
+        num_envs=ENVIRONMENTS, cfg=SimulationCfg(mujoco=config), model=scene.compile(), device="cpu"
+    )
     scene.initialize(sim.mj_model, sim.model, sim.data)
     env = SimpleNamespace(num_envs=ENVIRONMENTS, device="cpu", scene=scene, sim=sim)
     events = EventManager(event.EVENTS, env)
@@ -84,8 +93,12 @@ def in_mujoco(export: Path, plain: mujoco.MjModel, torque: np.ndarray) -> np.nda
     rows = np.load(export / "posterior.npz", allow_pickle=False)
     fields = json.loads((export / "dr.json").read_text())["fields"]
     start = {f["field"]: getattr(plain, f["field"]).copy() for f in fields}
-    kinds = {"joint": mujoco.mjtObj.mjOBJ_JOINT, "body": mujoco.mjtObj.mjOBJ_BODY,
-             "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR, "geom": mujoco.mjtObj.mjOBJ_GEOM}
+    kinds = {
+        "joint": mujoco.mjtObj.mjOBJ_JOINT,
+        "body": mujoco.mjtObj.mjOBJ_BODY,
+        "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
+        "geom": mujoco.mjtObj.mjOBJ_GEOM,
+    }
     out = np.empty((ENVIRONMENTS, plain.nq))
     for i in range(ENVIRONMENTS):
         for name, values in start.items():

@@ -24,13 +24,15 @@ def randomisation_report(
     page = reports.Page(
         f"Randomisation: {description['run']}",
         subtitle=f"{description['draws']} draws for {description['simulator']}",
+        provenance=description["provenance"],
     )
+    page.add(reports.verdict_section(description["verdict"], "Verdict on the run"))
     page.add(reports.Section("What was drawn", "drawn", content=_summary(description)))
     if check is not None and check.bands:
         content: list[Any] = [
             reports.Text(
-                "Middle 90 % of the motion of all draws. The shaded part rejects no draw: it only "
-                "scores them."
+                "Middle 90 % of the motion of all draws; below, all relative to the identified "
+                "motion. The shaded part rejects no draw: it only scores them."
             )
         ]
         content += [_band_figure(band) for band in check.bands[:_MOST_BANDS]]
@@ -91,10 +93,16 @@ def _band_figure(band: SequenceBand) -> Any:
         traces = [
             reports.Trace("measured", band.times, band.measured[:, c], style="measured"),
             reports.Trace("identified", band.times, band.fitted[:, c], style="fitted"),
-            reports.Trace("5 %", band.times, low[:, c], style="initial"),
-            reports.Trace("95 %", band.times, high[:, c], style="initial"),
+            reports.Trace("90 % of draws", band.times, low[:, c], style="initial"),
+            reports.Trace("90 % of draws", band.times, high[:, c], style="initial"),
         ]
-        panels.append(reports.Panel(channel, unit, traces))
+        # a narrow band shows only beside the identified motion
+        below = [
+            reports.Trace(t.name, band.times, np.asarray(t.values) - band.fitted[:, c], t.style)
+            for t in traces
+            if t.style != "fitted"
+        ]
+        panels.append(reports.Panel(channel, unit, traces, below))
     return reports.time_series_figure(panels, title=band.name, spans=spans)
 
 
