@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 from made_up_walks import costs, cut, walk
 
 from trueup.cli import main
@@ -139,7 +140,8 @@ def test_distance_from_a_norm(even):
     shown = ShownWalk(even, planar22_anatomy(), 3, norm_of(0.0, 0.3))
     (kinematics,) = (s for s in walk_sections(shown) if s.title == "Kinematics")
     rows = {(row[0], row[1]): row[2:] for row in kinematics.content[1].rows}
-    rms, span, flat, one, two = rows["knee", "left"]
+    rms, span, flat, deviations, one, two = rows["knee", "left"]
+    assert deviations == pytest.approx(1.0 / np.sqrt(2.0), rel=1e-3)
     assert rms == pytest.approx(np.rad2deg(0.3 / np.sqrt(2.0)), rel=1e-3)
     assert span == pytest.approx(np.rad2deg(0.6), rel=1e-3) and flat == 0.0
     assert one == two == 100.0
@@ -339,7 +341,7 @@ def test_norms_of_our_own_and_none(tmp_path):
 def test_a_norm_can_be_tracked(recorded_data):
     norm = recorded_data / "gait_norms/Schwartz2008.json"
     problem = make_problem(
-        load_configuration("walk").with_changes({"reference": str(norm), "sim_time": 1})
+        load_configuration(FIRST_WALK).with_changes({"reference": str(norm), "sim_time": 1})
     )
     reference = problem.scenarios[0].objective.reference
     assert reference is not None

@@ -13,13 +13,10 @@ from trueup.errors import FitError, SignalError
 from trueup.networks import split_global, train
 from trueup.networks.data.data_splits import split_named
 from trueup.networks.data.features import FEATURE_NAMES
+from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.training.lanes import Lanes
-from trueup.networks.training.network_choice import (
-    better_of,
-    candidates,
-    relative_error,
-    simple_networks,
-)
+from trueup.networks.training.network_choice import candidates
+from trueup.networks.training.network_training import template_network
 from trueup.networks.training.schedule import (
     chunk_samples,
     lane_count,
@@ -27,6 +24,12 @@ from trueup.networks.training.schedule import (
     steps_an_epoch,
 )
 from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.networks.training.simple_networks import (
+    better_of,
+    relative_error,
+    simple_networks,
+    start_of,
+)
 
 SERIES = [made_series(seed, group=f"g{seed}") for seed in range(3)]
 FAST = ("train.max_steps=6", "train.accelerator=cpu", "model.gru_hidden_dim=4")
@@ -81,12 +84,12 @@ def test_a_network_that_is_no_better_than_a_linear_model_is_not_taken():
     split = split_global(SERIES, by="stretch")
     simple = simple_networks(split, FEATURE_NAMES, None)
     name, network, errors = better_of(simple["constant"], simple, split)
-    assert name == "linear"
-    assert network is simple["linear"]
-    assert errors["linear"] < errors["constant"] == errors["trained"]
+    assert name == "linear within a limit"  # as the torque of the recordings is
+    assert network is simple[name]
+    assert errors[name] < errors["linear"] < errors["constant"] == errors["trained"]
     from trueup.networks import score
 
-    assert relative_error(score(network, split.validation), split) == errors["linear"]
+    assert relative_error(score(network, split.validation), split) == errors[name]
 
 
 def test_parts_are_named_by_file_by_group_and_by_stretch():
@@ -184,3 +187,33 @@ def test_features_that_no_simulator_supplies_are_named_scored_without_and_refuse
     with pytest.raises(FitError, match="only the hardware measures"):
         export_network(network, "newton", tmp_path / "n.onnx")
     export_network(network, "numpy", tmp_path / "n.npz")
+
+
+def linear_torque(series, limit=np.inf):
+    """The recording with a torque that is linear in its features up to a limit."""
+    torque = 9.0 * series.channels["target_angle_rad"] - 8.0 * series.channels["current_angle_rad"]
+    noise = 0.01 * np.random.default_rng(len(series)).standard_normal(len(series))
+    return replace(series, torque=np.clip(torque, -limit, limit) + noise)
+
+
+def test_a_torque_that_a_motor_cuts_is_found_by_a_linear_model_within_a_limit():
+    split = split_global([linear_torque(each, 2.0) for each in SERIES], by="stretch")
+    simple = simple_networks(split, FEATURE_NAMES, None)
+    errors = better_of(simple["constant"], simple, split)[2]
+    assert errors["linear within a limit"] < 0.2 * errors["linear"]
+    limited = start_of(split, simple)
+    assert limited.torque_limit == pytest.approx(2.0, abs=0.05)
+    tried = dict(candidates(ModelSettings(), 100.0, 1000, limited))
+    assert {each.torque_limit for each in tried.values()} == {limited.torque_limit}
+    # the layers give zero at the start: the skip is the limited model
+    model = tried["mlp with a linear skip"]
+    assert model.history == limited.history
+    start, series = template_network(split.training, FEATURE_NAMES, model, 0), split.validation[0]
+    np.testing.assert_allclose(
+        predict_series(start, series), predict_series(limited, series), atol=1e-4
+    )
+
+
+def test_a_linear_model_that_no_limit_betters_is_what_training_starts_at():
+    split = split_global([linear_torque(each) for each in SERIES], by="stretch")
+    assert start_of(split, simple_networks(split, FEATURE_NAMES, None)).torque_limit is None

@@ -35,6 +35,8 @@ class CovarianceEstimate:
         preferred_step: ``(p,)`` step to the optimum of the linearised fit without bounds; zero away
             from active bounds, and where a prior takes part.
         remarks: What a reader must know: active bounds, undetermined parameters.
+        determined_part: ``(p, p)`` covariance within the directions that the data determine:
+            ``matrix`` where every parameter is determined, finite and without full rank elsewhere.
     """
 
     matrix: np.ndarray
@@ -51,6 +53,7 @@ class CovarianceEstimate:
     variance_inflation: np.ndarray
     preferred_step: np.ndarray
     remarks: tuple[str, ...]
+    determined_part: np.ndarray
 
     @classmethod
     def unknown(cls, names: Sequence[str], alpha: float, reason: str) -> "CovarianceEstimate":
@@ -66,7 +69,7 @@ class CovarianceEstimate:
         square = np.full((p, p), np.nan)
         return cls(
             square, nothing, "none", reason, alpha, nothing, (), tuple(names), none, none,
-            square, nothing, np.zeros(p), (),
+            square, nothing, np.zeros(p), (), square,
         )  # fmt: skip
 
     @property

@@ -1,6 +1,7 @@
 """Baselines beside a network: a linear function of the last few samples, its base alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,11 +11,16 @@ from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
 
-HISTORIES = (1, 2, 4, 8, 16, 32, 64)
+HISTORIES = (1, 2, 4, 8, 16, 32, 64, 128)
 """Lengths of the history that `fit_linear_chosen` tries [samples]."""
 
 RIDGE = 1e-6
 """Weight of the ridge beside the mean square of a normalised input."""
+
+AT_LIMIT = 0.97
+"""Share of a torque limit from which a measured torque counts as held by it."""
+
+_ROUNDS = 12
 
 
 def fit_linear(
@@ -85,6 +91,63 @@ def fit_linear(
         feature_lowest=stacked.min(axis=0),
         feature_highest=stacked.max(axis=0),
     )
+
+
+def fit_limited(
+    training: Sequence[ActuatorSeries],
+    features: tuple[str, ...],
+    history: int,
+    limit: float,
+    base: Base | None = None,
+    sample_weights: Sequence[np.ndarray] | None = None,
+) -> Network:
+    """Fit a linear network whose torque is cut at a limit, as that of a motor is.
+
+    A sample that the limit holds says no more than that the uncut torque is beyond it: it is left
+    out where the fit says so too, and the fit repeated until none changes.
+
+    Args:
+        training: recordings or parts of them, of one rate.
+        features: features in order.
+        history: samples that the network sees.
+        limit: bound of the torque's magnitude [N m].
+        base: analytic torque that it corrects.
+        sample_weights: see :func:`fit_linear`.
+
+    Raises:
+        FitError, ColumnError: as for :func:`fit_linear`.
+    """
+    given = sample_weights or [np.ones(len(each)) for each in training]
+    weights, held = list(given), [np.zeros(len(each), bool) for each in training]
+    network = fit_linear(training, features, history, base, sample_weights=weights)
+    for _ in range(_ROUNDS):
+        found = [is_held(_uncut(network, each), each.torque, limit) for each in training]
+        if all((a == b).all() for a, b in zip(found, held, strict=True)):
+            break
+        held = found
+        weights = [np.where(h, 0.0, w) for h, w in zip(held, given, strict=True)]
+        network = fit_linear(training, features, history, base, sample_weights=weights)
+    return replace(network, torque_limit=limit)
+
+
+def is_held(uncut: np.ndarray, torque: np.ndarray, limit: float) -> np.ndarray:
+    """Which samples a torque limit holds: measured at it, and beyond it without the limit."""
+    return (abs(torque) >= AT_LIMIT * limit) & (uncut * (torque / limit) > abs(torque))
+
+
+def _uncut(network: Network, series: ActuatorSeries) -> np.ndarray:
+    """Torque of a linear network without its limit; zero where its history is not filled."""
+    stats, history = network.normalization, network.history
+    uncut = np.zeros(len(series))
+    values = (series.features(network.features) - stats.input_mean) / stats.input_deviation
+    if len(values) < history:
+        return uncut
+    output = _lags(values, history) @ network.weights["layers.0.weight"][0]
+    output = output + network.weights["layers.0.bias"][0]
+    uncut[history - 1 :] = stats.output_mean + stats.output_deviation * output
+    if network.base is not None:
+        uncut = uncut + network.base.torque(series.features(network.base.features))
+    return uncut
 
 
 def fit_linear_chosen(

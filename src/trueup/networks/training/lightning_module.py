@@ -10,6 +10,7 @@ from torch import Tensor
 
 from trueup.errors import FitError
 from trueup.networks.data.features import FEATURES
+from trueup.networks.evaluation.baseline_networks import is_held
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.model.torch_network import State, TorchNetwork
 from trueup.networks.training.lanes import Chunk, Lanes
@@ -127,6 +128,9 @@ class NetworkTraining(lightning.LightningModule):
         weight = self.data_weight[samples] * supervised
         wanted = self.data_torque[samples] * self._signs(mirror)
         error = (torque - wanted).float() / self.network.output_deviation
+        if (limit := self.network.torque_limit) is not None:
+            # what the limit holds says only that the uncut torque is beyond it
+            error = torch.where(is_held(torque, wanted, limit), torch.zeros_like(error), error)
         total = (weight * error.square()).sum()
         if self.settings.loss_diff_weight:
             # over time within the chunk, never over the lanes, which are not neighbours

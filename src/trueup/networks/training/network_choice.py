@@ -14,17 +14,9 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.base.base_kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
-from trueup.networks.evaluation.baseline_networks import (
-    HISTORIES,
-    base_alone,
-    constant_network,
-    fit_linear,
-    fit_linear_chosen,
-)
-from trueup.networks.evaluation.metrics import NetworkScores, score
+from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import load_network, save_network
 from trueup.networks.plain_settings import to_values
@@ -33,10 +25,8 @@ from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
+from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
 from trueup.studies import atomic
-
-TRAINED = "trained"
-"""Name of the trained network among those judged."""
 
 CHOICE = "choice.json"
 """File of a split: what was tried, and what is trained."""
@@ -45,9 +35,6 @@ TRIAL_SHARE = 0.35
 """Share of the time or of the steps in which candidates are tried."""
 USED_SHARE = 0.9
 """Share of the time that is trained for; reading, scoring and the report take the rest."""
-
-ENOUGH = 0.01
-"""Share by which a network must be better than a simpler one to be taken for it."""
 
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
@@ -124,22 +111,26 @@ def chosen_configuration(
     return replace(configuration, model=model, train=train), rest
 
 
-def candidates(model: ModelSettings, rate: float, samples: int) -> list[tuple[str, ModelSettings]]:
+def candidates(
+    model: ModelSettings, rate: float, samples: int, linear: Network | None = None
+) -> list[tuple[str, ModelSettings]]:
     """Networks that are tried, by name; settings that differ from their defaults are kept.
 
     Args:
         model: settings of the run.
         rate: of the recordings [Hz].
         samples: of the training part.
+        linear: linear network whose history and torque limit they have.
     """
     width = 64 if samples > _MANY_SAMPLES else 32
-    history = int(np.clip(round(0.16 * rate), 8, 64))
+    history = int(np.clip(round(0.16 * rate), 8, 64)) if linear is None else linear.history
     common = {
         "gru_hidden_dim": width,
         "gru_num_layers": 1,
         "gru_dropout": 0.0,
         "learning_rate": 4e-3,
         "weight_decay": 1e-2,
+        "torque_limit": None if linear is None else linear.torque_limit,
     }
     kinds: list[tuple[str, dict[str, Any]]] = [
         ("gru", {"linear_skip": True}),
@@ -162,64 +153,6 @@ def candidates(model: ModelSettings, rate: float, samples: int) -> list[tuple[st
     return list(found.items())
 
 
-def simple_networks(
-    split: DataSplit,
-    features: tuple[str, ...],
-    base: Base | None,
-    torque_limit: float | None = None,
-) -> dict[str, Network]:
-    """What costs nothing, the simplest first: a constant, the base by itself, linear models."""
-    mean = float(np.concatenate([each.torque for each in split.training]).mean())
-    rate = split.training[0].rate
-    found = {"constant": constant_network(features, rate, mean)}
-    if base is not None:
-        found["base by itself"] = base_alone(base, rate)
-    found["linear"] = _linear(split, features, None)
-    if base is not None:
-        found["linear over the base"] = _linear(split, features, base)
-    return {
-        name: replace(_with_ranges(each, split.training), torque_limit=torque_limit)
-        for name, each in found.items()
-    }
-
-
-def _linear(split: DataSplit, features: tuple[str, ...], base: Base | None) -> Network:
-    """The linear network whose history serves the validation part best."""
-    if not split.validates_whole:
-        return fit_linear_chosen(split.training, split.validation, features, base)
-    longest = max(len(each) for each in split.training)
-    fitted = [
-        fit_linear(split.training, features, history, base)
-        for history in HISTORIES
-        if history <= longest
-    ]
-    errors = [relative_error(score(each, split.validation), split) for each in fitted]
-    return fitted[int(np.argmin(errors))]
-
-
-def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Network:
-    """The network with the range of its features in training, outside which it extrapolates."""
-    stacked = np.concatenate([each.features(network.features) for each in training])
-    return replace(network, feature_lowest=stacked.min(axis=0), feature_highest=stacked.max(axis=0))
-
-
-def better_of(
-    network: Network, simple: dict[str, Network], split: DataSplit
-) -> tuple[str, Network, dict[str, float]]:
-    """The network, or a simpler one that is as good on the validation part.
-
-    Returns:
-        Name of the simpler network or `TRAINED`, the network, and the validation errors.
-    """
-    named = {**simple, TRAINED: network}
-    errors = {
-        name: relative_error(score(each, split.validation), split) for name, each in named.items()
-    }
-    limit = (1.0 + ENOUGH) * min(errors.values())
-    name = next(name for name, error in errors.items() if error <= limit)
-    return name, named[name], errors
-
-
 def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder: Path) -> Network:
     """The network of a configuration after the length of a trial, kept in a folder."""
     file = folder / run_files.NETWORK
@@ -232,26 +165,6 @@ def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder
     return result.network
 
 
-def relative_error(scores: NetworkScores, split: DataSplit) -> float:
-    """RMSE over the deviation of the torque, root mean square over the groups.
-
-    Whole validation recordings count from their cold start, as a network is deployed; stretches
-    begin in the middle of a motion, and count once settled. A deviation is that of the group in
-    training, or of all of training for another group.
-    """
-    torque = by_group(split.training)
-    cold = split.validates_whole
-    whole = float(np.concatenate(list(torque.values())).std()) or 1.0
-    squares = []
-    for group in scores.groups:
-        of_group = [each for each in scores.series if each.group == group]
-        members = [each.scores if cold else each.settled for each in of_group]
-        mse = np.average([m.mse for m in members], weights=[m.samples for m in members])
-        scale = float(torque[group].std()) if group in torque else whole
-        squares.append(float(mse) / (scale or whole) ** 2)
-    return float(np.sqrt(np.mean(squares)))
-
-
 def _trials(
     split: DataSplit,
     configuration: TrainingConfiguration,
@@ -259,8 +172,10 @@ def _trials(
     seconds: float | None,
     hooks: TrainingHooks,
 ) -> list[Trial]:
-    samples = sum(len(each) for each in split.training)
-    tried = candidates(configuration.model, split.training[0].rate, samples)
+    samples, model = sum(len(each) for each in split.training), configuration.model
+    simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
+    rate, linear = split.training[0].rate, start_of(split, simple)
+    tried = candidates(model, rate, samples, linear)
     found = []
     for index, (name, model) in enumerate(tried):
         words = f"trying {index + 1} of {len(tried)} ({name}), "

@@ -16,7 +16,7 @@ from trueup.errors import FitError, MissingExtraError, RunDirectoryError, Signal
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.features import FEATURE_NAMES
 from trueup.networks.data.normalization import Normalization
-from trueup.networks.evaluation.baseline_networks import fit_linear
+from trueup.networks.evaluation.baseline_networks import fit_limited, fit_linear
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
@@ -270,13 +270,12 @@ def with_linear_skip(
     """
     weights = sample_weights(training, network, group_weighting)
     ends = np.cumsum([len(series) for series in training])[:-1]
-    linear = fit_linear(
-        training,
-        network.features,
-        network.history,
-        network.base,
-        sample_weights=np.split(weights, ends),
-    )
+    parts = np.split(weights, ends)
+    of = (training, network.features, network.history)
+    if network.torque_limit is None:
+        linear = fit_linear(*of, network.base, sample_weights=parts)
+    else:
+        linear = fit_limited(*of, network.torque_limit, network.base, parts)
     last = last_layer(network)
     zero = np.zeros_like(network.weights[f"{last}.weight"])
     changed = {

@@ -24,14 +24,12 @@ from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.kept_files import read_seconds
 from trueup.networks.training.network_choice import (
     CHOICE,
-    TRAINED,
-    better_of,
     chosen_configuration,
-    simple_networks,
     trial_network,
 )
 from trueup.networks.training.network_training import train_network
 from trueup.networks.training.settings import ModelSettings
+from trueup.networks.training.simple_networks import TRAINED, better_of, simple_networks
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.studies import atomic
 from trueup.studies.event_log import EventLog

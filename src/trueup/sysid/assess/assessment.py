@@ -1,6 +1,6 @@
 """How far to trust an identification: intervals, identifiability, held-out error, stability."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from trueup.fitting.problem import Failures
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
 from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.sysid.assess.held_motion import velocity_sources
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, busy_seconds, refit
@@ -83,6 +84,8 @@ class Assessment:
     remarks: tuple[str, ...] = ()
     flaw: str = ""
     """Why the values are no optimum that means anything, in spite of a search that ended well."""
+    known: Gaussian | None = None
+    """What the data say of all elements together; None where the fit is no optimum."""
 
 
 def assess(
@@ -129,7 +132,7 @@ def assess(
     loss = loss or Loss()
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
-    seconds = 0.0
+    seconds, known = 0.0, None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum a Jacobian gives no interval: what the search knew has to do
         residual = _residual_at(problem, x)
@@ -142,11 +145,17 @@ def assess(
         residual, jacobian, failures = final_jacobian(problem, x, central=central)
         seconds = (busy_seconds() - began) / (2 if central else 1)
         data = _gram(jacobian[: problem.data_rows])
-        covariance = residual_covariance(
-            problem, residual, jacobian, at_bound, method, 1 - level, loss, seed
-        )
+        anywhere = np.zeros_like(at_bound)
+        # as they are, and as if no element were on a bound
+        bounds = [at_bound, anywhere] if at_bound.any() and solution.success else [at_bound]
+        estimates = [
+            residual_covariance(problem, residual, jacobian, on, method, 1 - level, loss, seed)
+            for on in bounds
+        ]
         if solution.success:  # without an optimum there is no interval that noise could widen
-            covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
+            estimates, unseen = _with_start_noise(estimates, starts, x, residual, jacobian, loss)
+            known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
+        covariance = estimates[0]
     solution.residuals = residual
     slope = space.slope(x)
     intervals = _intervals(problem, x, covariance)
@@ -204,6 +213,7 @@ def assess(
         ),
         (*remarks, *unseen),
         flaw,
+        None if flaw else known,
     )
 
 
@@ -225,6 +235,30 @@ def _residual_at(problem: Any, x: np.ndarray) -> np.ndarray:
     for rows, values in problem.residual_blocks(x[None, :], {}):
         residual[rows] = values[0]
     return residual
+
+
+def _known(
+    problem: GrayBoxProblem,
+    x: np.ndarray,
+    at_bound: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    freed: CovarianceEstimate,
+    loss: Loss,
+) -> Gaussian:
+    """What an optimum says of all elements together."""
+    weights = np.ones(len(residual))
+    weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
+    known = gaussian_of_fit(
+        problem.space.names,
+        problem.space.to_search(x),
+        at_bound,
+        _gram(jacobian, weights),
+        np.asarray(jacobian.T @ (weights * residual)),
+        freed,
+    )
+    # the covariance is that of residuals in units of their noise
+    return replace(known, inflation=known.inflation * problem.noise_scale**2)
 
 
 def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
@@ -310,26 +344,26 @@ def residual_covariance(
 
 
 def _with_start_noise(
-    covariance: CovarianceEstimate,
+    estimates: list[CovarianceEstimate],
     starts: MeasuredStarts | None,
     x: np.ndarray,
     residual: np.ndarray,
     jacobian: np.ndarray,
     loss: Loss,
-) -> tuple[CovarianceEstimate, tuple[str, ...]]:
-    """The covariance with what the noise of measured starts adds, and what it lacks, in words."""
+) -> tuple[list[CovarianceEstimate], tuple[str, ...]]:
+    """Covariances with what the noise of measured starts adds, and what they lack, in words."""
     if starts is None:
-        return covariance, ()
+        return estimates, ()
     weights = loss.weights(residual)[0]
     spread = starts.spread(x, residual, jacobian, weights)
     if spread is None:
-        return covariance, (
+        return estimates, (
             "the simulation fails when a measured start state is moved by its noise: that noise "
             "is not in the intervals",
         )
     weights[starts.free.data_rows :] = 1.0  # priors
     curvature = _gram(jacobian, weights)
-    return with_added_spread(covariance, curvature, spread), starts.remarks
+    return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
 
 
 def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
@@ -458,7 +492,7 @@ def check_stability(
         return None
     at_bound = space.at_bound(end, 1e-6)
     own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
-    own, _ = _with_start_noise(own, starts, end, residual, jacobian, Loss())
+    (own,), _ = _with_start_noise([own], starts, end, residual, jacobian, Loss())
     distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
     expected = np.hypot(own.half_widths[:count], covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,0 +1,158 @@
+"""What costs nothing beside a trained network, judged by the error that the choice goes by."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from trueup.networks.base.base_kinds import Base
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_splits import DataSplit
+from trueup.networks.evaluation.baseline_networks import (
+    HISTORIES,
+    base_alone,
+    constant_network,
+    fit_limited,
+    fit_linear,
+    fit_linear_chosen,
+)
+from trueup.networks.evaluation.metrics import NetworkScores, score
+from trueup.networks.model.network import Network
+from trueup.networks.training.network_training import by_group
+
+TRAINED = "trained"
+"""Name of the trained network among those judged."""
+LINEAR = "linear"
+LIMITED = "linear within a limit"
+
+ENOUGH = 0.01
+"""Share by which a network must be better than a simpler one to be taken for it."""
+
+LIMIT_QUANTILES = (1.0, 0.99)
+"""Quantiles of the torque's magnitude that are tried as its limit."""
+
+
+def simple_networks(
+    split: DataSplit,
+    features: tuple[str, ...],
+    base: Base | None,
+    torque_limit: float | None = None,
+) -> dict[str, Network]:
+    """What costs nothing, the simplest first: a constant, the base by itself, linear models.
+
+    Args:
+        split: parts for training and validation.
+        features: of the linear models.
+        base: analytic torque, or None.
+        torque_limit: bound of every network's torque [N m]; None: linear models are also fitted
+            within limits that the recordings suggest, since a motor's torque has one.
+    """
+    mean = float(np.concatenate([each.torque for each in split.training]).mean())
+    rate = split.training[0].rate
+    found = {"constant": constant_network(features, rate, mean)}
+    if base is not None:
+        found["base by itself"] = base_alone(base, rate)
+    for over in [None] if base is None else [None, base]:
+        words = "" if over is None else " over the base"
+        plain = _linear(split, features, over)
+        found[LINEAR + words] = plain
+        found[LIMITED + words] = _limited(split, features, over, plain.history, torque_limit)
+    return {
+        name: replace(
+            _with_ranges(each, split.training),
+            torque_limit=each.torque_limit if torque_limit is None else torque_limit,
+        )
+        for name, each in found.items()
+    }
+
+
+def start_of(split: DataSplit, simple: dict[str, Network]) -> Network:
+    """The linear network that training begins at: within a limit where that is better."""
+    errors = {n: relative_error(score(simple[n], split.validation), split)
+              for n in (LINEAR, LIMITED)}  # fmt: skip
+    limited = errors[LIMITED] < (1.0 - ENOUGH) * errors[LINEAR]
+    return simple[LIMITED if limited else LINEAR]
+
+
+def _limited(
+    split: DataSplit,
+    features: tuple[str, ...],
+    base: Base | None,
+    history: int,
+    limit: float | None,
+) -> Network:
+    """The linear network within a limit that serves the validation part best.
+
+    A limit that is not seen makes the torque look as if it hung on a longer past, so shorter
+    histories than that of the plain linear network are tried too.
+    """
+    torque = np.abs(np.concatenate([each.torque for each in split.training]))
+    limits = [limit] if limit else [float(np.quantile(torque, q)) for q in LIMIT_QUANTILES]
+    histories = [h for h in HISTORIES if h <= min(8, history) or h == history]
+    fitted = [
+        fit_limited(split.training, features, each, bound, base)
+        for bound in dict.fromkeys(limits)
+        if bound > 0
+        for each in histories
+    ]
+    if not fitted:
+        return _linear(split, features, base)
+    errors = [relative_error(score(each, split.validation), split) for each in fitted]
+    return fitted[int(np.argmin(errors))]
+
+
+def _linear(split: DataSplit, features: tuple[str, ...], base: Base | None) -> Network:
+    """The linear network whose history serves the validation part best."""
+    if not split.validates_whole:
+        return fit_linear_chosen(split.training, split.validation, features, base)
+    longest = max(len(each) for each in split.training)
+    fitted = [
+        fit_linear(split.training, features, history, base)
+        for history in HISTORIES
+        if history <= longest
+    ]
+    errors = [relative_error(score(each, split.validation), split) for each in fitted]
+    return fitted[int(np.argmin(errors))]
+
+
+def _with_ranges(network: Network, training: Sequence[ActuatorSeries]) -> Network:
+    """The network with the range of its features in training, outside which it extrapolates."""
+    stacked = np.concatenate([each.features(network.features) for each in training])
+    return replace(network, feature_lowest=stacked.min(axis=0), feature_highest=stacked.max(axis=0))
+
+
+def better_of(
+    network: Network, simple: dict[str, Network], split: DataSplit
+) -> tuple[str, Network, dict[str, float]]:
+    """The network, or a simpler one that is as good on the validation part.
+
+    Returns:
+        Name of the simpler network or `TRAINED`, the network, and the validation errors.
+    """
+    named = {**simple, TRAINED: network}
+    errors = {
+        name: relative_error(score(each, split.validation), split) for name, each in named.items()
+    }
+    limit = (1.0 + ENOUGH) * min(errors.values())
+    name = next(name for name, error in errors.items() if error <= limit)
+    return name, named[name], errors
+
+
+def relative_error(scores: NetworkScores, split: DataSplit) -> float:
+    """RMSE over the deviation of the torque, root mean square over the groups.
+
+    Whole validation recordings count from their cold start, as a network is deployed; stretches
+    begin in the middle of a motion, and count once settled. A deviation is that of the group in
+    training, or of all of training for another group.
+    """
+    torque = by_group(split.training)
+    cold = split.validates_whole
+    whole = float(np.concatenate(list(torque.values())).std()) or 1.0
+    squares = []
+    for group in scores.groups:
+        of_group = [each for each in scores.series if each.group == group]
+        members = [each.scores if cold else each.settled for each in of_group]
+        mse = np.average([m.mse for m in members], weights=[m.samples for m in members])
+        scale = float(torque[group].std()) if group in torque else whole
+        squares.append(float(mse) / (scale or whole) ** 2)
+    return float(np.sqrt(np.mean(squares)))
