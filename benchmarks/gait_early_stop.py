@@ -38,13 +38,13 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description="Saving of the early stop.")
     parser.add_argument("--start", help="vector to start from")
-    parser.add_argument("--config", default="walk_steady")
+    parser.add_argument("--config", default="walk")
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--population", type=int, default=16)
     parser.add_argument("--sim-time", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    configuration = load_configuration(arguments.config)
+    _, configuration = load_configuration(arguments.config).staged[-1]
     problem = make_problem(
         configuration.with_changes({"sim_time": arguments.sim_time, "param_path": None}), 1
     )

@@ -1,187 +1,147 @@
-"""Planar walker: time from the nominal vector to a steady walk, time-step study, speed.
+"""Walks of ``trueup gait optimize walk --from nominal`` over seeds, and two checks of a walk.
 
-    python benchmarks/gait_planar22.py walk runs/gait/0 --seed 0 [--cpu-minutes 90] [--norm FILE]
-    python benchmarks/gait_planar22.py step runs/gait/0 [--norm FILE]
-    python benchmarks/gait_planar22.py speed runs/gait/0
+    python benchmarks/gait_planar22.py walk runs/walks [--seeds 0 1 2 3 4] [--piece-minutes 8]
+    python benchmarks/gait_planar22.py step [RUN|VECTOR] [--norm FILE]
+    python benchmarks/gait_planar22.py speed [RUN|VECTOR]
+    python benchmarks/gait_planar22.py parts [RUN|VECTOR]
+    python benchmarks/gait_planar22.py ship RUN
 
-``walk`` runs the configurations ``walk``, ``walk_upright`` and ``walk_steady`` from the nominal
-vector, a fixed number of generations each, until one of the best walks keeps 1.25 m/s within
-0.03 m/s for 20 s, also lasts at half and at a quarter of the time step (within 0.05 m/s), and
-survives 16 of 20 perturbed repeats of a validation set. Otherwise it restarts with other random
-numbers until the CPU time is spent. It reports the walk with the best survival, and its survival in
-20 repeats that neither the searches nor the selection have used.
+``walk`` searches with the default options, a run of each seed, and prints a row for each that has
+ended: CPU time, speed over 20 s, repeats of 20 s under unseen perturbations that stay up, distance
+of the joints from the norm, and the figures of bar A (steady) and B (natural). It stops after
+``--piece-minutes`` of CPU time and goes on when called again; CPU time counts over all calls. On a
+machine whose cores are shared a second of CPU time does less.
+
 ``step`` halves the time step of a walk of 10 s; ``speed`` measures simulated seconds per CPU second
-on one thread, controller and cost included. All resume when called again, and count the CPU time of
-all calls.
+on one thread, controller and cost included; ``parts`` prints where the time of a step goes. Without
+a walk they take the shipped one. ``ship`` makes the walk of a run the shipped one.
 """
 
 import argparse
-import itertools
 import json
 import time
 from pathlib import Path
 
+import mujoco
 import numpy as np
+from mujoco.batch import Batch
 
-from gait_searches import (
-    DURATION,
-    SPEED,
-    Clock,
-    first_that_fits,
-    judged,
-    search_on,
-    with_finer_step,
-)
 from trueup.gait import (
-    GaitProblem,
     Walker,
     WalkObjective,
     WalkSettings,
     WalkSimulation,
+    adult_norm,
     load_configuration,
+    make_problem,
+    optimize,
+    planar22,
+    planar22_anatomy,
     read_norm,
     survival,
 )
-from trueup.studies import atomic
+from trueup.gait.report.walk_verdict import joint_distances
+from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.walk.walk_series import observe_walks
+from trueup.studies import Budget, RunDirectory, atomic, warm_start
 
-ENOUGH, VALIDATION = 16, 1
-"""Repeats that a walk has to survive for the search to end, and the seed of those repeats; the
-final ones have the seed 0."""
-
-STAGES: tuple[tuple[str, int, dict[str, object]], ...] = (
-    ("walk", 120, {}),
-    ("walk_upright", 60, {}),
-    ("walk_steady", 25, {}),
-    ("walk_steady", 30, {"perturbed_repeats": 8}),
-)
-"""Searches of an attempt: configuration, generations, and what is changed of it."""
-
-AT_FINER_STEPS = 0.05
-"""How far a walk's speed may be from 1.25 m/s at a half and a quarter of the time step [m/s]."""
-
-PROMISING = 5
-"""Validation repeats that a walk has to survive for the last search to be worth its time."""
+DURATION, SPEED = 20.0, 1.25
+"""How long a walk is judged [s], and the speed that it has to keep [m/s]."""
 
 NEIGHBOURS, NEIGHBOUR = 16, 1e-4
 """Walks beside the one whose time step is halved, and by how much their vectors differ."""
 
 
-def walk(folder: Path, seed: int, minutes: float, norm: Path | None) -> None:
-    """From the nominal vector to a steady walk of 20 s."""
-    folder.mkdir(parents=True, exist_ok=True)
-    clock = Clock(folder / "cpu_seconds.json", minutes)
-    kept, counted = folder / "validated_Best.txt", folder / "validated.json"
+def walk(folder: Path, seeds: list[int], minutes: float) -> None:
+    """Searches from the nominal vector, as far as the time reaches, and a table of those that
+    have ended."""
+    began = time.process_time()
+    for seed in seeds:
+        run = folder / str(seed)
+        clock = run.with_suffix(".cpu.json")
+        while not (run / "solution.json").is_file() or not ended(run):
+            left = 60.0 * minutes - (time.process_time() - began)
+            if left < 5.0:
+                return
+            # of wall time: threads make that at most twice as much CPU time
+            start, piece = time.process_time(), Budget(max_seconds=max(5.0, 0.5 * left))
+            optimize(
+                "walk",
+                run,
+                changes={"param_path": "nominal", "seed": seed},
+                limits=piece,
+                resume=(run / "run.json").is_file(),
+                verbose=False,
+            )
+            spent = json.loads(clock.read_text()) if clock.is_file() else 0.0
+            atomic.write_json(clock, spent + time.process_time() - start)
+        print(row(run, seed, json.loads(clock.read_text()) / 60.0), flush=True)
 
-    def judge(problem: GaitProblem, best: np.ndarray, at: Path) -> np.ndarray:
-        """The best walk that lasts and keeps the speed; how much it survives goes to a file."""
-        simulation = problem.scenarios[0].simulation.with_settings(duration=DURATION)
-        one = first_that_fits(simulation, best)
-        if one is None:
-            atomic.write_json(at / "survived.json", -1)
-            return best[0]
-        known = survival(simulation, one, seed=VALIDATION).survived
-        holds = holds_at_finer_steps(one)
-        finer = "" if holds else ", but not the same walk at a half or a quarter of the time step"
-        print(f"    {known} of 20 validation repeats survived{finer}", flush=True)
-        atomic.write_json(at / "survived.json", known)
-        if holds and known > number_in(counted):
-            np.savetxt(kept, one)
-            atomic.write_json(counted, known)
-        return one
 
-    def attempt(at: Path, seed: int) -> np.ndarray | None:
-        """The searches one after the other, as long as they come to a walk."""
-        at.mkdir(exist_ok=True)
-        best = None
-        for number, (name, enough, changes) in enumerate(STAGES):
-            if number == len(STAGES) - 1 and number_in(at / "survived.json") < PROMISING:
-                break
+def ended(run: Path) -> bool:
+    """Whether the search has come to its end, not that of a piece."""
+    return json.loads((run / "solution.json").read_text())["status"] != "time limit"
 
-            def done(
-                problem: GaitProblem, order: np.ndarray, now: int, _: bool, name=name, enough=enough
-            ):
-                chosen = judge(problem, order, at) if name == "walk_steady" else order[0]
-                return chosen if now >= enough or number_in(counted) >= ENOUGH else None
 
-            configuration = load_configuration(name).with_changes({"seed": seed, **changes})
-            problem, best = search_on(at / f"{number}_{name}", configuration, best, clock, done)
-            simulation = problem.scenarios[0].simulation
-            falls = judged(simulation, best[None])[1][0] < simulation.settings.duration
-            if falls or number_in(counted) >= ENOUGH or not clock.tick():
-                break
-        return best
-
-    for k in itertools.count():
-        # attempts differ by more than seeds that somebody asks for
-        best = attempt(folder / str(k), seed + 1000 * k)
-        if number_in(counted) >= ENOUGH or not clock.tick():
-            break
-    best = np.loadtxt(kept) if kept.is_file() else np.asarray(best)
-    np.savetxt(folder / "walk_Best.txt", best)
-    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=DURATION, threads=1))
-    (speed,), (lasted,) = judged(simulation, best[None])
-    survived = survival(simulation, best)
-    print(f"seed {seed}: {clock.spent / 60.0:.1f} CPU minutes from the nominal vector")
-    print(f"  walks {lasted:.2f} s at {speed:.3f} m/s")
-    print(
-        f"  survives {survived.survived} of 20 perturbed repeats that it was not scored on; they "
-        f"last {survived.lasted.mean():.1f} s on average"
+def row(run: Path, seed: int, minutes: float) -> str:
+    """Figures of a walk in a line."""
+    vector = np.loadtxt(vector_file(run))
+    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=DURATION))
+    terms, lasted = measured(simulation, vector[None])
+    held = survival(simulation, vector).survived
+    speed = float(terms["speed"][0])
+    joints = joint_distances(simulation, vector, adult_norm().reference)
+    near = ", ".join(f"{joint} {distance:.1f}" for joint, distance in joints.items())
+    _, (series,) = observe_walks(simulation, vector[None])
+    assert series is not None
+    cadence = 120.0 / (series.period * np.mean([one.frames for one in series.strides(0, 10)]))
+    hardest = series.ground_force[..., 2].max() / series.weight
+    steady = lasted[0] >= DURATION - 0.02 and abs(speed - SPEED) <= 0.05 and held >= 15
+    return (
+        f"seed {seed}: {minutes:.1f} CPU min; {lasted[0]:.1f} s at {speed:.3f} m/s; {held} of 20 "
+        f"repeats; {near} deg from the norm; {cadence:.0f} steps/min; ground reaction up to "
+        f"{hardest:.1f} body weights; metabolic {terms['metabolic'][0]:.1f} J/(kg m); "
+        f"bar A {'met' if steady else 'not met'}"
     )
-    if norm is not None:
-        beside_norm(simulation, best, norm)
 
 
-def number_in(path: Path) -> int:
-    """A number that was kept in a file, -1 before."""
-    return json.loads(path.read_text()) if path.is_file() else -1
+def measured(
+    simulation: WalkSimulation, vectors: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Terms over the last ten strides, and how long the walks last [s], ``(n,)`` each."""
+    records = simulation.run(vectors)
+    objective = WalkObjective({"effort": 1.0}, strides=10)
+    duration = simulation.settings.duration
+    costs = objective.costs(records, simulation.walker.anatomy, duration)
+    return costs.terms, records.length * records.period
 
 
-def holds_at_finer_steps(vector: np.ndarray) -> bool:
-    """Whether a walk lasts and keeps the speed at a half and at a quarter of the time step."""
-    for parts in (2, 4):
-        (speed,), (lasted,) = judged(with_finer_step(parts, DURATION), vector[None])
-        # frames need not end with the walk: their period follows from the time step
-        if lasted < DURATION - 0.02 or abs(speed - SPEED) > AT_FINER_STEPS:
-            return False
-    return True
+def given_vector(walk: Path | None) -> np.ndarray:
+    """The vector of a run or a file, or the shipped one ``(77,)``."""
+    parameters = WalkSimulation(Walker.load("planar22")).parameters
+    file = SHIPPED_WALK if walk is None else vector_file(walk)
+    warm = warm_start(file, parameters.space, [parameters.names])
+    return parameters.complete(warm.x[None])[0]
 
 
-def beside_norm(simulation: WalkSimulation, vector: np.ndarray, path: Path) -> None:
-    """Print how far the joint angles are from the norm, and how much is in its band."""
-    reference = read_norm(path).reference
-    records = simulation.run(vector[None])
-    length = int(records.length[0])
-    loaded = records.column("load_r")[0, :length] > 0.1
-    downs = np.flatnonzero(loaded[1:] & ~loaded[:-1]) + 1
-    downs = downs[np.diff(downs, prepend=-100) > 30][-11:]
-    means = reference.leg_angles()
-    parts = np.linspace(0.0, 1.0, means.shape[1], endpoint=False)
-    for joint, mean in zip(("hip", "knee", "ankle"), means, strict=True):
-        angle = records.column(f"{joint}_r")[0]
-        cycles = [
-            np.interp(a + parts * (b - a), np.arange(a, b + 1), angle[a : b + 1])
-            for a, b in itertools.pairwise(downs)
-        ]
-        off = np.rad2deg(np.mean(cycles, axis=0) - mean)
-        inside = ""
-        deviation = reference.angles[joint].sd
-        if deviation is not None:
-            band = np.interp(parts, np.linspace(0.0, 1.0, len(deviation)), np.rad2deg(deviation))
-            share = 100.0 * np.mean(np.abs(off) <= 2.0 * band)
-            inside = f", {share:.0f} % of the cycle within two deviations of the norm"
-        print(f"  {joint}: mean distance {np.abs(off).mean():.1f} deg{inside}")
+def with_finer_step(parts: int, duration: float) -> WalkSimulation:
+    """Walks with a part of the model's time step."""
+    spec = planar22()
+    spec.option.timestep /= parts
+    walker = Walker(spec.compile(), planar22_anatomy())
+    return WalkSimulation(walker, WalkSettings(duration=duration, threads=1))
 
 
-def step(folder: Path, norm: Path | None) -> None:
+def step(vector: np.ndarray, norm: Path | None) -> None:
     """Walk 10 s with the time step, with half and a quarter of it, and so do its neighbours.
 
     A walk is sensitive: numbers of the vector that differ by 1e-4 move its mean speed by some mm/s,
     at one time step. The mean of such neighbours tells what the time step does apart from that.
     """
-    vector = np.loadtxt(folder / "walk_Best.txt")
     nudges = 1.0 + NEIGHBOUR * np.random.default_rng(0).standard_normal((NEIGHBOURS, len(vector)))
     vectors = np.vstack([vector, vector * nudges])
-    reference = None if norm is None else read_norm(norm).reference
+    reference = adult_norm().reference if norm is None else read_norm(norm).reference
     found = []
     for parts in (1, 2, 4):
         simulation = with_finer_step(parts, 10.0)
@@ -208,17 +168,17 @@ def first(values: np.ndarray) -> float:
     return float(values[0])
 
 
-def speed(folder: Path) -> None:
+def speed(vector: np.ndarray) -> None:
     """Simulated seconds per CPU second of a population, one thread."""
-    vector = np.loadtxt(folder / "walk_Best.txt")
-    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=10.0, threads=1))
-    objective = WalkObjective(load_configuration("walk").weights or {}, trunk="zero_diff")
+    problem = make_problem(load_configuration("walk").staged[0][1], threads=1)
+    (scenario,) = problem.scenarios
+    simulation = scenario.simulation
     X = np.tile(vector, (16, 1))
     rates = []
     for _ in range(6):
         start = time.process_time()
         records = simulation.run(X)
-        objective.costs(records, simulation.walker.anatomy, 10.0)
+        scenario.objective.costs(records, simulation.walker.anatomy, 10.0)
         rates.append(float((records.length * records.period).sum()) / (time.process_time() - start))
     print(
         f"{simulation.walker.model.opt.timestep * 1e3:g} ms, delays, 16 walks of 10 s: median "
@@ -226,21 +186,109 @@ def speed(folder: Path) -> None:
     )
 
 
+def parts(vector: np.ndarray) -> None:
+    """Where the time of a step goes: MuJoCo's parts by its own timers, whose calls take time too,
+    then the step, the controllers with recording, and the cost, all on one thread."""
+    simulation = WalkSimulation(Walker.load("planar22"), WalkSettings(duration=10.0, threads=1))
+    model, controls, start = simulation.walker.model, [], []
+
+    def keep(tick: int, batch: Batch) -> None:
+        if not tick:
+            start.append(np.array(batch.state[0]))
+        controls.append(np.array(batch.bind("ctrl")[0]))
+
+    simulation.run(vector[None], keep)
+    steps = simulation.steps * len(controls)
+    data = mujoco.MjData(model)
+
+    def stepped() -> float:
+        mujoco.mj_setState(model, data, start[0], int(mujoco.mjtState.mjSTATE_INTEGRATION.value))
+        began = time.process_time()
+        for control in controls:
+            data.ctrl[:] = control
+            mujoco.mj_step(model, data, simulation.steps)
+        return 1e6 * (time.process_time() - began) / steps
+
+    bare = min(stepped() for _ in range(3))
+    mujoco.set_mjcb_time(time.thread_time)
+    try:
+        stepped()
+    finally:
+        mujoco.set_mjcb_time(None)
+    X = np.tile(vector, (16, 1))
+    objective = WalkObjective({"effort": 1.0})
+    own, cost = [], []
+    for _ in range(4):
+        began = time.process_time()
+        records = simulation.run(X)
+        walked = time.process_time()
+        objective.costs(records, simulation.walker.anatomy, 10.0)
+        own.append(1e6 * (walked - began) / (16 * steps))
+        cost.append(1e6 * (time.process_time() - walked) / (16 * steps))
+    names = {
+        "kinematics and tendons": mujoco.mjtTimer.mjTIMER_POS_KINEMATICS,
+        "inertia": mujoco.mjtTimer.mjTIMER_POS_INERTIA,
+        "collision": mujoco.mjtTimer.mjTIMER_POS_COLLISION,
+        "constraints made": mujoco.mjtTimer.mjTIMER_POS_MAKE,
+        "velocities": mujoco.mjtTimer.mjTIMER_VELOCITY,
+        "muscles": mujoco.mjtTimer.mjTIMER_ACTUATION,
+        "solver": mujoco.mjtTimer.mjTIMER_CONSTRAINT,
+        "integrator": mujoco.mjtTimer.mjTIMER_ADVANCE,
+        "whole step with timers": mujoco.mjtTimer.mjTIMER_STEP,
+    }
+    for name, timer in names.items():
+        print(f"{name:28} {1e6 * data.timer[int(timer.value)].duration / steps:6.2f} us")
+    print(f"{'bare step':28} {bare:6.2f} us")
+    print(f"{'step of a walk':28} {min(own):6.2f} us, controllers and recording included")
+    print(f"{'cost':28} {min(cost):6.2f} us")
+
+
+def ship(run: Path) -> None:
+    """Make the walk of a finished run from the nominal vector the shipped one."""
+    solution = json.loads((run / "solution.json").read_text())
+    provenance = json.loads((run / "provenance.json").read_text())
+    configuration = configuration_of_run(RunDirectory.open(run))
+    if configuration.param_path is not None or configuration.stages is None:
+        raise SystemExit(f"{run} is no search in stages from the nominal vector")
+    (survival,) = solution["survival"].values()
+    content = {
+        "parameters": {row["name"]: row["value"] for row in solution["parameters"]},
+        "provenance": {
+            "command": f"trueup gait optimize walk --from nominal --seed {configuration.seed}",
+            "seed": configuration.seed,
+            "stages": configuration.stages,
+            "weights": configuration.weights,
+            "generations": solution["stats"]["generations"],
+            "evaluations": solution["stats"]["evaluations"],
+            "end": solution["status"],
+            "cost": solution["cost"],
+            "repeats_that_stay_up": f"{survival['survived']} of {survival['perturbations']}",
+            "versions": provenance["versions"],
+            "date": provenance["started"],
+        },
+    }
+    atomic.write_json(SHIPPED_WALK, content)
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("walk", "step", "speed"))
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cpu-minutes", type=float, default=90.0)
+    parser.add_argument("what", choices=("walk", "step", "speed", "parts", "ship"))
+    parser.add_argument("directory", type=Path, nargs="?", help="folder of runs; run or vector")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--piece-minutes", type=float, default=8.0, help="CPU time of a call")
     parser.add_argument("--norm", type=Path, help="norms, such as Schwartz2008.json")
     options = parser.parse_args()
     if options.what == "walk":
-        walk(options.directory, options.seed, options.cpu_minutes, options.norm)
+        folder = options.directory or Path("runs/walks")
+        folder.mkdir(parents=True, exist_ok=True)
+        walk(folder, options.seeds, options.piece_minutes)
     elif options.what == "step":
-        step(options.directory, options.norm)
+        step(given_vector(options.directory), options.norm)
+    elif options.what == "ship":
+        ship(options.directory)
     else:
-        speed(options.directory)
+        {"speed": speed, "parts": parts}[options.what](given_vector(options.directory))
 
 
 if __name__ == "__main__":

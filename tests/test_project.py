@@ -39,6 +39,7 @@ LAYERS = (
     "actuators",
     "networks",
     "gait",
+    "posterior",
     "cli",
 )
 FREE = ("_version", "_lazy", "_secrets", "_input_files", "_seeds", "_stop_signals", "compilation")

@@ -482,3 +482,20 @@ def test_tell_refuses_what_was_not_asked():
         search.tell(X[1:], np.zeros(8), {})
     with pytest.raises(FitError, match="not the 9 it asked for"):
         search.tell(X + 1e-9, np.zeros(9), {})
+
+
+def test_costs_that_become_others_are_forgotten_and_the_distribution_goes_on():
+    search = CmaEs(_space(3))
+    X = search.ask()
+    with pytest.raises(FitError, match="between two generations"):
+        search.forget_costs()
+    search.tell(X, _ellipsoid(X), {})
+    step = search.info()["step"]
+    search.forget_costs(0.5)
+    assert search.cost == np.inf and not search.history
+    assert search.info()["step"] == pytest.approx(0.5 * step)
+    X = search.ask()
+    search.tell(X, _ellipsoid(X) + 1000.0, {})
+    # dearer than all before, and the best of those that count
+    assert search.cost == pytest.approx((_ellipsoid(X) + 1000.0).min())
+    assert len(search.history) == 1 and search.generation == 2

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -137,11 +138,11 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["evaluate", "absent.txt"], "no run and no file"),
         (["import", "absent.bat"], "cannot read"),
         (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
-        (["optimize", "walk", "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
-        (["optimize", "walk", "--sim-time", "inf"], "finite"),
-        (["optimize", "walk", "--tgt-vel", "nan"], "finite"),
-        (["optimize", "walk", "--threads", "-2"], "0 for all cores"),
-        (["optimize", "walk", "--cost", "efff"], "Did you mean 'eff'"),
+        (["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
+        (["optimize", FIRST_WALK, "--sim-time", "inf"], "finite"),
+        (["optimize", FIRST_WALK, "--tgt-vel", "nan"], "finite"),
+        (["optimize", FIRST_WALK, "--threads", "-2"], "0 for all cores"),
+        (["optimize", FIRST_WALK, "--cost", "efff"], "Did you mean 'eff'"),
         (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),
         (["optimize", "baseline", "--reference", "names.csv"], "trunk, then hip, knee and ankle"),
         (["optimize", "baseline", "--reference", "few.csv"], "2 rows of 3 numbers"),
@@ -236,7 +237,7 @@ def test_a_path_of_myoassist_that_is_not_there_is_told_with_what_was_tried(capsy
 
 
 def test_runs_with_weights_of_their_own_are_labelled_so(capsys, tmp_path):
-    words = ["gait", "optimize", "walk", "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1]
+    words = ["gait", "optimize", FIRST_WALK, "--popsize", 4, "--maxiter", 1, "--sim-time", 0.1]
     assert called(capsys, *words, "--quiet", "--save-path", tmp_path / "run")[0] == 0
     assert (tmp_path / "run/myorfl_Weighted_2D_1_25_Best.txt").is_file()
     assert not list((tmp_path / "run").glob("*Kine*"))
@@ -248,7 +249,7 @@ def test_a_search_that_is_stopped_tells_one_way_to_go_on(capsys, tmp_path, monke
 
     monkeypatch.setattr(TermsLog, "write", stop)
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", "--popsize", 4, "--maxiter", 3, "--sim-time", 0.1]
+    words = ["gait", "optimize", FIRST_WALK, "--popsize", 4, "--maxiter", 3, "--sim-time", 0.1]
     code, answer = called(capsys, *words, "--quiet", "--save-path", run)
     assert code == 130
     assert answer["message"].endswith(f"Continue with  trueup study resume {run}")

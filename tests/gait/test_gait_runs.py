@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup import runs
 from trueup.cli import main
@@ -46,7 +47,7 @@ def content(run):
 def whole(tmp_path_factory):
     """A run that nothing stopped, made in Python."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    return optimize("walk", folder, changes=CHANGES, verbose=False)
+    return optimize(FIRST_WALK, folder, changes=CHANGES, verbose=False)
 
 
 def killed(command, run):
@@ -69,7 +70,7 @@ LONG = {**CHANGES, "maxiter": 400}
 def test_a_run_begun_in_python_goes_on_on_the_command_line(tmp_path, whole, capsys):
     run = tmp_path / "run"
     code = "import sys; from trueup import gait; "
-    code += f"gait.optimize('walk', sys.argv[1], changes={LONG!r}, verbose=False)"
+    code += f"gait.optimize({FIRST_WALK!r}, sys.argv[1], changes={LONG!r}, verbose=False)"
     killed([sys.executable, "-c", code, str(run)], run)
     assert not (run / "solution.json").exists()
     assert main(["report", str(run)]) == 0
@@ -85,13 +86,13 @@ def test_a_run_begun_in_python_goes_on_on_the_command_line(tmp_path, whole, caps
 
 def test_a_run_begun_on_the_command_line_goes_on_in_python(tmp_path, whole):
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", *OPTIONS, "--save-path", str(run), "--quiet"]
+    words = ["gait", "optimize", FIRST_WALK, *OPTIONS, "--save-path", str(run), "--quiet"]
     words[words.index("--maxiter") + 1] = "400"
     code = "import sys; from trueup.cli import main; sys.exit(main(sys.argv[1:]))"
     killed([sys.executable, "-c", code, *words], run)
     known = generations(run)
     result = optimize(
-        "walk", run, changes={**LONG, "maxiter": known + 4}, resume=True, verbose=False
+        FIRST_WALK, run, changes={**LONG, "maxiter": known + 4}, resume=True, verbose=False
     )
     assert isinstance(result, GaitResult) and result.directory == run
     assert generations(run) == known + 4
@@ -104,7 +105,7 @@ def test_a_run_begun_on_the_command_line_goes_on_in_python(tmp_path, whole):
 
 def test_the_command_and_the_function_make_the_same_run(tmp_path, whole, capsys):
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", *OPTIONS, "--save-path", str(run), "--json"]
+    words = ["gait", "optimize", FIRST_WALK, *OPTIONS, "--save-path", str(run), "--json"]
     assert main(words) == 0
     told = json.loads(capsys.readouterr().out)
     assert content(run) == content(whole.directory)
@@ -125,7 +126,7 @@ def test_the_result_holds_what_the_run_came_to(whole):
 
 
 def test_a_configuration_as_an_object_and_one_that_is_repeated(tmp_path, whole):
-    configuration = load_configuration("walk").with_changes(CHANGES)
+    configuration = load_configuration(FIRST_WALK).with_changes(CHANGES)
     one = optimize(configuration, tmp_path / "one", verbose=False)
     other = optimize(whole.directory / "experiment.yaml", tmp_path / "other", verbose=False)
     for result in (one, other):
@@ -138,19 +139,19 @@ def test_wrong_calls_write_nothing(tmp_path, whole):
     with pytest.raises(GaitError, match="there is no configuration 'wlk'"):
         optimize("wlk", run)
     with pytest.raises(GaitError, match="unknown keys 'sim_tim'"):
-        optimize("walk", run, changes={"sim_tim": 1.0})
+        optimize(FIRST_WALK, run, changes={"sim_tim": 1.0})
     with pytest.raises(GaitError, match="searches nothing"):
-        optimize("walk", run, changes={"optim_mode": "evaluate"})
+        optimize(FIRST_WALK, run, changes={"optim_mode": "evaluate"})
     with pytest.raises(GaitError, match="a scatter has no end"):
-        optimize("walk_scatter", run, changes={"maxiter": None})
+        optimize(FIRST_WALK, run, changes={"search": "scatter", "maxiter": None})
     assert not run.exists()
     with pytest.raises(RunDirectoryError, match="another configuration"):
         changes = {**CHANGES, "sigma_gain": 3.0}
-        optimize("walk", whole.directory, changes=changes, resume=True, verbose=False)
+        optimize(FIRST_WALK, whole.directory, changes=changes, resume=True, verbose=False)
     with pytest.raises(RunDirectoryError, match="begun with another configuration"):
-        optimize("walk_upright", whole.directory, resume=True, verbose=False)
+        optimize("walk", whole.directory, resume=True, verbose=False)
     with pytest.raises(RunDirectoryError):
-        optimize("walk", whole.directory, changes=CHANGES, verbose=False)
+        optimize(FIRST_WALK, whole.directory, changes=CHANGES, verbose=False)
 
 
 def test_a_model_that_moved_is_found_in_another_folder(tmp_path):
@@ -164,7 +165,7 @@ def test_a_model_that_moved_is_found_in_another_folder(tmp_path):
     source.write_text(spec.to_xml())
     assert Walker.load(source).mass > 0.0 and mujoco.MjModel.from_xml_path(str(source)).nv == 11
     run = tmp_path / "run"
-    optimize("walk", run, changes={**CHANGES, "model_file": str(source)}, verbose=False)
+    optimize(FIRST_WALK, run, changes={**CHANGES, "model_file": str(source)}, verbose=False)
     moved = tmp_path / "elsewhere"
     moved.mkdir()
     source.rename(moved / "walker.xml")

@@ -35,6 +35,7 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
+  trueup export dr runs/arm            draws of what is not known, for policies to train on
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
   trueup network train                 learned actuators: train, score and export networks
@@ -130,11 +131,13 @@ def _choose(
     ]
     if alone:
         words = [words[0], *overrides_together(words[1:], names[words[0]])]
+        if (check := getattr(names[words[0]], "check_words", None)) is not None:
+            check(words)
     choices = functools.reduce(operator.or_, described)
+    if alone and len(names) == 1:  # the parser knows no choice among one
+        program, words = f"{program} {words[0]}", words[1:]
     if alone and output.json:
         words.append("--json")  # accepted wherever it stands
-    if alone and (check := getattr(names[words[0]], "check_words", None)) is not None:
-        check(words)
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):

@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
+from trueup.cli.export_commands import Export
 from trueup.cli.gait_commands import Gait
 from trueup.cli.network_commands import Network
 from trueup.cli.output import Output
@@ -212,5 +213,9 @@ class Demo:
         return run_demo(self.output, self.overwrite, self.seed, output)
 
 
-COMMANDS = (Identify, Check, Report, Compare, Study, Actuator, Network, Gait, Init, Import, Demo)
+COMMANDS = (
+    *(Identify, Check, Report, Compare, Export),
+    *(Study, Actuator, Network, Gait),
+    *(Init, Import, Demo),
+)
 """All commands, in the order of the help."""

@@ -6,6 +6,8 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.gait_device import CompareDevice
+from trueup.cli.gait_export import ExportWalk
 from trueup.cli.gait_options import GaitOverrides, WalkOfTarget, check_not_empty
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -37,10 +39,11 @@ class OptimizeGait(GaitOverrides):
     """Search gains, pose and exoskeleton torque of a walk that costs little.
 
     Examples:
-      trueup gait optimize tutorial --model-file walker.xml
+      trueup gait optimize walk
+      trueup gait optimize walk --from nominal --seed 1 --save-path runs/one
       trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
-      trueup gait optimize walk --weights effort 300 velocity 100 trunk 20 --maxiter 120
+      trueup gait optimize walk --stages steady --weights effort 300 velocity 100 trunk 20
       trueup gait optimize tutorial --save-path runs/tutorial --resume
 
     Options replace values of the configuration; what is not given is as it says, also where the
@@ -213,20 +216,24 @@ class ImportGait:
 
 @dataclass(frozen=True)
 class Gait:
-    """Reflex controllers of walking and exoskeletons: search, evaluate, film, import.
+    """Reflex controllers of walking and exoskeletons: search, compare, evaluate, film, import.
 
     Examples:
       trueup gait list                                    the shipped configurations
-      trueup gait optimize tutorial --model-file w.xml    search
+      trueup gait optimize walk                           a steady walk
+      trueup gait device --model ankle --max-torque 50    walking with a device and without
       trueup gait evaluate runs/tutorial                  what its best walk costs
       trueup gait video runs/tutorial -o walk.mp4         its best walk as a film
+      trueup gait export runs/tutorial -o walk.mot        the same over time, for OpenSim
       trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {
         "list": ListGait,
         "optimize": OptimizeGait,
+        "device": CompareDevice,
         "evaluate": EvaluateGait,
         "video": VideoOfGait,
+        "export": ExportWalk,
         "import": ImportGait,
     }

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from trueup.errors import GaitError, listing
 from trueup.gait.models._own_models import OWN_MODELS
+from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 
 Switch = Literal["1", "0", "True", "False", "true", "false"]
 """Words of a switch, those of MyoAssist too."""
@@ -18,8 +19,10 @@ Pairs = tuple[tuple[str, float], ...] | Literal["none"] | None
 PAIRS = arg(metavar="NAME VALUE [NAME VALUE ...]|none")
 BY_NAME = ("joint_speeds", "weights", "held", "start_values", "perturbation_sizes")
 """Options that take such numbers."""
-NAMING = (*BY_NAME, "moved")
+NAMING = (*BY_NAME, "moved", "stages")
 """Options that take as many names as are given."""
+NAMED = (*OWN_MODELS, NOMINAL, SHIPPED)
+"""Words in place of paths."""
 SWITCHES = ("delayed", "exo", "unperturbed_repeat", "fresh_perturbations", "early_stop")
 """Options that take 1 or 0."""
 
@@ -144,8 +147,11 @@ class GaitOverrides:
     """Each generation walks over perturbations of its own, 1 or 0."""
     early_stop: Switch | None = None
     """Candidates that cannot be among the better half are not walked to their end, 1 or 0."""
-    param_path: Annotated[Path | None, arg(metavar="PATH")] = None
-    """Start from an earlier result: a run directory, a vector or a parameter file."""
+    param_path: Annotated[Path | None, arg(aliases=["--from"], metavar="PATH")] = None
+    """Start from an earlier result: a run directory, a vector or a parameter file; shipped: the
+    walk of the package; nominal: the nominal vector."""
+    stages: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
+    """Stages of the configuration that are searched; those that fit the start where absent."""
     compat: Literal["myoassist"] | None = None
     """Controller order, bounds and cost of MyoAssist."""
 
@@ -163,7 +169,7 @@ class GaitOverrides:
                 continue
             check_not_empty(field.name, value)
             if isinstance(value, Path):
-                value = str(value if str(value) in OWN_MODELS else value.resolve())
+                value = str(value if str(value) in NAMED else value.resolve())
             if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
                 value = tuple(str(Path(path).resolve()) for path in value)
             given[field.name] = value

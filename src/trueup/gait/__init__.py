@@ -23,7 +23,13 @@ if TYPE_CHECKING:
         default_controller,
         load_controller,
     )
-    from trueup.gait.costs.adult_norm import adult_norm, adult_steps, named_norm
+    from trueup.gait.costs.adult_norm import (
+        adult_metabolic_rate,
+        adult_norm,
+        adult_steps,
+        named_norm,
+    )
+    from trueup.gait.costs.motion_reference import read_motion
     from trueup.gait.costs.myoassist_cost import (
         MyoAssistCost,
         read_myoassist_emg,
@@ -32,6 +38,10 @@ if TYPE_CHECKING:
     from trueup.gait.costs.norms import GaitNorm, read_norm, read_schwartz
     from trueup.gait.costs.reference import GaitReference, read_reference
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
+    from trueup.gait.device._compare import compare_device
+    from trueup.gait.device.device_arms import DeviceSettings
+    from trueup.gait.device.device_comparison import DeviceComparison
+    from trueup.gait.export import write_walk
     from trueup.gait.job import GaitResult
     from trueup.gait.models._myolegs import myolegs, myolegs26, myolegs_anatomy
     from trueup.gait.models.anatomy import Anatomy, load_anatomy, myoassist_anatomy
@@ -69,6 +79,8 @@ _EXPORTS = {
     "Curve": "trueup.gait.walk.gait_cycle",
     "CycleStart": "trueup.gait.walk._cycle_start",
     "Device": "trueup.gait.models.attachments",
+    "DeviceComparison": "trueup.gait.device.device_comparison",
+    "DeviceSettings": "trueup.gait.device.device_arms",
     "DoseResponse": "trueup.gait.report._dose_response",
     "EarlyStoppingCmaEs": "trueup.gait.search.early_stop",
     "Entry": "trueup.gait.controller.parameter_vector",
@@ -105,9 +117,11 @@ _EXPORTS = {
     "WalkSettings": "trueup.gait.walk.walk_settings",
     "WalkSimulation": "trueup.gait.walk.walk_simulation",
     "Walker": "trueup.gait.models.walker",
+    "adult_metabolic_rate": "trueup.gait.costs.adult_norm",
     "adult_norm": "trueup.gait.costs.adult_norm",
     "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
+    "compare_device": "trueup.gait.device._compare",
     "cycle_start": "trueup.gait.walk._cycle_start",
     "default_controller": "trueup.gait.controller.reflex_controller",
     "dose_response": "trueup.gait.report._dose_response",
@@ -126,6 +140,7 @@ _EXPORTS = {
     "myolegs_anatomy": "trueup.gait.models._myolegs",
     "planar22": "trueup.gait.models.planar22",
     "planar22_anatomy": "trueup.gait.models.planar22",
+    "read_motion": "trueup.gait.costs.motion_reference",
     "read_myoassist_emg": "trueup.gait.costs.myoassist_cost",
     "read_myoassist_kinematics": "trueup.gait.costs.myoassist_cost",
     "read_norm": "trueup.gait.costs.norms",
@@ -136,6 +151,7 @@ _EXPORTS = {
     "survival": "trueup.gait.report._survival",
     "walk_parameters": "trueup.gait.walk._walk_parameters",
     "walk_report": "trueup.gait.report.walk_report",
+    "write_walk": "trueup.gait.export",
     "write_walk_video": "trueup.gait.report.video",
 }
 
@@ -145,6 +161,8 @@ __all__ = [
     "Curve",
     "CycleStart",
     "Device",
+    "DeviceComparison",
+    "DeviceSettings",
     "DoseResponse",
     "EarlyStoppingCmaEs",
     "Entry",
@@ -177,9 +195,11 @@ __all__ = [
     "WalkSettings",
     "WalkSimulation",
     "Walker",
+    "adult_metabolic_rate",
     "adult_norm",
     "adult_steps",
     "attach_exoskeleton",
+    "compare_device",
     "cycle_start",
     "default_controller",
     "dose_response",
@@ -202,6 +222,7 @@ __all__ = [
     "optimize",
     "planar22",
     "planar22_anatomy",
+    "read_motion",
     "read_myoassist_emg",
     "read_myoassist_kinematics",
     "read_norm",
@@ -212,6 +233,7 @@ __all__ = [
     "survival",
     "walk_parameters",
     "walk_report",
+    "write_walk",
     "write_walk_video",
 ]
 

@@ -15,10 +15,15 @@ from trueup.errors import GaitError, ModelError, RunDirectoryError
 from trueup.fitting import CmaEs, ScatterSearch, SearchEnd, Solution, Status, Verdict
 from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.report._survival import Survival
+from trueup.gait.report.first_looks import FirstLooks
 from trueup.gait.report.run_report import norms_of, page_of_run, page_without_walk, survivals_of
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import mean_term, trunk_notes
-from trueup.gait.search._make_problem import check_chosen_trunk, make_problem
+from trueup.gait.search._make_problem import (
+    check_chosen_trunk,
+    make_problem,
+    without_unfit_norm,
+)
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND, configuration_of_run, kept_start
 from trueup.gait.search.fresh_perturbations import candidates_left_over, judged_anew, told_over
@@ -27,10 +32,11 @@ from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
 from trueup.gait.search.searches import make_search
+from trueup.gait.search.staged_search import StagedProblem, StagedSearch, make_staged_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob
-from trueup.studies import Budget, RunDirectory, Store, atomic
+from trueup.studies import Budget, Generation, RunDirectory, Store, atomic
 from trueup.studies.yaml_file import read_mapping
 
 STARTS = {"param_path", "start_in_cycle", "start_values"}
@@ -185,11 +191,14 @@ class GaitJob(SearchJob):
             check_start(problem, problem.space)
             self.notes = list(repeated.get("notes") or [])
             return problem
+        unfit: list[str] = []
+        if not {"weights", "cost"} & set(self.changes):
+            self.configuration, unfit = without_unfit_norm(self.configuration)
         self.configuration = resolved_start(self.configuration)
         problem = make_problem(self.configuration, self.threads)
         check_chosen_trunk(self.changes, problem)
         problem.space, notes = start_of(self.configuration, problem)
-        self.notes = [*checkout_notes(self.configuration), *notes, *trunk_notes(problem)]
+        self.notes = [*checkout_notes(self.configuration), *unfit, *notes, *trunk_notes(problem)]
         return problem
 
     def _kept_problem(self, kept: Mapping[str, Any]) -> GaitProblem:
@@ -205,9 +214,15 @@ class GaitJob(SearchJob):
         self.notes = list(kept.get("notes") or [])
         return problem
 
-    def make_search(self) -> CmaEs | ScatterSearch:
+    def make_search(self) -> CmaEs | ScatterSearch | StagedSearch:
         """The search at its start."""
-        return make_search(self.configuration, self.problem.space)
+        problem, configuration = self.problem, self.configuration
+        if isinstance(problem, StagedProblem):
+            if self.limits.max_generations is None:  # for the time left
+                whole = sum(one.maxiter or 0 for _, one in configuration.staged)
+                self.limits = dataclasses.replace(self.limits, max_generations=whole)
+            return make_staged_search(problem, configuration)
+        return make_search(configuration, problem.space)
 
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
         """Settings of the history; ``maxiter`` may be another one on resume."""
@@ -268,11 +283,23 @@ class GaitJob(SearchJob):
         for note in self.notes if run.verbose else ():
             print(note, file=sys.stderr)
         log = TermsLog(run.directory.inside(TERMS_LOG), self.problem)
-        return run.search(self.problem, self.search, on_generation=log.write)
+        looks = FirstLooks(run, self.problem, self.name, self.local)
+
+        def on_generation(generation: Generation) -> None:
+            log.write(generation)
+            looks.after(generation)
+
+        return run.search(self.problem, self.search, on_generation=on_generation)
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         """Judge the best walk under perturbations that no candidate was scored by."""
         configuration, problem = self.configuration, self.problem
+        if isinstance(problem, StagedProblem) and np.isfinite(solution.cost):
+            cost = np.array([solution.cost])
+            problem.enter(int(problem.stages_of(cost)[0]))
+            own = float(problem.own_costs(cost)[0])
+            message = solution.message.replace(f"cost {solution.cost:.6g}", f"cost {own:.6g}")
+            solution = dataclasses.replace(solution, cost=own, message=message)
         if configuration.fresh_perturbations and np.isfinite(solution.cost):
             solution = self._judged_anew(run, solution)
             assert problem.perturbations is not None  # or nothing could have been judged

@@ -30,8 +30,9 @@ class ResumableSearch(Protocol):
 
     It may also offer ``evaluate(problem, X, failures) -> answer`` (otherwise its answers are
     ``problem.costs(X, failures)``), ``costs_of(answer) -> (n,) or (n, k)`` (otherwise the answer
-    itself), ``info() -> dict`` of numbers that go into the history, such as a step size, and for
-    several objectives ``front``, the :class:`trueup.fitting.ParetoFront` so far.
+    itself), ``info() -> dict`` of numbers that go into the history, such as a step size, for
+    several objectives ``front``, the :class:`trueup.fitting.ParetoFront` so far, and for the
+    progress ``words`` on where it is and ``own_cost``, the cost to show for ``cost``.
 
     :meth:`state` and :meth:`from_state` carry everything that later answers depend on, the state of
     the random generator included: that makes a resumed history equal to an uninterrupted one.
@@ -224,13 +225,22 @@ class _Loop:
             else:
                 self.checkpoints.keep_parameters_fresh(float(self.search.cost), self._found)
             progress.update(
-                f"generation {self.generation}, {self.store.evaluations} evaluations, "
-                f"cost {self.search.cost:.6g}",
+                f"{self._words}generation {self.generation}, {self.store.evaluations} evaluations, "
+                f"cost {self._shown_cost:.6g}",
                 self._fraction(),
             )
             end = self._end(interrupts)
         self._save()
         return end
+
+    @property
+    def _words(self) -> str:
+        words = getattr(self.search, "words", "")
+        return f"{words}, " if words else ""
+
+    @property
+    def _shown_cost(self) -> float:
+        return float(getattr(self.search, "own_cost", self.search.cost))
 
     def _fraction(self) -> float | None:
         """Part of the run that is done; None where it ends long before its limits."""
@@ -317,7 +327,7 @@ class _Loop:
         if spent is not None:
             return spent
         if interrupts.requested is not None:
-            return Status.INTERRUPTED, f"stopped at cost {self.search.cost:.6g}"
+            return Status.INTERRUPTED, f"stopped at cost {self._shown_cost:.6g}"
         return None
 
 

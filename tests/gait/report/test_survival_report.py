@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.gait import PerturbationSizes, Survival, Walker, WalkSettings, WalkSimulation, survival
@@ -107,7 +108,7 @@ def test_the_report_of_a_vector_shows_it(capsys, tmp_path, simulation):
 
 def test_the_report_of_a_robust_run_shows_it(capsys, tmp_path):
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", "--sim-time", 0.2, "--popsize", 4, "--maxiter", 1]
+    words = ["gait", "optimize", FIRST_WALK, "--sim-time", 0.2, "--popsize", 4, "--maxiter", 1]
     words += ["--perturbed-repeats", 2, "--save-path", run, "--quiet", "--stairs", -0.1, 0.4]
     code, answer = called(capsys, *words)
     assert code == 0 and answer["survival"][""]["perturbations"] == 20

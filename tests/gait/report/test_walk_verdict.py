@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 from made_up_walks import reference, walk
 
 from trueup.cli import main
@@ -132,7 +133,17 @@ def test_the_end_of_a_search_counts(walked, repeats):
 
 def test_the_same_verdict_stands_everywhere(tmp_path, capsys):
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", "--sim-time", "0.3", "--popsize", "4", "--maxiter", "1"]
+    words = [
+        "gait",
+        "optimize",
+        FIRST_WALK,
+        "--sim-time",
+        "0.3",
+        "--popsize",
+        "4",
+        "--maxiter",
+        "1",
+    ]
     assert main([*words, "--save-path", str(run), "--quiet", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["verdict"]
     assert json.loads((run / "solution.json").read_text())["verdict"] == told

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from given_configurations import SPARING
 
 from trueup.cli import main
 from trueup.gait import make_problem
@@ -17,7 +18,7 @@ UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
 
 
 SHORT = [
-    "walk_sparing", "--tgt-slope", "5", "--sim-time", "5", "--num-strides", "3",
+    SPARING, "--tgt-slope", "5", "--sim-time", "5", "--num-strides", "3",
     "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
@@ -63,11 +64,11 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = [word for pair in speeds.items() for word in pair]
-    as_searched = ("--config", "walk_sparing", "--tgt-slope", 5, "--sim-time", 5)
+    as_searched = ("--config", SPARING, "--tgt-slope", 5, "--sim-time", 5)
     code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 3,
                         "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
-    code, _ = called(capsys, "optimize", "walk_sparing", "--save-path", begun, "--resume",
+    code, _ = called(capsys, "optimize", SPARING, "--save-path", begun, "--resume",
                      "--maxiter", 2, "--quiet")  # fmt: skip
     assert code == 0
 

@@ -6,6 +6,7 @@ import zlib
 import numpy as np
 import pytest
 import yaml
+from given_configurations import FIRST_WALK, WITH_DEVICE
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -223,7 +224,7 @@ def test_a_problem_without_perturbed_repeats_is_refused():
 
 
 def test_walks_cost_what_they_cost_over_these_perturbations():
-    configuration = load_configuration("walk").with_changes(
+    configuration = load_configuration(FIRST_WALK).with_changes(
         {
             "sim_time": 0.4,
             "cost": "vel",
@@ -257,7 +258,7 @@ def test_walks_cost_what_they_cost_over_these_perturbations():
 def test_settings_that_do_not_go_together_are_refused(changes, words):
     given = {"perturbed_repeats": 2, "fresh_perturbations": True, **changes}
     with pytest.raises(GaitError, match=words):
-        make_problem(load_configuration("walk").with_changes(given))
+        make_problem(load_configuration(FIRST_WALK).with_changes(given))
 
 
 def called(capsys, *words):
@@ -266,7 +267,7 @@ def called(capsys, *words):
 
 
 WORDS = (
-    "optimize", "walk_sparing_device", "--sim-time", 0.3, "--popsize", 6, "--quiet",
+    "optimize", WITH_DEVICE, "--sim-time", 0.3, "--popsize", 6, "--quiet",
 )  # fmt: skip
 
 
@@ -275,7 +276,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(capsys, tmp_path):
     assert code == 0
     assert called(capsys, *WORDS, "--maxiter", 2, "--save-path", tmp_path / "run")[0] == 0
     words = ("--save-path", tmp_path / "run", "--resume", "--maxiter", 4, "--quiet")
-    code, resumed = called(capsys, "optimize", "walk_sparing_device", *words)
+    code, resumed = called(capsys, "optimize", WITH_DEVICE, *words)
     assert code == 0
     assert resumed["parameters"] == whole["parameters"] and resumed["cost"] == whole["cost"]
     terms = [(tmp_path / name / "terms.jsonl").read_text() for name in ("whole", "run")]

@@ -45,12 +45,6 @@ def test_the_shipped_configurations():
         *NAMES,
         "tutorial",
         "walk",
-        "walk_norm",
-        "walk_scatter",
-        "walk_sparing",
-        "walk_sparing_device",
-        "walk_steady",
-        "walk_upright",
     ]
     for name in configuration_names():
         configuration = load_configuration(name)
@@ -70,7 +64,7 @@ def test_as_many_strides_are_judged_as_people_take_in_the_time():
 
 
 def test_a_norm_has_to_be_named_to_be_tracked_at_another_speed():
-    configuration = load_configuration("walk_norm").with_changes({"tgt_vel": 1.75})
+    configuration = load_configuration("walk").with_changes({"tgt_vel": 1.75})
     with pytest.raises(GaitError, match=r"at 1\.75 m/s.* name another with --reference FILE"):
         make_problem(configuration, threads=1)
 

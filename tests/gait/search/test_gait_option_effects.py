@@ -8,6 +8,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.cli.gait_options import GaitOverrides
@@ -344,7 +345,7 @@ def test_entries_are_held_by_an_option(capsys, tmp_path):
 def searched(capsys, tmp_path, *words):
     """Exit code and configuration of a run of ``walk``, or what was wrong."""
     short = ("--sim-time", 0.05, "--popsize", 4, "--maxiter", 1, "--quiet", "--save-path")
-    code, answer = called(capsys, "optimize", "walk", *short, tmp_path / "run", *words)
+    code, answer = called(capsys, "optimize", FIRST_WALK, *short, tmp_path / "run", *words)
     if code:
         return code, answer["message"]
     return code, configuration_of_run(RunDirectory.open(tmp_path / "run"))
@@ -352,7 +353,7 @@ def searched(capsys, tmp_path, *words):
 
 def test_a_kind_of_cost_replaces_the_weights_of_a_configuration(capsys, tmp_path):
     """``walk`` has weights; asked for -eff, it was searched with them all the same."""
-    assert load_configuration("walk").weights is not None
+    assert load_configuration(FIRST_WALK).weights is not None
     code, found = searched(capsys, tmp_path, "-eff")
     assert code == 0 and found.weights is None
     scenario = make_problem(found, threads=1).scenarios[0]

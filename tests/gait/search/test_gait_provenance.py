@@ -5,6 +5,8 @@ import json
 import subprocess
 import sys
 
+from given_configurations import FIRST_WALK
+
 from trueup.cli import main
 from trueup.gait import Stairs, Walker
 from trueup.gait.models.planar22 import planar22
@@ -38,7 +40,7 @@ def test_a_file_that_is_loaded_as_it_is_has_none(tmp_path):
 
 def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path, monkeypatch):
     run = tmp_path / "run"
-    words = ["gait", "optimize", "walk", "--sim-time", "0.1", "--popsize", "4", "--quiet"]
+    words = ["gait", "optimize", FIRST_WALK, "--sim-time", "0.1", "--popsize", "4", "--quiet"]
     words += ["--save-path", str(run), "--json"]
     assert main([*words, "--maxiter", "1"]) == 0
     origin = json.loads((run / "provenance.json").read_text())
@@ -46,7 +48,7 @@ def test_a_run_records_it_and_does_not_go_on_with_another_model(capsys, tmp_path
     assert model == {"name": "planar22", "sha256": Walker.load("planar22").xml_sha256}
     assert model["sha256"] in (run / "report.html").read_text()
     capsys.readouterr()
-    again = ["gait", "optimize", "walk", "--save-path", str(run), "--resume", "--maxiter", "2"]
+    again = ["gait", "optimize", FIRST_WALK, "--save-path", str(run), "--resume", "--maxiter", "2"]
     from trueup.gait.models import _own_models
 
     build = _own_models.build_own_model

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import yaml
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.studies import RunDirectory
@@ -19,19 +20,19 @@ def optimized(capsys, configuration, target, *words):
 
 def test_a_run_is_not_gone_on_with_by_another_configuration(capsys, tmp_path):
     run = tmp_path / "run"
-    assert optimized(capsys, "walk", run, *WORDS)[0] == 0
+    assert optimized(capsys, FIRST_WALK, run, *WORDS)[0] == 0
     kept = (run / "experiment.yaml").read_bytes()
-    code, answer = optimized(capsys, "walk_upright", run, "--resume", "--maxiter", 2)
-    assert code == 2 and "another configuration than walk_upright" in answer["message"]
+    code, answer = optimized(capsys, "walk", run, "--resume", "--maxiter", 2)
+    assert code == 2 and "another configuration than walk" in answer["message"]
     assert f"trueup study resume {run}" in answer["message"]
     assert (run / "experiment.yaml").read_bytes() == kept
-    assert optimized(capsys, "walk", run, "--resume", "--maxiter", 2)[0] == 0
+    assert optimized(capsys, FIRST_WALK, run, "--resume", "--maxiter", 2)[0] == 0
     # its own experiment file is no other one
     experiment = run / "experiment.yaml"
     assert optimized(capsys, experiment, run, "--resume", "--maxiter", 3)[0] == 0
     assert main(["study", "resume", str(run), "--quiet", "--json"]) == 0
     capsys.readouterr()
-    assert optimized(capsys, "walk_upright", run, "--resume")[0] == 2
+    assert optimized(capsys, "walk", run, "--resume")[0] == 2
 
 
 def test_a_file_that_changed_is_another_configuration(capsys, tmp_path):
@@ -48,11 +49,11 @@ def test_a_run_that_was_killed_at_birth_begins_anew(capsys, tmp_path):
     """Between the marker of the run and what it is there is a tenth of a second."""
     run, whole = tmp_path / "run", tmp_path / "whole"
     RunDirectory.create(run)
-    code, answer = optimized(capsys, "walk", run, *WORDS)
+    code, answer = optimized(capsys, FIRST_WALK, run, *WORDS)
     assert code == 2 and "--resume" in answer["message"]
-    code, answer = optimized(capsys, "walk", run, *WORDS, "--resume")
+    code, answer = optimized(capsys, FIRST_WALK, run, *WORDS, "--resume")
     assert code == 0
-    assert answer["cost"] == optimized(capsys, "walk", whole, *WORDS)[1]["cost"]
+    assert answer["cost"] == optimized(capsys, FIRST_WALK, whole, *WORDS)[1]["cost"]
 
 
 @pytest.mark.parametrize("missing", ["run.json", None])
@@ -61,6 +62,6 @@ def test_what_is_no_run_is_not_begun_by_resuming(capsys, tmp_path, missing):
     if missing is not None:
         run.mkdir()
         (run / "notes.txt").write_text("mine")
-    code, _ = optimized(capsys, "walk", run, *WORDS, "--resume")
+    code, _ = optimized(capsys, FIRST_WALK, run, *WORDS, "--resume")
     assert code == 2
     assert not run.exists() or [path.name for path in run.iterdir()] == ["notes.txt"]

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 
@@ -18,7 +19,7 @@ def called(capsys, *words):
 
 
 def optimized(target, *words):
-    return ["gait", "optimize", "walk", *SHORT, "--save-path", target, *words]
+    return ["gait", "optimize", FIRST_WALK, *SHORT, "--save-path", target, *words]
 
 
 def start_of_run(folder):
@@ -65,7 +66,7 @@ def test_a_run_goes_on_without_what_it_started_from(capsys, run, tmp_path):
     code, answer = called(capsys, *words)
     assert code == 0
     shutil.rmtree(run)
-    words = ["gait", "optimize", "walk", "--save-path", second, "--resume", "--maxiter", "2"]
+    words = ["gait", "optimize", FIRST_WALK, "--save-path", second, "--resume", "--maxiter", "2"]
     code, other = called(capsys, *words, "--quiet")
     assert code == 0 and other["parameters"] == answer["parameters"]
 
@@ -97,7 +98,7 @@ def test_a_resume_that_is_refused_changes_no_file(capsys, run):
     content["start"]["theta_tgt"] += 0.25
     experiment.write_text(yaml.safe_dump(content))
     before = {path.name: path.read_bytes() for path in run.glob("*.yaml")}
-    words = ["gait", "optimize", "walk", "--save-path", run, "--resume", "--maxiter", "9"]
+    words = ["gait", "optimize", FIRST_WALK, "--save-path", run, "--resume", "--maxiter", "9"]
     code, answer = called(capsys, *words, "--quiet")
     assert code == 2 and "start values" in answer["message"]
     assert {path.name: path.read_bytes() for path in run.glob("*.yaml")} == before
@@ -221,10 +222,10 @@ def test_options_of_a_search_are_refused_where_nothing_is_searched(capsys, run, 
 
 def test_the_mode_evaluate_walks_as_its_own_configuration_says(capsys, run, tmp_path):
     """The run was searched for a third of a second; the configuration named here says otherwise."""
-    words = ["gait", "optimize", "walk", "--optim-mode", "evaluate", "--sim-time", "0.2"]
+    words = ["gait", "optimize", FIRST_WALK, "--optim-mode", "evaluate", "--sim-time", "0.2"]
     code, answer = called(capsys, *words, "--param-path", run)
     assert code == 0
     file = next(run.glob("*_Best.txt"))
-    words = ["gait", "evaluate", file, "--config", "walk", "--sim-time", "0.2"]
+    words = ["gait", "evaluate", file, "--config", FIRST_WALK, "--sim-time", "0.2"]
     code, other = called(capsys, *words)
     assert code == 0 and answer["scalar"] == other["scalar"]

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -29,7 +30,7 @@ def evaluated(capsys, path, *words):
 @pytest.fixture(scope="module")
 def parameters():
     """Those of a walk of planar22 with its device of four parameters."""
-    return make_problem(load_configuration("walk").with_changes({"ExoOn": True})).parameters
+    return make_problem(load_configuration(FIRST_WALK).with_changes({"ExoOn": True})).parameters
 
 
 def written(path, parameters, vector):

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import yaml
+from given_configurations import FIRST_WALK, WITH_DEVICE
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -20,7 +21,7 @@ def called(capsys, *words):
     return code, json.loads(capsys.readouterr().out)
 
 
-def optimized(capsys, target, *words, configuration="walk"):
+def optimized(capsys, target, *words, configuration=FIRST_WALK):
     return called(capsys, "optimize", configuration, *SHORT, "--save-path", target, *words)
 
 
@@ -47,7 +48,7 @@ def file(tmp_path, vector):
 
 
 def problem_of(**changes):
-    return make_problem(load_configuration("walk").with_changes(changes), threads=1)
+    return make_problem(load_configuration(FIRST_WALK).with_changes(changes), threads=1)
 
 
 def test_only_what_is_named_is_moved():
@@ -118,7 +119,7 @@ def test_the_run_alone_goes_on_is_repeated_and_walks(capsys, tmp_path, vector, f
     code, walked = called(capsys, "evaluate", run)
     assert code == 0 and walked["scalar"] == pytest.approx(answer["cost"], rel=1e-12)
     words = ("--save-path", run, "--resume", "--maxiter", 2, "--quiet")
-    code, resumed = called(capsys, "optimize", "walk", *words)
+    code, resumed = called(capsys, "optimize", FIRST_WALK, *words)
     assert code == 0 and resumed["parameters"] == whole["parameters"]
 
 
@@ -190,7 +191,7 @@ def test_both_arms_of_a_comparison_take_the_same_configuration(capsys, tmp_path,
     for name, device in arms.items():
         target = tmp_path / name
         given = (*words, *device)
-        code, _ = optimized(capsys, target, *given, configuration="walk_sparing_device")
+        code, _ = optimized(capsys, target, *given, configuration=WITH_DEVICE)
         assert code == 0
     notes = experiment_of(tmp_path / "with")["notes"]
     assert not any("at their default" in line for line in notes)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import yaml
+from given_configurations import FIRST_WALK, WITH_DEVICE
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -23,7 +24,7 @@ def called(capsys, *words):
 def sparing(capsys, target, *words):
     """A short search of ``walk_sparing_device`` over two repeats."""
     repeats = ("--perturbed-repeats", 2, "--fresh-perturbations", 0)
-    ahead = ("optimize", "walk_sparing_device", *SHORT, *repeats, "--save-path", target)
+    ahead = ("optimize", WITH_DEVICE, *SHORT, *repeats, "--save-path", target)
     return called(capsys, *ahead, *words)
 
 
@@ -36,7 +37,7 @@ def best_of(folder):
 
 
 def problem_of(**changes):
-    return make_problem(load_configuration("walk").with_changes(changes), threads=1)
+    return make_problem(load_configuration(FIRST_WALK).with_changes(changes), threads=1)
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_configuration_for_both_legs_holds_for_gains_of_each(capsys, tmp_path,
     assert sparing(capsys, tmp_path / "held", *words)[0] == 0
     words = ("--param-path", tmp_path / "held", "--reflex-mode", "ind")
     code, _ = called(
-        capsys, "optimize", "walk", *SHORT, *words, "--ExoOn", 1, "--save-path", tmp_path / "on"
+        capsys, "optimize", FIRST_WALK, *SHORT, *words, "--ExoOn", 1, "--save-path", tmp_path / "on"
     )
     start = experiment_of(tmp_path / "on")["start"]
     assert code == 0 and start["C_d_r"] == start["C_d_l"] == 1.4
@@ -139,7 +140,7 @@ def test_a_curve_says_nothing_without_an_exoskeleton(capsys, tmp_path, file, wor
     assert called(capsys, "evaluate", run)[0] == 0
     # nor to a search with one that goes on from there
     words = ("--ExoOn", 1, "--param-path", run, "--save-path", second)
-    assert called(capsys, "optimize", "walk", *SHORT, *words)[0] == 0
+    assert called(capsys, "optimize", FIRST_WALK, *SHORT, *words)[0] == 0
     assert experiment_of(second)["start"]["exo_peak"] == 0.5
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 
@@ -19,7 +20,7 @@ def test_a_resumed_search_is_an_uninterrupted_one(capsys, tmp_path, options):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
 
     def search(target, generations, *more):
-        words = ["gait", "optimize", "walk", "--save-path", str(target), "--quiet", "--json"]
+        words = ["gait", "optimize", FIRST_WALK, "--save-path", str(target), "--quiet", "--json"]
         words += ["--maxiter", str(generations), "--threads", "1"]
         code = main([*words, *more])
         return code, json.loads(capsys.readouterr().out)

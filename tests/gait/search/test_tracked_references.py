@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.errors import GaitError
@@ -68,7 +69,15 @@ def test_several_speeds_and_slopes_are_one_objective(mode):
 
 def test_a_reference_that_lacks_a_joint_leaves_no_folder(capsys, tmp_path):
     reference(joints=("hip_flexion", "knee", "ankle")).save(tmp_path / "other.json")
-    words = ["gait", "optimize", "walk", "--cost", "kine", "--reference", tmp_path / "other.json"]
+    words = [
+        "gait",
+        "optimize",
+        FIRST_WALK,
+        "--cost",
+        "kine",
+        "--reference",
+        tmp_path / "other.json",
+    ]
     words += ["--save-path", tmp_path / "run", "--popsize", "4", "--maxiter", "1"]
     code = main([*map(str, words), "--json"])
     answer = json.loads(capsys.readouterr().out)
@@ -137,7 +146,7 @@ def test_what_the_trunk_is_compared_with_is_told(capsys, tmp_path):
     assert told in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "told"), [("baseline", True), ("walk", False)])
+@pytest.mark.parametrize(("name", "told"), [("baseline", True), (FIRST_WALK, False)])
 def test_the_report_of_a_run_tells_what_the_trunk_is_compared_with(tmp_path, name, told):
     """The configuration walk compares with upright, and says so itself."""
     reference().save(tmp_path / "bare.json")

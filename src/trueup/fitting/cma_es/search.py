@@ -15,7 +15,7 @@ from trueup.fitting.cma_es.settings import CmaEsSettings
 from trueup.fitting.cma_es.strategy import CmaRun
 from trueup.fitting.cost_search import CostSearch
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
-from trueup.fitting.saved_state import require_version
+from trueup.fitting.saved_state import HistoryColumns, require_version
 from trueup.fitting.search_box import check_box, start_deviations
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
@@ -142,6 +142,24 @@ class CmaEs(CostSearch):
         super().tell(
             self._batch.X, costs[order], {place[row]: why for row, why in failures.items()}
         )
+
+    def forget_costs(self, step: float = 1.0) -> None:
+        """Forget what candidates cost, and keep the distribution that the search has come to.
+
+        For costs that become others between two generations, such as by other weights. The best
+        candidate is then one of those that are told from now on, with which the history begins.
+
+        Args:
+          step: factor of the step size.
+
+        Raises:
+          FitError: candidates were asked for and not told, or the search has ended.
+        """
+        if self._batch is not None or self.status is not None or self._closing is not None:
+            raise FitError("CMA-ES takes other costs between two generations only")
+        self.cost = self._run_cost = np.inf
+        self.history, self._columns = [], HistoryColumns()
+        self._run.widen(step)
 
     def _next_batch(self) -> Batch:
         noisy = bool(self.noisy)

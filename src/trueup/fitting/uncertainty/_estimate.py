@@ -110,6 +110,7 @@ def estimate_covariance(
         result = run_method(evidence, choice.method, columns, information.inverse, settings)
         noises = noises or result.noises
         found = _with_undetermined(result.covariance, result.half_widths, information)
+        found["determined_part"] = result.covariance
         found["dof"] = result.dof
         found["variance_inflation"] = np.divide(
             np.diag(result.covariance),
@@ -186,7 +187,7 @@ def _fill_active(
     estimates: dict[str, np.ndarray], found: dict[str, np.ndarray], active: np.ndarray
 ) -> None:
     for key, value in found.items():
-        if key == "matrix":
+        if key in ("matrix", "determined_part"):
             estimates[key][active, active] = np.diag(value)[active]
         elif key != "correlation":
             estimates[key][active] = value[active]

@@ -27,11 +27,24 @@ class InvertedInformation:
         undetermined: ``(p,)`` True for parameters with a part in an absent direction.
         absent: ``(p, p)`` sum of ``v v'`` over absent directions ``v`` (parameter units); its
             signs say which undetermined parameters move together.
+        combinations: ``(p, k)`` combinations of the parameters that the data determine:
+            ``combinations.T @ dx`` is what a change ``dx`` is seen by.
     """
 
     inverse: np.ndarray
     undetermined: np.ndarray
     absent: np.ndarray
+    combinations: np.ndarray
+
+    def precision(self, covariance: np.ndarray) -> np.ndarray:
+        """Precision ``(p, p)`` of a covariance within the determined directions, 0 in the others.
+
+        Args:
+            covariance: ``(p, p)``, such as ``CovarianceEstimate.determined_part``.
+        """
+        seen = self.combinations.T @ covariance @ self.combinations
+        inner = np.linalg.inv(0.5 * (seen + seen.T)) if len(seen) else seen
+        return self.combinations @ inner @ self.combinations.T
 
 
 def information_matrix(
@@ -74,4 +87,5 @@ def inverted(information: np.ndarray, threshold: float = ABSENT_EIGENVALUE) -> I
         inverse=(kept / values[present]) @ kept.T,
         undetermined=undetermined,
         absent=gone @ gone.T,
+        combinations=np.where(effective[:, None], vectors[:, present] * scale[:, None], 0.0),
     )

@@ -96,8 +96,10 @@ def with_added_spread(
     if not (known.size and np.isfinite(spread[block]).all()):
         return covariance
     inverse = inverse_of(curvature[block])
-    matrix = covariance.matrix.copy()
-    matrix[block] += inverse @ spread[block] @ inverse
+    matrix, determined = covariance.matrix.copy(), covariance.determined_part.copy()
+    added = inverse @ spread[block] @ inverse
+    matrix[block] += added
+    determined[block] += added
     growth = np.ones(len(matrix))
     before, after = np.diag(covariance.matrix)[known], np.diag(matrix)[known]
     if not (before > 0.0).all():  # an exact fit: there is no noise to be added to
@@ -108,6 +110,7 @@ def with_added_spread(
     return dataclasses.replace(
         covariance,
         matrix=matrix,
+        determined_part=determined,
         half_widths=covariance.half_widths * np.sqrt(growth),
         correlation=correlation,
         variance_inflation=covariance.variance_inflation * growth,

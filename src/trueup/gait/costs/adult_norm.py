@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import yaml
+from scipy.interpolate import PchipInterpolator
 
 from trueup.errors import GaitError
 from trueup.gait.costs.norms import GaitNorm, read_norm
@@ -31,12 +32,12 @@ STEEPEST = 1.0
 
 @functools.cache
 def adult_norm() -> GaitNorm:
-    """Angles, moments and powers of hip, knee and ankle at 1.25 m/s.
+    """Angles, moments and powers of hip, knee and ankle, ground reaction and timing of muscles at
+    1.25 m/s.
 
-    The curves are Fourier series; their sources stand in ``adult_walking.yaml``.
+    Curves of joints are Fourier series; all sources stand in ``adult_walking.yaml``.
     """
-    text = resources.files(__package__).joinpath("adult_walking.yaml").read_text("utf-8")
-    content: dict[str, Any] = yaml.safe_load(text)
+    content = _content()
     angles, moments, powers = {}, {}, {}
     for joint, series in content["joints"].items():
         angle, rate = _series(np.deg2rad(series["angle"]), content["period"])
@@ -49,7 +50,22 @@ def adult_norm() -> GaitNorm:
     reference = GaitReference(
         content["name"], content["speed"], angles, source=content["source"].strip()
     )
-    return GaitNorm(reference, moments, powers)
+    percent = 100.0 * np.arange(POINTS) / POINTS
+    ground = {
+        way: Curve(PchipInterpolator(*np.array(points, float).T)(percent))
+        for way, points in content["ground_reaction"].items()
+    }
+    timing = {
+        group: tuple((0.01 * begin, 0.01 * end) for begin, end in spans)
+        for group, spans in content["timing"].items()
+    }
+    return GaitNorm(reference, moments, powers, ground, timing)
+
+
+@functools.cache
+def _content() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("adult_walking.yaml").read_text("utf-8")
+    return yaml.safe_load(text)
 
 
 WALK_RATIO = 0.0065
@@ -95,6 +111,24 @@ def adult_steps(speed: float) -> tuple[float, float]:
         )
     cadence = float(np.sqrt(60.0 * speed / WALK_RATIO))
     return cadence, WALK_RATIO * cadence
+
+
+def adult_phases() -> tuple[float, float]:
+    """Stance, and double support, of adults as parts of the gait cycle [0, 1]."""
+    content = _content()
+    return 0.01 * content["stance"], 0.01 * content["double_support"]
+
+
+def adult_metabolic_rate(speed: float) -> float:
+    """Metabolic rate of adults who walk on level ground, rest included [W/kg].
+
+    Ralston, Int. Z. angew. Physiol. 17 (1958): 29 + 0.0053 v^2 cal/(min kg), v in m/min.
+
+    Args:
+      speed: speed [m/s].
+    """
+    calories = 29.0 + 0.0053 * (60.0 * speed) ** 2
+    return calories * 4.184 / 60.0
 
 
 def _series(coefficients: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from trueup.errors import GaitError, listing
+from trueup.gait.costs.motion_reference import read_motion
 from trueup.gait.costs.reference import GaitReference, read_reference
+from trueup.gait.opensim_storage import ENDINGS
 from trueup.gait.walk.gait_cycle import Curve
 
 MOMENTS = {"hip": "HipMoment", "knee": "KneeMoment", "ankle": "AnkleMoment"}
@@ -24,11 +26,17 @@ class GaitNorm:
         [N m/kg]; empty where they are not known.
       powers: joint -> power of that moment, generation positive [W/kg]; empty where they are not
         known.
+      ground_reaction: ``upright`` and ``forward`` -> force of the ground on a foot [body weights];
+        empty where it is not known.
+      timing: muscle group -> spans of the cycle in which its muscles are on, from and to [0, 1];
+        one that passes the touch-down ends before it begins. Empty where it is not known.
     """
 
     reference: GaitReference
     moments: Mapping[str, Curve] = field(default_factory=dict)
     powers: Mapping[str, Curve] = field(default_factory=dict)
+    ground_reaction: Mapping[str, Curve] = field(default_factory=dict)
+    timing: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -37,7 +45,8 @@ class GaitNorm:
 
 
 def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
-    """Read a reference gait in our form, MyoAssist's table, or the norms of Schwartz et al. 2008.
+    """Read a reference gait in our form, MyoAssist's table, a motion of OpenSim (``.mot``,
+    ``.sto``), or the norms of Schwartz et al. 2008.
 
     Args:
       path: the file.
@@ -49,6 +58,8 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
     path = Path(path)
     if path.suffix.lower() == ".csv":
         return GaitNorm(read_reference(path))
+    if path.suffix.lower() in ENDINGS:
+        return GaitNorm(read_motion(path))
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

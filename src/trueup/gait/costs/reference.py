@@ -78,6 +78,8 @@ class GaitReference:
 def read_reference(path: str | Path) -> GaitReference:
     """Read a reference gait: our own JSON, or MyoAssist's table of kinematics without a header.
 
+    Motions of OpenSim are read by :func:`trueup.gait.read_motion`.
+
     Raises:
       GaitError: the file is missing, or is neither.
     """

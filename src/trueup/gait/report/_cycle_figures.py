@@ -33,6 +33,8 @@ class CyclePanel:
       dashed: further curves of the legs, drawn dashed.
       dashed_name: their name.
       span: range of the vertical axis; that of the curves where absent.
+      bars: spans of the cycle that a bar at the bottom marks, from and to [0, 1]; one that ends
+        before it begins passes the touch-down.
     """
 
     title: str
@@ -43,6 +45,7 @@ class CyclePanel:
     dashed: tuple[Curve | None, Curve | None] = (None, None)
     dashed_name: str = ""
     span: tuple[float, float] | None = None
+    bars: Sequence[tuple[float, float]] = ()
 
 
 def cycle_figure(
@@ -55,6 +58,7 @@ def cycle_figure(
     height: int = 220,
     norm: str = "norm",
     start: str = "start of the search",
+    bars: str = "",
 ) -> Figure:
     """Panels over the gait cycle of each leg.
 
@@ -68,6 +72,7 @@ def cycle_figure(
       height: height of a panel [pixels].
       norm: name of the norm.
       start: name of the walk to compare with.
+      bars: name of what the bars mark.
     """
     legend = [
         LegendEntry(f"{leg} leg", COLOURS[k], "line", leg)
@@ -81,6 +86,8 @@ def cycle_figure(
         legend.append(LegendEntry(norm, NORM, "area", "norm"))
     if any(panel.start is not None for panel in panels):
         legend.append(LegendEntry(start, START, "dot", "start"))
+    if any(panel.bars for panel in panels):
+        legend.append(LegendEntry(bars, NORM, "area"))
     if any(stance):
         legend.append(LegendEntry("stance", "shade", "area"))
     plots = [_plot(panel, stance, height) for panel in panels]
@@ -106,7 +113,7 @@ def _plot(panel: CyclePanel, stance: tuple[float | None, float | None], height: 
             "tickvals": [0, 20, 40, 60, 80, 100],
         },
         "yaxis": {"title": axis_title("", panel.unit), "zeroline": True},
-        "shapes": _stance_shapes(stance),
+        "shapes": [*_stance_shapes(stance), *_bar_shapes(panel.bars)],
         "margin": {"r": 16},  # half of the last label
     }
     if panel.span is not None:
@@ -168,3 +175,26 @@ def _stance_shapes(stance: tuple[float | None, float | None]) -> list[Json]:
             line = {"color": f"@{colour}", "width": 1, "dash": "dot"}
             shapes.append(whole | {"type": "line", "x0": at, "x1": at, "line": line})
     return shapes
+
+
+def _bar_shapes(spans: Sequence[tuple[float, float]]) -> list[Json]:
+    """Bars along the bottom; one over the touch-down is two."""
+    parts = []
+    for begin, end in spans:
+        parts += [(begin, end)] if begin < end else [(begin, 1.0), (0.0, end)]
+    return [
+        {
+            "type": "rect",
+            "xref": "x",
+            "yref": "paper",
+            "x0": round(100.0 * begin, 2),
+            "x1": round(100.0 * end, 2),
+            "y0": 0.0,
+            "y1": 0.07,
+            "layer": "below",
+            "line": {"width": 0},
+            "fillcolor": f"@{NORM}",
+            "opacity": 0.7,
+        }
+        for begin, end in parts
+    ]

@@ -14,6 +14,7 @@ from trueup.gait.report.walk_words import how_it_walks, trunk_notes
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
+from trueup.gait.search.staged_search import StagedProblem
 from trueup.gait.walk.perturbations import PerturbationSizes
 from trueup.reports import Finding, Findings, Page, read_study, study_report
 from trueup.reports.study_report import study_sections
@@ -47,6 +48,13 @@ def page_of_run(
       GaitError: the best walk cannot be simulated.
     """
     record = read_study(directory)
+    least = float(np.min(record.history.costs[record.valid(), 0], initial=np.inf))
+    if isinstance(problem, StagedProblem):
+        (stage,), (least,) = (
+            problem.stages_of(np.array([least])),
+            problem.own_costs(np.array([least])),
+        )
+        problem.enter(int(stage))
     rows = {row["name"]: row for row in record.parameters}
     names = problem.space.names
     if any(name not in rows for name in names):
@@ -78,7 +86,7 @@ def page_of_run(
         # each candidate was scored over other perturbations; None before the end of the search
         former = _solution(directory).get("cost")
     else:
-        former = float(record.history.costs[record.valid(), 0].min())
+        former = least
     changed = _changed(former, float(look.costs[0]))
     page.add(Findings([*(Finding("info", one) for one in words), *changed]))
     path = directory.inside(TERMS_LOG)

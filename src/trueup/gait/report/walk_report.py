@@ -12,7 +12,8 @@ from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.costs.stages import TERMS, WalkObjective
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._survival import Survival
-from trueup.gait.report.effort_section import effort_content
+from trueup.gait.report.beside_people import ProfileScore, energy_note, profile_score
+from trueup.gait.report.effort_section import effort_content, energy_content
 from trueup.gait.report.survival_section import survival_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
@@ -129,7 +130,7 @@ def walk_report(
             raise GaitError(f"{prefix}the walk cannot start")
         terms = look.terms_in(k)
         survived = survivals[k] if survivals else None
-        page.add(_key_figures(terms, series, prefix, survived))
+        page.add(_key_figures(terms, series, prefix, survived, _score(scenario, series, norms[k])))
         if findings := _findings(scenario, terms, series, prefix):
             page.add(reports.Findings(findings))
         start = look.series[k][1] if len(look.costs) > 1 else None
@@ -154,8 +155,20 @@ def walk_report(
     return page
 
 
+def _score(scenario: Scenario, series: WalkSeries, norm: GaitNorm | None) -> ProfileScore | None:
+    """Distance of the joints from a norm, over the judged strides."""
+    if norm is None:
+        return None
+    strides = [series.strides(leg, scenario.objective.strides) for leg in range(2)]
+    return profile_score(series, norm, strides)
+
+
 def _key_figures(
-    terms: Mapping[str, float], series: WalkSeries, prefix: str, survived: Survival | None
+    terms: Mapping[str, float],
+    series: WalkSeries,
+    prefix: str,
+    survived: Survival | None,
+    score: ProfileScore | None,
 ) -> reports.KeyFigures:
     figures = [
         reports.KeyFigure(terms["cost"], f"{prefix}cost"),
@@ -171,6 +184,17 @@ def _key_figures(
     speeds = [row[4] for row in stride_rows(series)]
     if speeds:
         figures.append(reports.KeyFigure(float(np.mean(speeds)), "mean speed of strides", "m/s"))
+    if score is not None:
+        known = np.isfinite(score.people)
+        people = f"people {score.people:.1f} deg; {score.deviations:.1f} SD" if known else ""
+        figures.append(
+            reports.KeyFigure(f"{score.distance:.1f}", "gait profile score", "deg", people)
+        )
+    rate = terms.get("metabolic_rate", np.nan)
+    if np.isfinite(rate) and speeds:
+        speed = float(np.mean(speeds))
+        note = energy_note(rate, speed) if series.slope == 0.0 else ""
+        figures.append(reports.KeyFigure(rate, "metabolic rate", "W/kg", note))
     if np.isfinite(terms.get("effort", np.nan)):
         figures.append(reports.KeyFigure(terms["effort"], "effort"))
     if survived is not None:
@@ -283,9 +307,12 @@ def _efforts(look: WalkLook, scenario: int, start_name: str) -> list[reports.Con
     walk, start = found[0], found[1] if len(found) > 1 else None
     if walk is None:
         return []
-    return effort_content(
-        *walk, walked.objective.strides, walked.simulation.walker.anatomy, start, start_name
-    )
+    anatomy, strides = walked.simulation.walker.anatomy, walked.objective.strides
+    speed = look.terms_in(scenario)["speed"]
+    return [
+        *effort_content(*walk, strides, anatomy, start, start_name),
+        *energy_content(walk[0], strides, anatomy, speed),
+    ]
 
 
 def _known(value: float) -> float | None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
-from trueup.gait.costs.adult_norm import STEEPEST, WALKED, adult_steps
 from trueup.gait.costs.norms import GaitNorm
 from trueup.gait.models.anatomy import LEGS, Anatomy
 from trueup.gait.report._cycle_figures import CyclePanel, cycle_figure
+from trueup.gait.report.beside_people import on_spans, spans_in_words, step_rows
 from trueup.gait.report.stick_figure import cycle_strip, time_strip
 from trueup.gait.walk.gait_cycle import Curve, Stride, mean_cycle, on_ground, over_cycle, resampled
 from trueup.gait.walk.walk_series import JOINTS, WalkSeries
@@ -167,6 +167,7 @@ def _kinematics(walk: ShownWalk, prefix: str) -> reports.Section:
             reports.Column("RMS distance", "deg", digits=3),
             reports.Column("range", "deg", digits=3),
             reports.Column("norm's range", "deg", digits=3),
+            reports.Column("RMS distance in SD", digits=2),
             reports.Column("within 1 SD", "% of cycle", digits=3),
             reports.Column("within 2 SD", "% of cycle", digits=3),
         ]
@@ -198,7 +199,8 @@ def _closed_deviation(values: np.ndarray | None, factor: float = 1.0) -> np.ndar
 
 
 def _distance(curve: Curve, norm: Curve) -> list[float | None]:
-    """RMS distance from a norm, ranges, and the parts of the cycle within one and two deviations.
+    """RMS distance from a norm, ranges, the distance in deviations, and the parts of the cycle
+    within one and two of them.
 
     Args:
       curve: mean cycle, closed.
@@ -213,8 +215,9 @@ def _distance(curve: Curve, norm: Curve) -> list[float | None]:
         float(np.ptp(norm.mean)),
     ]
     if norm.sd is None:
-        return [*found, None, None]
+        return [*found, None, None, None]
     sd = resampled(norm.sd[:-1], points)
+    found.append(float(np.sqrt(np.mean((gap / sd) ** 2))))
     return found + [100.0 * float(np.mean(np.abs(gap) <= k * sd)) for k in (1, 2)]
 
 
@@ -278,41 +281,55 @@ def _ground_reaction(walk: ShownWalk, prefix: str) -> reports.Section:
     series = walk.series
     level = series.slope == 0.0
     names = (
-        (2, "Vertical" if level else "Upright on the ground"),
-        (0, "Fore-aft, forward positive" if level else "Along the ground, forward positive"),
-    )
+        (2, "Vertical" if level else "Upright on the ground", "upright"),
+        (0, "Fore-aft, forward positive" if level else "Along the ground, forward positive",
+         "forward"),
+    )  # fmt: skip
+    norm = {} if walk.norm is None else walk.norm.ground_reaction
     panels = []
-    for axis, title in names:
+    for axis, title, way in names:
         start = None
         if walk.start is not None:
             start = walk.start.ground_force[:, :, axis] / walk.start.weight
         legs = walk.legs(series.ground_force[:, :, axis] / series.weight)
-        panels.append(CyclePanel(title, "body weights", legs, None, walk.started(start)))
+        band = None if way not in norm else Curve(_closed(norm[way].mean))
+        panels.append(CyclePanel(title, "body weights", legs, band, walk.started(start)))
     peak = float(series.ground_force[:, :, 2].max()) / series.weight
     mean = float(series.ground_force[:, :, 2].sum(axis=1).mean()) / series.weight
     said = (
         f"{walk.said} Largest force of the whole walk {peak:.2f} body weights, mean of both feet "
         f"together {mean:.3f}."
     )
-    figure = cycle_figure(panels, walk.stance, caption=said, start=walk.start_name)
+    name = "" if walk.norm is None else f"{walk.norm.name}, mean"
+    figure = cycle_figure(panels, walk.stance, caption=said, start=walk.start_name, norm=name)
     return reports.Section(f"{prefix}Ground reaction", content=[figure])
 
 
 def _muscles(walk: ShownWalk, prefix: str) -> reports.Section:
     series = walk.series
     emg = {} if walk.norm is None else walk.norm.reference.emg
-    panels = []
+    timing = {} if walk.norm is None else walk.norm.timing
+    panels, rows = [], []
     for group, pattern, columns in muscle_pairs(series, walk.anatomy):
         norm = emg.get(group)
         if norm is not None:
             norm = Curve(_closed(norm.mean), _closed_deviation(norm.sd))
-        title = f"{pattern} · {group}"
-        panels.append(
-            CyclePanel(title, "", walk.legs(series.activations[:, columns]), norm, span=(0.0, 1.02))
-        )
+        title, legs = f"{pattern} · {group}", walk.legs(series.activations[:, columns])
+        people = timing.get(group, ())
+        panels.append(CyclePanel(title, "", legs, norm, span=(0.0, 1.02), bars=people))
+        own = ["" if curve is None else spans_in_words(on_spans(curve)) for curve in legs]
+        rows.append([title, *own, spans_in_words(people) if people else ""])
     said = f"{walk.said} Activations are 0 to 1; stance is shaded."
-    figure = cycle_figure(panels, walk.stance, caption=said, columns=3, height=170)
-    return reports.Section(f"{prefix}Muscles", content=[figure])
+    figure = cycle_figure(
+        panels, walk.stance, caption=said, columns=3, height=170, bars="on in people"
+    )
+    table = reports.Table(["muscle", "right leg", "left leg", "people"], rows)
+    said = (
+        "Percent of the gait cycle. A muscle of the walker is on above a fifth of its largest mean "
+        "activation."
+    )
+    times = reports.Group("When muscles are on", [reports.Note(said), table], collapsed=True)
+    return reports.Section(f"{prefix}Muscles", content=[figure, times])
 
 
 def muscle_pairs(series: WalkSeries, anatomy: Anatomy) -> list[tuple[str, str, list[int]]]:
@@ -393,8 +410,6 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
                 spread = own[:, 1:].std(axis=0, ddof=1)
                 means = [f"{m} ± {s:.{d}f}" for m, s, d in zip(means, spread, digits, strict=True)]
             summary.append([leg, str(len(own)), *means])
-    if judged and (people := _steps_of_people(judged, series.slope)):
-        summary.append(people)
     columns = [
         reports.Column("leg"),
         reports.Column("strides", align="right"),
@@ -405,6 +420,7 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
     ]
     everything = stride_rows(series)
     content: list[reports.Content] = [
+        *([_beside_people(walk, judged)] if judged else []),
         reports.Table(columns, summary, title="Last strides, mean ± SD"),
         reports.Text(_support(walk)),
         reports.Group(
@@ -416,15 +432,17 @@ def _strides(walk: ShownWalk, prefix: str) -> reports.Section:
     return reports.Section(f"{prefix}Strides", content=content)
 
 
-def _steps_of_people(strides: Sequence[Sequence[Any]], slope: float) -> list[str] | None:
-    """Row of adults at the mean speed of strides; None where people do not walk like that."""
-    speed = float(np.mean([row[4] for row in strides]))
-    slowest, fastest = WALKED
-    if not slowest <= speed <= fastest or abs(slope) > STEEPEST:
-        return None
-    cadence, step = adult_steps(speed)
-    time = 120.0 / cadence
-    return ["adults", "", f"{time:.3f}", f"{speed * time:.3f}", f"{speed:.3f}", "", f"{step:.3f}"]
+def _beside_people(walk: ShownWalk, judged: Sequence[Sequence[Any]]) -> reports.Table:
+    """Mean of the last strides beside adults at that speed on level ground."""
+    speed = float(np.mean([row[4] for row in judged]))
+    rows = step_rows(walk.series, walk.strides, [row[6] for row in judged], speed)
+    columns = [
+        reports.Column("quantity"),
+        reports.Column("unit"),
+        reports.Column("walk", digits=4, align="right"),
+        reports.Column("adults", digits=4, align="right"),
+    ]
+    return reports.Table(columns, [list(row) for row in rows], title="Beside adults at this speed")
 
 
 def _support(walk: ShownWalk) -> str:

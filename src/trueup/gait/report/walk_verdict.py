@@ -14,6 +14,7 @@ from trueup.gait.report._survival import Survival
 from trueup.gait.search.problem import GaitProblem, Scenario
 from trueup.gait.walk.gait_cycle import mean_cycle, resampled, strides_of
 from trueup.gait.walk.walk_records import WalkRecords
+from trueup.gait.walk.walk_simulation import WalkSimulation
 
 SPEED_KEPT = 0.05
 """Largest distance of the mean speed from the target of a steady walk [m/s]."""
@@ -137,40 +138,64 @@ def _naturalness(
     scenario: Scenario, records: WalkRecords, reference: GaitReference, prefix: str
 ) -> list[Criterion]:
     """Distance of each joint from a reference; empty for a walk without a whole stride."""
-    found = []
-    for joint, limit in NATURAL.items():
-        if joint not in reference.angles:
-            continue
-        distance = _distance(scenario, records, reference, joint)
-        if distance is None:
-            return []
-        found.append(
-            Criterion(
-                f"{prefix}{joint} angle, RMS distance from {reference.name}",
-                distance,
-                limit,
-                unit="deg",
-                missed=Grade.LOOK,
-                advice="Track the reference with more weight (-kine, --weights).",
-                section="kinematics",
-            )
+    distances = _distances(scenario.simulation, scenario.objective.strides, records, reference)
+    return [
+        Criterion(
+            f"{prefix}{joint} angle, RMS distance from {reference.name}",
+            distance,
+            NATURAL[joint],
+            unit="deg",
+            missed=Grade.LOOK,
+            advice="Track the reference with more weight (-kine, --weights).",
+            section="kinematics",
         )
-    return found
+        for joint, distance in distances.items()
+    ]
+
+
+def joint_distances(
+    simulation: WalkSimulation, vector: np.ndarray, reference: GaitReference, strides: int = 5
+) -> dict[str, float]:
+    """RMS distance of the mean cycle of each joint of a walk from a reference [deg].
+
+    Args:
+      simulation: simulation of the walk.
+      vector: whole vector ``(size,)``.
+      reference: reference; joints that it lacks are left out.
+      strides: strides of each leg that are compared, the last of the walk.
+
+    Returns:
+      Distances by joint; none where the walk has no whole stride of both legs.
+    """
+    return _distances(simulation, strides, simulation.run(vector[None]), reference)
+
+
+def _distances(
+    simulation: WalkSimulation, strides: int, records: WalkRecords, reference: GaitReference
+) -> dict[str, float]:
+    joints = [joint for joint in NATURAL if joint in reference.angles]
+    found = {joint: _distance(simulation, strides, records, reference, joint) for joint in joints}
+    known = {joint: value for joint, value in found.items() if value is not None}
+    return known if len(known) == len(joints) else {}
 
 
 def _distance(
-    scenario: Scenario, records: WalkRecords, reference: GaitReference, joint: str
+    simulation: WalkSimulation,
+    judged: int,
+    records: WalkRecords,
+    reference: GaitReference,
+    joint: str,
 ) -> float | None:
     """RMS distance of a joint's mean cycles of both legs from a reference [deg]; None without a
     cycle."""
     length, gaps = int(records.length[0]), []
     norm = reference.angles[joint].mean
     straight = 0.5 * np.pi if joint == "ankle" else np.pi
-    threshold = scenario.simulation.controller.load_threshold
+    threshold = simulation.controller.load_threshold
     for leg in range(len(LEGS)):
         side = "rl"[leg]
         load = records.column(f"load_{side}")[0, :length]
-        strides = strides_of(load, leg, records.period, threshold, scenario.objective.strides)
+        strides = strides_of(load, leg, records.period, threshold, judged)
         curve = mean_cycle(straight - records.column(f"{joint}_{side}")[0, :length], strides)
         if curve is None:
             return None

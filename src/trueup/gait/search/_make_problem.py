@@ -27,6 +27,7 @@ from trueup.gait.models.walker import Walker
 from trueup.gait.search._named_entries import moved_entries, named_values
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem, Scenario
+from trueup.gait.search.staged_search import StagedProblem
 from trueup.gait.walk.gait_cycle import Curve
 from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.walk.walk_settings import WalkSettings
@@ -40,7 +41,7 @@ OF_REPEATS = ("unperturbed_repeat", "perturbed_cost", "perturbation_seed", "fres
 
 
 def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
-    """The problem of a configuration.
+    """The problem of a configuration, a :class:`StagedProblem` where it has stages.
 
     Args:
       configuration: configuration; its paths count from the current folder.
@@ -50,6 +51,14 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
       GaitError: the model or the reference is missing or does not fit.
       ModelError: the model does not compile.
     """
+    if configuration.stages is None:
+        return _problem(configuration, threads)
+    staged = configuration.staged
+    problems = [_problem(one, threads) for _, one in staged]
+    return StagedProblem([name for name, _ in staged], problems)
+
+
+def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     model, device = _model(configuration), _device(configuration)
     stairs = None if configuration.stairs is None else Stairs(*configuration.stairs)
     profile = _profile(configuration)
@@ -76,6 +85,35 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
             "one walked over others: leave one of them (--early-stop 0)"
         )
     return GaitProblem(scenarios, parameters, deviation=deviation, perturbations=perturbations)
+
+
+def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfiguration, list[str]]:
+    """The configuration without the tracked norm of a search in stages where it does not fit.
+
+    Returns:
+      The configuration, and a sentence where something was left out.
+    """
+    unfit = [one for one in configuration.conditions if not fits_condition(*one)]
+    staged = configuration.stages is not None and configuration.reference is None
+    tracked = any((one.weights or {}).get("kinematic") for _, one in configuration.staged)
+    if not (staged and tracked and unfit):
+        return configuration, []
+    assert configuration.stages is not None
+    weights = {**(configuration.weights or PRESETS[f"-{configuration.cost}"]), "kinematic": 0.0}
+    stages = {
+        name: {**stage, "weights": {**stage["weights"], "kinematic": 0.0}}
+        if "weights" in stage
+        else stage
+        for name, stage in configuration.stages.items()
+    }
+    speed, slope = unfit[0]
+    said = (
+        f"No gait is tracked: the shipped norm is of level walking at "
+        f"{adult_norm().reference.speed:g} m/s, and this walks at {speed:g} m/s up {slope:g} deg. "
+        f"Name a gait with --reference FILE, or take the norm with --reference {ADULT}."
+    )
+    changed = configuration.model_copy(update={"weights": weights, "stages": stages})
+    return changed, [said]
 
 
 def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> ParameterVector:

@@ -1,6 +1,6 @@
 """Configuration of a gait optimisation as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -15,6 +15,14 @@ from pydantic import (
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.adult_norm import ADULT
+from trueup.gait.search.shipped_walk import NOMINAL
+from trueup.gait.search.stage_settings import (
+    OF_STAGES,
+    STEP,
+    check_stages,
+    chosen_stages,
+    with_values_in_all,
+)
 
 COSTS = (
     "eff",
@@ -155,7 +163,10 @@ class GaitConfiguration(BaseModel):
     early_stop: bool = False
     """Candidates that cannot be among the better half are not walked to their end."""
     param_path: str | None = None
-    """Earlier result to start from."""
+    """Earlier result to start from; shipped: the walk of the package; none: the nominal vector."""
+    stages: dict[str, dict[str, Any]] | None = None
+    """Searches that follow each other in one run: values of this configuration that hold in each,
+    by its name. maxiter of the configuration limits all of them together."""
     compat: Literal["myoassist"] | None = None
     """Controller order, bounds and cost of MyoAssist."""
 
@@ -201,8 +212,46 @@ class GaitConfiguration(BaseModel):
             )
         return self
 
+    @field_validator("param_path")
+    @classmethod
+    def _from_nominal(cls, value: str | None) -> str | None:
+        return None if value == NOMINAL else value
+
+    @model_validator(mode="after")
+    def _sound_stages(self, info: ValidationInfo) -> "GaitConfiguration":
+        if self.stages is not None:
+            check_stages(self.stages)
+            if self.compat is not None:
+                raise ValueError("costs of MyoAssist have no stages: leave stages or compat")
+            if self.search != "cma" or self.fresh_perturbations:
+                raise ValueError(
+                    "stages are searches by CMA-ES over perturbations that stay: leave stages, or "
+                    "search and fresh_perturbations"
+                )
+            for _, configuration in self.staged:
+                del configuration  # made, so its values fit
+        return self
+
+    @property
+    def staged(self) -> list[tuple[str, "GaitConfiguration"]]:
+        """Name and configuration of each stage; the configuration itself where there are none."""
+        if self.stages is None:
+            return [("", self)]
+        content = {**self.plain(), "stages": None}
+        found: list[tuple[str, GaitConfiguration]] = []
+        for name, stage in self.stages.items():
+            changes = {key: value for key, value in stage.items() if key not in OF_STAGES}
+            if STEP in stage and found:
+                changes["popsize"] = found[-1][1].popsize
+            own = make_configuration({**content, **changes}, f"the stage {name!r}", resolved=True)
+            found.append((name, own))
+        return found
+
     def with_changes(self, changes: Mapping[str, Any]) -> "GaitConfiguration":
         """The configuration with other values; another kind of cost comes with its own weights.
+
+        A value that a stage has of its own is replaced in every stage. Names under ``stages``
+        choose among the stages of the configuration.
 
         Raises:
           GaitError: a value does not fit.
@@ -217,7 +266,23 @@ class GaitConfiguration(BaseModel):
             if curve.use_4param_spline:
                 content["n_points"] = curve.n_points
         content |= changes
+        names = changes.get("stages", ())
+        if names is not None and not isinstance(names, Mapping):
+            content["stages"] = self._stages_with(changes, names)
         return make_configuration(content, "the configuration", resolved=True)
+
+    def _stages_with(
+        self, changes: Mapping[str, Any], names: str | Sequence[str]
+    ) -> dict[str, dict[str, Any]] | None:
+        """The chosen stages, or all, with the values that were given for every one of them."""
+        stages = self.stages
+        if names:
+            given = [names] if isinstance(names, str) else names
+            try:
+                stages = chosen_stages(stages, given, "the configuration")
+            except ValueError as error:
+                raise GaitError(str(error)) from error
+        return None if stages is None else with_values_in_all(stages, changes)
 
     def plain(self) -> dict[str, Any]:
         """The configuration as plain data, defaults included."""

@@ -18,10 +18,14 @@ from trueup.gait.search.myoassist_import import (
     missing_paths,
     paths_in,
 )
+from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
 from trueup.studies import atomic
 
 MYOASSIST_FILES = (".bat", ".sh")
 """Endings of MyoAssist's configurations."""
+
+NAMES = (*OWN_MODELS, ADULT, NOMINAL, SHIPPED)
+"""Words in place of paths."""
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -77,9 +81,7 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
         if value is None:
             continue
         paths = [value] if isinstance(value, str) else value
-        absolute = tuple(
-            p if p in (*OWN_MODELS, ADULT) else str((folder / p).resolve()) for p in paths
-        )
+        absolute = tuple(p if p in NAMES else str((folder / p).resolve()) for p in paths)
         changes[key] = absolute[0] if isinstance(value, str) else absolute
     return configuration.model_copy(update=changes) if changes else configuration
 

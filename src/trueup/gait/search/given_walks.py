@@ -22,6 +22,7 @@ from trueup.studies import RunDirectory, warm_start
 
 OF_SEARCHES = (
     "param_path",
+    "stages",
     "start_in_cycle",
     "moved",
     "start_values",
@@ -77,10 +78,10 @@ def given_walk(
 ) -> GivenWalk:
     """The best walk of a run, or the walk of a vector.
 
-    A run walks as it was searched. A vector walks by its configuration, as MyoAssist does by a
-    ``.bat`` or ``.sh`` file; without one it walks without neural delays, with an exoskeleton of
-    100 N m if it has the entries of one, and tracks MyoAssist's reference kinematics if they lie
-    near the model or the vector.
+    A run walks as it was searched, in the last of its stages. A vector walks by its configuration,
+    as MyoAssist does by a ``.bat`` or ``.sh`` file; without one it walks without neural delays,
+    with an exoskeleton of 100 N m if it has the entries of one, and tracks MyoAssist's reference
+    kinematics if they lie near the model or the vector.
 
     Args:
       target: run directory, or file with a vector.
@@ -100,6 +101,7 @@ def given_walk(
     # what a run was searched by must not stand in the way of walking it otherwise
     fresh = found.fresh_perturbations and not _REPEATS & set(changes)
     found = found.with_changes({"fresh_perturbations": fresh, "moved": None, **changes})
+    _, found = found.staged[-1]
     problem = problem_to_look_at(found, threads)
     check_chosen_trunk(changes, problem)
     return GivenWalk(target, found, problem, _vector(target, problem))

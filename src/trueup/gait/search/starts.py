@@ -4,11 +4,10 @@ import dataclasses
 import functools
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
-from trueup.errors import GaitError, ParameterError
+from trueup.errors import GaitError, ParameterError, listing
 from trueup.gait.controller.parameter_vector import ParameterVector
 from trueup.gait.search._make_problem import make_problem
 from trueup.gait.search._named_entries import moved_entries, named_values, notes_on_names
@@ -20,6 +19,8 @@ from trueup.gait.search.earlier_runs import (
     values_from,
 )
 from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.shipped_walk import start_path
+from trueup.gait.search.stage_settings import FROM_NOMINAL
 from trueup.gait.walk._cycle_start import CycleStart, cycle_start
 from trueup.parameters import Space
 
@@ -30,6 +31,7 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
     Raises:
       GaitError: a start in the cycle of a walk without an earlier result, or of one that falls.
     """
+    configuration = _with_stages_for_start(configuration)
     if configuration.start_in_cycle:
         if configuration.param_path is None:
             raise GaitError(
@@ -44,6 +46,20 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
             )
         configuration = configuration.with_changes({"joint_speeds": speeds})
     return _with_others_held(_with_former_speeds(_with_fixed_exo(configuration)))
+
+
+def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguration:
+    """The configuration without the stages that find a first walk, where it begins with one."""
+    stages = configuration.stages
+    if stages is None or configuration.param_path is None:
+        return configuration
+    kept = {name: stage for name, stage in stages.items() if not stage.get(FROM_NOMINAL)}
+    if not kept:
+        raise GaitError(
+            f"all stages ({listing(stages)}) find a first walk, and the search begins with one: "
+            "name a stage with --stages, or begin with --from nominal"
+        )
+    return configuration.with_changes({"stages": kept})
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:
@@ -93,7 +109,7 @@ def _start_from_path(
             return space, []
         note = "What is not moved stays at the nominal vector: --param-path names no other one."
         return space, [note]
-    source = best_vector_file(Path(configuration.param_path))
+    source = best_vector_file(start_path(configuration.param_path))
     own = problem.scenarios[0].simulation.parameters
     # what is not moved comes from there as well
     every = space if configuration.moved is None else _with_free_entries(problem, own.free)
@@ -140,7 +156,7 @@ def _with_free_entries(problem: GaitProblem, free: np.ndarray) -> Space:
 
 def _cycle(configuration: GaitConfiguration) -> CycleStart:
     """The moment of the earlier walk that walks start from; it walks as in its run, or bare."""
-    former = former_configuration(Path(configuration.param_path or ""))
+    former = former_configuration(start_path(configuration.param_path or ""))
     device = ("exo", "model", "use_4param_spline", "n_points", "max_torque", "fixed_exo")
     values = GaitConfiguration(model="baseline") if former is None else former
     walked = configuration.model_copy(
@@ -170,7 +186,7 @@ def _with_fixed_exo(configuration: GaitConfiguration) -> GaitConfiguration:
     """The configuration with a fixed exoskeleton held at what the vector to start from says."""
     if not (configuration.exo and configuration.fixed_exo and configuration.param_path):
         return configuration
-    source = best_vector_file(Path(configuration.param_path))
+    source = best_vector_file(start_path(configuration.param_path))
     parameters = make_problem(configuration).parameters
     exo = tuple(entry for entry in parameters.entries if entry.group == "exoskeleton")
     space = ParameterVector(tuple(dataclasses.replace(entry, free=True) for entry in exo)).space
@@ -186,7 +202,7 @@ def _with_former_speeds(configuration: GaitConfiguration) -> GaitConfiguration:
     """The configuration with the speeds of joints that the run to start from began with."""
     if configuration.param_path is None or configuration.joint_speeds is not None:
         return configuration
-    former = former_configuration(Path(configuration.param_path))
+    former = former_configuration(start_path(configuration.param_path))
     if former is None or former.joint_speeds is None or former.pose_key != configuration.pose_key:
         return configuration
     return configuration.with_changes({"joint_speeds": former.joint_speeds})

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.fitting import baselines
-from trueup.parameters import ParameterDict
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.assess.held_motion import velocities, velocity_sources
 from trueup.sysid.experiment.preparation import Prepared
 from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.fit.window_states import element_labels
+from trueup.sysid.fit.window_states import without_window_states
 from trueup.sysid.recordings.channel_units import signal_units
 from trueup.sysid.recordings.measured_state import state_columns
 
@@ -70,7 +69,7 @@ def horizon_errors(
     groups = prepared.held_out if held_out else prepared.training
     if not _is_measured(groups):
         return []
-    parameters, keep = _without_window_states(prepared.parameters)
+    parameters, keep = without_window_states(prepared.parameters)
     points = np.stack([problem.space.start, x])[:, keep]
     out = []
     for horizon in (*HORIZONS, WHOLE):
@@ -89,16 +88,6 @@ def _is_measured(groups: Sequence[ModelSequences]) -> bool:
         for group in groups
         for t in group.measured_rollout
     )
-
-
-def _without_window_states(parameters: ParameterDict) -> tuple[ParameterDict, np.ndarray]:
-    """Parameters without states of windows, and which elements they are ``(p,)`` bool."""
-    keep = np.array(["#" not in label for label in element_labels(parameters)], bool)
-    kept = ParameterDict()
-    for param in parameters.values():
-        if not any("#" in target for target in param.targets):
-            kept.add(param)
-    return kept, keep
 
 
 def _errors(

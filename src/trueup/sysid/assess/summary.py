@@ -71,6 +71,7 @@ def summarise(
             "reason": assessment.covariance.reason,
             "remarks": list(assessment.covariance.remarks),
         },
+        "known": None if assessment.known is None else assessment.known.marginal(asked).plain(),
         "identifiability": _identifiability(assessment),
         "scores": score_rows(assessment.scores),
         "horizons": horizon_rows(horizons),

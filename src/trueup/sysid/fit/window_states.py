@@ -45,3 +45,13 @@ def element_groups(parameters: ParameterDict) -> np.ndarray | None:
             groups.append(keys.setdefault(key, len(keys)))
             position += 1
     return np.array(groups)
+
+
+def without_window_states(parameters: ParameterDict) -> tuple[ParameterDict, np.ndarray]:
+    """Parameters without states of windows, and which elements they are ``(p,)`` bool."""
+    keep = np.array(["#" not in label for label in element_labels(parameters)], bool)
+    kept = ParameterDict()
+    for param in parameters.values():
+        if not any("#" in target for target in param.targets):
+            kept.add(param)
+    return kept, keep

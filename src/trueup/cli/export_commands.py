@@ -1,0 +1,73 @@
+"""``trueup export``: its commands and their arguments; what they do is imported when they run."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+
+
+@dataclass(frozen=True)
+class ExportDr:
+    """Export what a run leaves open as domain randomisation: joint draws, checked by simulation.
+
+    Examples:
+      trueup export dr runs/arm --simulator mjlab
+      trueup export dr runs/arm --simulator json --draws 512 --output arm_draws
+      trueup export dr runs/arm --simulator playground --dry-run
+
+    Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
+    simulator, one Python module that gives environment i the whole row i.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    """
+
+    directory: Annotated[Positional[Path], arg(metavar="RUN")]
+    """Run directory of a finished identification."""
+    simulator: Annotated[str, arg(aliases=["-s"], metavar="NAME")] = "json"
+    """Simulator: mjlab, isaaclab, playground, or json for no module."""
+    draws: Annotated[int, arg(metavar="INT")] = 4096
+    """Number of draws."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Folder for the files; randomisation_SIMULATOR in the run directory where absent."""
+    seed: Annotated[int, arg(metavar="INT")] = 0
+    """Seed of the draws."""
+    anyway: bool = False
+    """Take a run whose verdict is "do not use" too; the files say so."""
+    overwrite: bool = False
+    """Replace an export that the folder holds."""
+    dry_run: bool = False
+    """Say what would be drawn, simulated and written, and how long it takes; write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.cli.export_dr import run_export_dr
+
+        return run_export_dr(
+            self.directory,
+            self.simulator,
+            self.draws,
+            self.output,
+            self.seed,
+            self.anyway,
+            self.overwrite,
+            self.dry_run,
+            not (self.quiet or output.json),
+            output,
+        )
+
+
+@dataclass(frozen=True)
+class Export:
+    """Carry what was identified into simulators that train policies.
+
+    Examples:
+      trueup export dr runs/arm --simulator mjlab     draws of what the run leaves open
+    """
+
+    COMMANDS: ClassVar[dict[str, type]] = {"dr": ExportDr}

@@ -1,0 +1,74 @@
+"""``trueup export dr``: draws of an identified model for a simulator."""
+
+from pathlib import Path
+
+from trueup.cli.output import Output
+from trueup.reports.numbers import format_number
+from trueup.studies.progress import Progress
+
+
+def run_export_dr(
+    directory: Path,
+    simulator: str,
+    draws: int,
+    target: Path | None,
+    seed: int,
+    anyway: bool,
+    overwrite: bool,
+    dry_run: bool,
+    verbose: bool,
+    output: Output,
+) -> int:
+    """Export, or say what would be exported; returns the exit code."""
+    from trueup.posterior.randomisation import export_randomisation, plan_randomisation
+
+    target = target or directory / f"randomisation_{simulator}"
+    if dry_run:
+        plan = plan_randomisation(
+            directory, target, simulator, draws=draws, anyway=anyway, overwrite=overwrite
+        )
+        output.result(plan)
+        output.text(*(f"{name}: {value}" for name, value in plan.items()))
+        return 0
+    with Progress(verbose) as shown:
+        made = export_randomisation(
+            directory,
+            target,
+            simulator,
+            draws=draws,
+            seed=seed,
+            anyway=anyway,
+            overwrite=overwrite,
+            progress=lambda share: shown.update("drawing and simulating", share),
+        )
+    description = made.description
+    output.result({**description, "files": [str(file) for file in made.files]})
+    rows = [
+        [r["name"], *(format_number(r[k]) for k in ("low", "median", "high")), r["unit"]]
+        for r in description["parameters"]
+    ]
+    if description["anyway"] and description["verdict"]["grade"] == "do not use":
+        output.text('The verdict on the run is "do not use"; exported all the same.')
+    output.table(["parameter", "5 %", "median", "95 %", "unit"], rows)
+    if description["checked"]:
+        output.text(
+            f"{description['drawn']} draws simulated over the held-out recordings: "
+            f"{description['excluded']} excluded, {description['failed']} failed, "
+            f"{description['draws']} kept."
+        )
+    else:
+        output.text("Nothing was held out: no draw was checked by simulation.")
+    for band in description["band"]:
+        shares = band["inside"].values()
+        output.text(
+            f"{band['recording']}: {100 * sum(shares) / len(shares):.0f} % of its last third lies "
+            "in the 90 % band with its noise."
+        )
+    output.text(
+        f"Correlation narrows a parameter {description['correlation_factor']:.2g} times (median), "
+        "given the others.",
+        *description["not_taken"],
+        "",
+        *map(str, made.files),
+    )
+    return 0

@@ -1,0 +1,104 @@
+"""What a fit knows of its parameters, as a Gaussian that may be silent in some directions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError
+from trueup.fitting.uncertainty.covariance import CovarianceEstimate
+from trueup.fitting.uncertainty.information import inverted
+
+_ABSENT = 1e-12
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Centre and precision of parameters in search coordinates.
+
+    Attributes:
+        names: names of the ``p`` elements.
+        centre: ``(p,)`` optimum of the linearised fit without bounds.
+        precision: ``(p, p)`` inverse of the covariance, singular where the data determine nothing.
+        inflation: variance of the estimates over that for white residuals of variance one.
+    """
+
+    names: tuple[str, ...]
+    centre: np.ndarray
+    precision: np.ndarray
+    inflation: float = 1.0
+
+    def marginal(self, keep: Sequence[int] | np.ndarray) -> "Gaussian":
+        """What is known of some elements, whatever the others are."""
+        keep = np.asarray(keep, int)
+        rest = np.setdiff1d(np.arange(len(self.names)), keep)
+        precision = self.precision[np.ix_(keep, keep)]
+        if rest.size:
+            across = self.precision[np.ix_(keep, rest)]
+            inner = np.linalg.pinv(
+                self.precision[np.ix_(rest, rest)], rcond=_ABSENT, hermitian=True
+            )
+            precision = precision - across @ inner @ across.T
+        names = tuple(self.names[i] for i in keep)
+        return Gaussian(names, self.centre[keep], precision, self.inflation)
+
+    def plain(self) -> dict[str, Any]:
+        """Plain data, from which :meth:`from_plain` makes it again."""
+        return {
+            "names": list(self.names),
+            "centre": self.centre.tolist(),
+            "precision": self.precision.tolist(),
+            "inflation": self.inflation,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Gaussian":
+        """The Gaussian of plain data.
+
+        Raises:
+            FitError: numbers are missing, or do not belong together.
+        """
+        try:
+            names = tuple(str(name) for name in plain["names"])
+            centre, precision = (np.array(plain[k], float) for k in ("centre", "precision"))
+            inflation = float(plain["inflation"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FitError(f"what is known of the parameters cannot be read: {error}") from error
+        if centre.shape != (len(names),) or precision.shape != (len(names),) * 2:
+            raise FitError(
+                f"what is known of the parameters does not fit together: {len(names)} names, a "
+                f"centre {centre.shape}, a precision {precision.shape}"
+            )
+        if not (np.isfinite(centre).all() and np.isfinite(precision).all()):
+            raise FitError("what is known of the parameters holds numbers that are not finite")
+        return cls(names, centre, precision, inflation)
+
+
+def gaussian_of_fit(
+    names: Sequence[str],
+    at: np.ndarray,
+    at_bound: np.ndarray,
+    information: np.ndarray,
+    gradient: np.ndarray,
+    covariance: CovarianceEstimate,
+) -> Gaussian:
+    """What a fit knows, from its linearisation.
+
+    Args:
+        names: names of the ``p`` elements.
+        at: the fit in search coordinates ``(p,)``.
+        at_bound: elements on a bound ``(p,)`` bool: the optimum without bounds lies beyond it.
+        information: ``J' W J`` ``(p, p)`` in search coordinates.
+        gradient: ``J' W r`` ``(p,)``.
+        covariance: covariance with every element free.
+    """
+    known = inverted(information)
+    step = -known.inverse @ gradient if at_bound.any() else np.zeros(len(at))
+    growth = covariance.variance_inflation[covariance.variance_inflation > 0.0]
+    return Gaussian(
+        tuple(names),
+        at + step,
+        known.precision(covariance.determined_part),
+        float(np.median(growth)) if growth.size else 1.0,
+    )

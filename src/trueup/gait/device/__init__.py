@@ -1,0 +1,1 @@
+"""Comparison of walks with a device, with it off, and without it."""

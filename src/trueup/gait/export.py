@@ -1,0 +1,105 @@
+"""Walks as files: motions and forces for OpenSim, tables for everything else."""
+
+import csv
+import io
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.models.walker import Walker
+from trueup.gait.opensim_storage import Storage
+from trueup.gait.walk.walk_series import JOINTS, WalkSeries
+from trueup.studies import atomic
+
+FORMATS = {
+    ".mot": "coordinates in degrees and metres",
+    ".sto": "activations, ground reaction, moments and device",
+    ".csv": "all of them, with units",
+}
+"""Endings of files, and what they hold."""
+
+
+def write_walk(path: str | Path, walker: Walker, series: WalkSeries) -> Path:
+    """Write a walk over time.
+
+    ``.mot`` holds the coordinates of the model by the names of its joints, in degrees and metres,
+    as OpenSim's tools read motions. ``.sto`` holds the activation of each muscle
+    (``soleus_r/activation``), the ground reaction (``ground_force_r_vx`` forward, ``vy`` upright,
+    ``vz`` to the right) [N], the inner moments of the joints (``knee_r_moment``, extension and
+    plantarflexion positive) [N m] and, where there is a device, its torque [N m] and power [W].
+    ``.csv`` holds all of them, a row of names with units first.
+
+    Args:
+      path: file to write; its ending says how.
+      walker: walker of the walk.
+      series: the walk, by :func:`trueup.gait.observe_walks`.
+
+    Returns:
+      The path.
+
+    Raises:
+      GaitError: the file has another ending.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        known = ", ".join(f"{name} ({what})" for name, what in FORMATS.items())
+        raise GaitError(f"{path} has no ending of a walk: name it {known}")
+    coordinates, forces = _coordinates(walker, series), _forces(series)
+    if ending == ".csv":
+        return _write_table(path, series, {**coordinates, **forces})
+    columns = coordinates if ending == ".mot" else forces
+    values = np.column_stack([series.time, *(column for column, _ in columns.values())])
+    return Storage(path.stem, ("time", *columns), values, ending == ".mot").save(path)
+
+
+Columns = dict[str, tuple[np.ndarray, str]]
+"""Values ``(frames,)`` and unit of columns by name."""
+
+
+def _coordinates(walker: Walker, series: WalkSeries) -> Columns:
+    """Coordinates of the joints that are hinges or slides [deg, m]."""
+    model = walker.model
+    found: Columns = {}
+    # a state begins with the time, then come the coordinates
+    first = mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_TIME.value))
+    for joint in range(model.njnt):
+        kind = mujoco.mjtJoint(int(model.jnt_type[joint]))
+        if kind not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+            continue
+        values = series.states[:, first + model.jnt_qposadr[joint]]
+        turns = kind == mujoco.mjtJoint.mjJNT_HINGE
+        name = model.joint(joint).name
+        found[name] = (np.rad2deg(values), "deg") if turns else (values, "m")
+    return found
+
+
+def _forces(series: WalkSeries) -> Columns:
+    found: Columns = {
+        f"{name}/activation": (values, "")
+        for name, values in zip(series.muscles, series.activations.T, strict=True)
+    }
+    for leg, side in enumerate("rl"):
+        forward, left, upright = series.ground_force[:, leg].T
+        for axis, force in (("x", forward), ("y", upright), ("z", -left)):
+            found[f"ground_force_{side}_v{axis}"] = (force, "N")
+    for leg, side in enumerate("rl"):
+        for k, joint in enumerate(JOINTS):
+            found[f"{joint}_{side}_moment"] = (series.moments[:, leg, k], "N m")
+    for leg, side in enumerate("rl" if series.has_device else ""):
+        found[f"device_{side}_torque"] = (series.device_torque[:, leg], "N m")
+        found[f"device_{side}_power"] = (series.device_power[:, leg], "W")
+    return found
+
+
+def _write_table(path: Path, series: WalkSeries, columns: Columns) -> Path:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    units = (f"{name} [{unit}]" if unit else name for name, (_, unit) in columns.items())
+    table.writerow(["time [s]", *units])
+    values = np.column_stack([series.time, *(column for column, _ in columns.values())])
+    table.writerows([f"{value:.9g}" for value in row] for row in values)
+    atomic.write_text(path, text.getvalue())
+    return path

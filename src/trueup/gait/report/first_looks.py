@@ -1,0 +1,70 @@
+"""Reports of a search in stages while it goes on: a first walk to look at, and one after each
+stage."""
+
+import sys
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.report.run_report import norms_of
+from trueup.gait.report.walk_report import look_at, walk_report
+from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.staged_search import StagedProblem
+from trueup.runs import Run
+from trueup.studies import Generation
+
+SOON = 150.0
+"""Time after which the best walk so far is shown, also one that falls [s]."""
+
+
+class FirstLooks:
+    """Writes ``report.html`` of a search in stages while it goes on.
+
+    The first page shows the first walk that stays up, or after :data:`SOON` the best that there is;
+    the next ones the best walk at the end of each stage. Other searches write none.
+
+    Args:
+      run: run.
+      problem: its problem.
+      name: name of the run.
+      configuration: its configuration.
+    """
+
+    def __init__(self, run: Run, problem: GaitProblem, name: str, configuration: GaitConfiguration):
+        self.run, self.problem = run, problem
+        self.name, self.configuration = name, configuration
+        self.shown = (run.directory.path / "report.html").is_file()
+        self.stage = 0
+
+    def after(self, generation: Generation) -> None:
+        """Look at the best walk after a generation, where it is time to."""
+        problem = self.problem
+        if not isinstance(problem, StagedProblem) or not np.isfinite(generation.cost):
+            return
+        stage = int(problem.stages_of(np.array([generation.cost]))[0])
+        ended, self.stage = stage > self.stage, max(stage, self.stage)
+        stays_up = not self.shown and self._stays_up(problem, generation)
+        if not (ended or stays_up or (not self.shown and generation.seconds > SOON)):
+            return
+        vector = problem.parameters.complete(generation.x[None])[0]
+        try:
+            look = look_at(problem, vector)
+            words = f"stage {problem.names[stage]}, generation {generation.number}: not finished"
+            page = walk_report(look, self.name, words, norm=norms_of(self.configuration))
+        except GaitError:
+            return
+        path = page.save(self.run.directory.path / "report.html")
+        if self.run.verbose:
+            what = "A walk that stays up" if stays_up else "The best walk so far"
+            print(f"{what} to look at while the search goes on: {path}", file=sys.stderr)
+        self.shown = True
+
+    def _stays_up(self, problem: StagedProblem, generation: Generation) -> bool:
+        """Whether the best candidate is one of this generation, and none of its walks fell."""
+        rows = np.flatnonzero((generation.x == generation.X).all(axis=1))
+        return bool(len(rows)) and all(
+            values[rows[0]] == 0.0
+            for name, values in problem.terms.items()
+            if name.rpartition(".")[2] in ("fell", "stopped")
+        )

@@ -1,0 +1,17 @@
+"""Names of starts that are no files: the nominal vector, and the walk of the package."""
+
+from pathlib import Path
+
+NOMINAL = "nominal"
+"""Start at the nominal vector."""
+
+SHIPPED = "shipped"
+"""Start at the walk of the package."""
+
+SHIPPED_WALK = Path(__file__).with_name("planar22_walk.json")
+"""Values by name of that walk, with what found it: options, seed, versions, date."""
+
+
+def start_path(param_path: str) -> Path:
+    """File or folder that a search starts from, by the value of ``param_path``."""
+    return SHIPPED_WALK if param_path == SHIPPED else Path(param_path)

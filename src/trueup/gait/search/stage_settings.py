@@ -1,0 +1,108 @@
+"""Stages of a configuration: searches that follow each other in one run.
+
+A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
+"sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
+``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
+from an earlier one. ``step: 1.5`` goes on with the distribution that the stage before has come to,
+its step times this factor, instead of a new one of ``sigma_gain``.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trueup.errors import did_you_mean, listing
+
+FROM_NOMINAL = "from_nominal"
+"""Key of a stage that is left out where the search begins from an earlier walk."""
+
+STEP = "step"
+"""Key of a stage that goes on with the distribution of the stage before: factor of its step."""
+
+OF_STAGES = (FROM_NOMINAL, STEP)
+"""Keys of stages that no configuration has."""
+
+STAGE_KEYS = (
+    "weights",
+    "tgt_vel_tol",
+    "trunk_err_type",
+    "tgt_sym_th",
+    "tgt_grf_th",
+    "sim_time",
+    "num_strides",
+    "popsize",
+    "maxiter",
+    "sigma_gain",
+    "exo_sigma_gain",
+    "early_stop",
+    "perturbed_repeats",
+    "unperturbed_repeat",
+    "perturbed_cost",
+    "perturbation_seed",
+    "perturbation_sizes",
+)
+"""Keys of a configuration that a stage may change: none changes which entries are searched."""
+
+Stages = dict[str, dict[str, Any]]
+"""Changes of a configuration by the name of the stage."""
+
+
+def check_stages(stages: Stages) -> None:
+    """Raise ValueError where a stage changes what no stage may, or has no end."""
+    if not stages:
+        raise ValueError("stages: there is none; leave the key out, or give some")
+    known = (*STAGE_KEYS, *OF_STAGES)
+    for name, changes in stages.items():
+        unknown = [key for key in changes if key not in known]
+        if unknown:
+            raise ValueError(
+                f"the stage {name!r} cannot change {listing(unknown)}; a stage changes "
+                f"{listing(known, 60)}.{did_you_mean(unknown[0], known)}"
+            )
+        if not isinstance(changes.get(FROM_NOMINAL, False), bool):
+            raise ValueError(f"the stage {name!r}: {FROM_NOMINAL} has to be true or false")
+        step = changes.get(STEP, 1.0)
+        if not (isinstance(step, int | float) and 0.0 < step < 1e3):
+            raise ValueError(f"the stage {name!r}: {STEP} has to be a number above 0")
+        if STEP in changes and "popsize" in changes:
+            raise ValueError(
+                f"the stage {name!r} goes on with the distribution of the one before ({STEP}), "
+                "whose popsize it keeps: leave one of the two out"
+            )
+        if changes.get("maxiter") is None:
+            raise ValueError(f"the stage {name!r} has no end: give its maxiter")
+
+
+def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> Stages:
+    """The stages of these names, in their own order; they run wherever the search begins.
+
+    Raises:
+      ValueError: there is no such stage, or there are none at all.
+    """
+    names = list(dict.fromkeys(names))
+    if stages is None:
+        raise ValueError(f"stages: {source} has no stages to choose from")
+    unknown = [name for name in names if name not in stages]
+    if unknown:
+        raise ValueError(
+            f"there is no stage {listing(unknown)}; there are {listing(stages)}."
+            f"{did_you_mean(unknown[0], list(stages))}"
+        )
+    return {
+        name: {key: value for key, value in changes.items() if key != FROM_NOMINAL}
+        for name, changes in stages.items()
+        if name in names
+    }
+
+
+def with_values_in_all(stages: Stages, changes: Mapping[str, Any]) -> Stages:
+    """The stages where other values of the configuration were given, which then hold in each.
+
+    ``maxiter`` is a limit of all stages together, and leaves their own as they are.
+    """
+    given = {key for key in changes if key != "maxiter"}
+    if "cost" in given:
+        given.add("weights")
+    return {
+        name: {key: value for key, value in stage.items() if key not in given}
+        for name, stage in stages.items()
+    }

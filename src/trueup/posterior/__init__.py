@@ -1,0 +1,37 @@
+"""What is known and not known of a model, carried into simulators that train policies.
+
+:func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
+each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground.
+"""
+
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trueup.posterior.belief import Belief
+    from trueup.posterior.draws import Draws, ModelField
+    from trueup.posterior.identified import IdentifiedRun, identified_run
+    from trueup.posterior.randomisation import Randomisation, export_randomisation
+
+_EXPORTS = {
+    "Belief": "trueup.posterior.belief",
+    "Draws": "trueup.posterior.draws",
+    "IdentifiedRun": "trueup.posterior.identified",
+    "ModelField": "trueup.posterior.draws",
+    "Randomisation": "trueup.posterior.randomisation",
+    "export_randomisation": "trueup.posterior.randomisation",
+    "identified_run": "trueup.posterior.identified",
+}
+
+__all__ = [
+    "Belief",
+    "Draws",
+    "IdentifiedRun",
+    "ModelField",
+    "Randomisation",
+    "export_randomisation",
+    "identified_run",
+]
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -1,0 +1,225 @@
+"""Draws against a recording that the fit has not seen: which it excludes, and the band of the rest.
+
+The first two thirds of each held-out recording reject draws; the last third only scores the band of
+those that remain.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import chi2
+
+from trueup.fitting.linearisation import final_jacobian
+from trueup.fitting.problem import Failures
+from trueup.fitting.uncertainty.start_noise import noise_from_changes
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.channel_units import signal_units
+
+REJECTING_SHARE = 2.0 / 3.0
+"""Share of the time of each held-out recording that rejects draws."""
+BAND = (0.05, 0.95)
+"""Quantiles of the draws that bound the band."""
+_CERTAINTY = 0.999  # of the region outside which a recording excludes a draw
+_MOST_SHOWN = 400  # times a recording in the band
+_VALUES = 4_000_000  # numbers of a chunk of predictions
+
+
+@dataclass
+class SequenceBand:
+    """Band of the draws over one recording, at some of its times."""
+
+    name: str
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
+    times: np.ndarray
+    """Times [s] ``(T,)``."""
+    scoring: np.ndarray
+    """Which times only score ``(T,)`` bool."""
+    measured: np.ndarray
+    """``(T, C)``."""
+    fitted: np.ndarray
+    """Prediction of the fit ``(T, C)``."""
+    draws: np.ndarray
+    """Predictions of the accepted draws ``(n, T, C)``."""
+    noise: np.ndarray
+    """Standard deviation of the noise of each channel ``(C,)``."""
+
+    @property
+    def band(self) -> np.ndarray:
+        """Ends of the middle 90 % of the draws' motion ``(2, T, C)``."""
+        return np.quantile(self.draws, BAND, axis=0)
+
+    def inside(self) -> np.ndarray:
+        """Share of the recording within the band with its noise, in the part that scores ``(C,)``.
+
+        The noise widens each end as it widens a Gaussian of the draws' width.
+        """
+        low, high = self.band[:, self.scoring]
+        middle = np.median(self.draws[:, self.scoring], axis=0)
+        reach = 1.6448536 * self.noise
+        low, high = middle - np.hypot(middle - low, reach), middle + np.hypot(high - middle, reach)
+        recorded = self.measured[self.scoring]
+        return ((recorded >= low) & (recorded <= high)).mean(axis=0)
+
+
+@dataclass
+class HeldOutCheck:
+    """Outcome of the check."""
+
+    accepted: np.ndarray
+    """Accepted draws in search order, ``(n, p)`` values."""
+    drawn: int = 0
+    """Draws that were simulated."""
+    failed: int = 0
+    """Draws that do not simulate."""
+    excluded: int = 0
+    """Draws that the recording excludes."""
+    bands: list[SequenceBand] = field(default_factory=list)
+
+
+def check_on_held_out(
+    problem: GrayBoxProblem,
+    fit: np.ndarray,
+    draw: Callable[[int], np.ndarray],
+    count: int,
+    steps: np.ndarray,
+    *,
+    training_error: float,
+    inflation: float,
+    widening: float = 1.0,
+    most: int = 20,
+    progress: Callable[[float], None] | None = None,
+) -> HeldOutCheck:
+    """Draw until ``count`` draws reproduce the held-out recordings as well as the fit.
+
+    A draw is excluded where its weighted squared error exceeds that of the fit by more than 99.9 %
+    of draws would if the training data determined every direction as well as they determine the
+    good ones, or by more than noise of this size and memory explains, whichever is larger. What
+    the training data leave open is so cut down to what the held-out recording allows, and what
+    they determine keeps its own spread.
+
+    Args:
+      problem: the held-out recordings.
+      fit: identified values ``(p,)``.
+      draw: gives ``n`` draws ``(n, p)``, in the units of the parameters.
+      count: draws that are wanted.
+      steps: steps from the fit within the determined directions, in search coordinates ``(m, p)``.
+      training_error: mean square of the training residuals.
+      inflation: variance of estimates over that for white residuals of variance one.
+      widening: mean square of the factors by which the draws were widened.
+      most: draws that are simulated at most, in multiples of ``count``.
+      progress: called with the share that is done.
+    """
+    reference = _Predicted.of(problem, fit[None], {})
+    rows = sum(int((~is_scoring(s.times)).sum()) * len(s.channels) for s in problem.sequences)
+    error = float(reference.squares[0])
+    # held-out residuals larger than those of training are error of the model, noise to a draw
+    growth = max(1.0, error / max(rows * training_error, 1e-300)) if training_error else 1.0
+    noise = inflation * growth * widening * float(chi2.ppf(_CERTAINTY, len(fit)))
+    limit = error + max(noise, _explained(problem, fit, steps))
+    size = sum(s.measured.size for s in problem.sequences)
+    chunk = int(np.clip(_VALUES // max(size, 1), 1, 256))
+    out = HeldOutCheck(np.empty((0, len(fit))))
+    accepted: list[np.ndarray] = []
+    shown: list[list[np.ndarray]] = []
+    total = 0
+    while total < count and out.drawn < most * count:
+        candidates = draw(min(chunk, max(count - total, 16)))
+        failures: Failures = {}
+        found = _Predicted.of(problem, candidates, failures)
+        bad = np.zeros(len(candidates), bool)
+        bad[list(failures)] = True
+        bad |= ~np.isfinite(found.squares)
+        beyond = ~bad & (found.squares > limit)
+        good = np.flatnonzero(~bad & ~beyond)[: count - total]
+        out.drawn += len(candidates)
+        out.failed += int(bad.sum())
+        out.excluded += int(beyond.sum())
+        accepted.append(candidates[good])
+        shown.append([values[good] for values in found.shown])
+        total += len(good)
+        if progress is not None:
+            progress(max(total / count, out.drawn / (most * count)))
+        if out.drawn >= 512 and total < 0.01 * out.drawn:
+            break
+    out.accepted = np.concatenate(accepted)
+    out.bands = _bands(
+        problem, reference, [np.concatenate(parts) for parts in zip(*shown, strict=True)]
+    )
+    return out
+
+
+def _explained(problem: GrayBoxProblem, fit: np.ndarray, steps: np.ndarray) -> float:
+    """Growth of the squared error that 99.9 % of steps ``(m, p)`` stay below, linearised."""
+    residual, jacobian, _ = final_jacobian(problem, fit, central=False)
+    rejecting = np.concatenate(
+        [np.repeat(~is_scoring(s.times), len(s.channels)) for s in problem.sequences]
+    )
+    rows = np.flatnonzero(rejecting)  # priors, at the end, are no data
+    own = np.asarray(jacobian[rows])
+    growth = np.einsum("ij,jk,ik->i", steps, own.T @ own, steps)
+    return float(np.quantile(growth + 2.0 * steps @ (own.T @ residual[rows]), _CERTAINTY))
+
+
+@dataclass
+class _Predicted:
+    """Predictions of candidates over held-out recordings."""
+
+    squares: np.ndarray
+    """Weighted squared error over the rejecting rows ``(n,)``."""
+    shown: list[np.ndarray]
+    """Predictions at the shown times of each recording, ``(n, T, C)`` float32."""
+    measured: list[np.ndarray]
+    """Each recording ``(T, C)``, as the first candidate reads it."""
+    noise: list[np.ndarray]
+    """Noise of each recording ``(C,)``, from changes of the first candidate's residual."""
+
+    @classmethod
+    def of(cls, problem: GrayBoxProblem, X: np.ndarray, failures: Failures) -> "_Predicted":
+        out = cls(np.zeros(len(X)), [], [], [])
+        pairs = problem.predictions(X, failures)
+        for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True):
+            rejecting, rows = ~is_scoring(sequence.times), _shown_rows(sequence.times)
+            with np.errstate(over="ignore", invalid="ignore"):
+                error = (measured - predicted) * sequence.weights
+                out.squares += np.square(error[:, rejecting]).sum(axis=(1, 2))
+            firsts = [window.first for window in sequence.windows]
+            out.noise.append(noise_from_changes(measured[0] - predicted[0], firsts))
+            out.shown.append(predicted[:, rows].astype(np.float32))
+            out.measured.append(measured[0, rows])
+        return out
+
+
+def is_scoring(times: np.ndarray) -> np.ndarray:
+    """Which times of a recording only score ``(T,)`` bool."""
+    return times > times[0] + REJECTING_SHARE * (times[-1] - times[0])
+
+
+def _shown_rows(times: np.ndarray) -> np.ndarray:
+    return np.unique(
+        np.linspace(0, len(times) - 1, min(_MOST_SHOWN, len(times))).round().astype(int)
+    )
+
+
+def _bands(
+    problem: GrayBoxProblem, fitted: _Predicted, draws: list[np.ndarray]
+) -> list[SequenceBand]:
+    models = [variant.model for variant in problem.variants]
+    out = []
+    for index, sequence in enumerate(problem.sequences):
+        times = sequence.times[_shown_rows(sequence.times)]
+        out.append(
+            SequenceBand(
+                sequence.name,
+                tuple(sequence.channel_names),
+                tuple(signal_units(models, sequence.signal_names)),
+                times,
+                is_scoring(sequence.times)[_shown_rows(sequence.times)],
+                fitted.measured[index],
+                fitted.shown[index][0],
+                draws[index],
+                fitted.noise[index],
+            )
+        )
+    return out

@@ -1,0 +1,1 @@
+"""Modules that give each environment of a simulator its own draw."""

@@ -1,0 +1,162 @@
+"""Searches in stages: one run, one history, resumable in any stage, and their refusals."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from given_configurations import FIRST_WALK
+
+from trueup import gait, runs
+from trueup.cli import main
+from trueup.errors import GaitError
+from trueup.gait.search.earlier_runs import configuration_of_run
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.studies import Budget, RunDirectory, Store
+
+STAGES = {
+    "find": {"from_nominal": True, "maxiter": 2, "sigma_gain": 10},
+    "steady": {"maxiter": 2, "sigma_gain": 2, "perturbed_repeats": 2, "early_stop": True},
+    "sparing": {"maxiter": 3, "step": 0.5, "weights": {"effort": 20000}},
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A configuration with three stages, of walks of a fraction of a second."""
+    content = yaml.safe_load(Path(FIRST_WALK).read_text()) | {"stages": STAGES}
+    content |= {"sim_time": 0.3, "popsize": 6, "maxiter": None}
+    path = tmp_path_factory.mktemp("staged") / "staged.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+@pytest.fixture(scope="module")
+def whole(file, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("staged") / "whole"
+    return gait.optimize(file, folder, verbose=False)
+
+
+def history(folder):
+    with Store.open(folder / "study.sqlite") as store:
+        return store.history()
+
+
+def called(capsys, *words):
+    code = main(["gait", *map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_stages_follow_each_other_in_one_history(whole):
+    found = history(whole.directory)
+    assert found.generation.max() == 6
+    costs = found.costs[:, 0]
+    stages = [costs[np.isin(found.generation, part)] for part in ([0, 1], [2, 3], [4, 5, 6])]
+    assert stages[0].min() > stages[1].max() > stages[1].min() > stages[2].max()
+    # the second stage begins with the best candidate of the first
+    best = found.X[int(np.argmin(stages[0]))]
+    assert (found.X[found.generation == 2] == best).all(axis=1).any()
+    # and the result is the best one of the last stage, by its weights
+    last = found.X[found.generation >= 4][int(np.argmin(stages[2]))]
+    np.testing.assert_array_equal(whole.solution.x, last)
+    assert whole.solution.cost == stages[2].min()
+    assert whole.problem.scenarios[0].objective.weights == {"effort": 20000.0}
+    # which is dearer than what the stage before has found: costs of stages do not compare
+    assert whole.solution.cost > stages[1].min() - whole.problem.stage_to_come
+    assert whole.problem.perturbations is None
+
+
+@pytest.mark.parametrize("generations", [1, 2, 5])
+def test_a_run_goes_on_in_any_stage(file, whole, tmp_path, generations):
+    first = Budget(max_generations=generations)
+    gait.optimize(file, tmp_path / "run", limits=first, verbose=False)
+    outcome = runs.resume(tmp_path / "run", limits=Budget(max_generations=7), verbose=False)
+    np.testing.assert_array_equal(history(tmp_path / "run").X, history(whole.directory).X)
+    assert outcome.result.solution.cost == whole.solution.cost
+
+
+def test_a_run_that_ends_early_has_the_cost_of_its_stage(file, tmp_path):
+    limits = Budget(max_generations=1)
+    result = gait.optimize(file, tmp_path / "run", limits=limits, verbose=False)
+    assert result.solution.cost < result.problem.stage_to_come
+    assert result.problem.names[result.problem.stage] == "find"
+    assert "has changed since" not in result.report.read_text(encoding="utf-8")
+
+
+def test_a_start_leaves_out_the_stage_that_finds_a_walk(file, whole, capsys, tmp_path):
+    limits = ("--maxiter", 1, "--quiet")
+    for words, names in [
+        (("--from", whole.directory), ["steady", "sparing"]),
+        (("--from", "nominal", "--stages", "sparing", "find"), ["find", "sparing"]),
+        (("--from", "shipped", "--stages", "find"), ["find"]),
+    ]:
+        run = tmp_path / names[0] / names[-1]
+        assert called(capsys, "optimize", file, *words, *limits, "--save-path", run)[0] == 0
+        assert list(configuration_of_run(RunDirectory.open(run)).stages or {}) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--stages", "stedy"), "there is no stage 'stedy'; there are 'find', 'steady', 'sparing'"),
+        (("--stages", "find", "--search", "scatter"), "leave stages"),
+        (("--compat", "myoassist", "-eff"), "leave stages or compat"),
+    ],
+)
+def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
+    run = tmp_path / "run"
+    code, answer = called(capsys, "optimize", file, *words, "--save-path", run)
+    assert code == 2 and told in answer["message"]
+    assert not run.exists()
+    code, answer = called(capsys, "optimize", FIRST_WALK, "--stages", "find", "--save-path", run)
+    assert code == 2 and "has no stages" in answer["message"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "told"),
+    [
+        ({"maxiter": 2, "model": "ankle"}, "cannot change 'model'"),
+        ({"sigma_gain": 2}, "has no end"),
+        ({"maxiter": 2, "step": 1.0, "popsize": 8}, "leave one of the two out"),
+        ({"maxiter": 2, "popsize": 1}, "popsize"),
+        ({"maxiter": 2, "step": -1.0}, "a number above 0"),
+    ],
+)
+def test_a_stage_that_cannot_be_is_refused(stage, told):
+    with pytest.raises(GaitError, match=told):
+        gait.load_configuration(FIRST_WALK).with_changes({"stages": {"one": stage}})
+
+
+def test_an_option_holds_in_every_stage(file):
+    found = gait.load_configuration(file).with_changes({"weights": {"effort": 1.0}, "maxiter": 3})
+    assert [one.weights for _, one in found.staged] == [{"effort": 1.0}] * 3
+    assert [one.maxiter for _, one in found.staged] == [2, 2, 3] and found.maxiter == 3
+
+
+def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
+    short = ("--sim-time", 0.2, "--popsize", 4, "--maxiter", 1, "--quiet", "--stages", "steady")
+    run = tmp_path / "run"
+    code, answer = called(capsys, "optimize", "walk", "--tgt-slope", 5, *short, "--save-path", run)
+    assert code == 0 and any("No gait is tracked" in note for note in answer["notes"])
+    weighed = ("--weights", "kinematic", 1)
+    code, answer = called(
+        capsys, "optimize", "walk", "--tgt-slope", 5, *short, *weighed, "--save-path", run,
+        "--overwrite",
+    )  # fmt: skip
+    assert code == 2 and "needs a reference gait" in answer["message"]
+
+
+def test_the_shipped_walk_says_what_found_it():
+    content = json.loads(SHIPPED_WALK.read_text())
+    assert len(content["parameters"]) == 76
+    origin = content["provenance"]
+    assert "trueup gait optimize walk" in origin["command"]
+    assert {"seed", "versions", "date"} <= set(origin)
+
+
+def test_a_first_walk_is_shown_while_the_search_goes_on(file, tmp_path, capsys):
+    gait.optimize(file, tmp_path / "run", limits=Budget(max_generations=4))
+    said = capsys.readouterr().err
+    assert "to look at while the search goes on" in said
+    assert said.count("report.html") >= 2  # a first one, and one after a stage
