@@ -237,7 +237,8 @@ def main() -> None:
     rows = [row for row in rows if "refused" not in row]
     inside, plain = (np.mean([row[k] for row in rows]) for k in ("inside", "plain_inside"))
     factor = np.median([row["plain_width"] / row["width"] for row in rows])
-    print(f"{options.robot}, {len(rows)} repeats and {refused} without an optimum: {100 * inside:.1f} % of the true motion inside "
+    print(f"{options.robot}, {len(rows)} repeats and {refused} without an optimum: "
+          f"{100 * inside:.1f} % of the true motion inside "
           f"(bar {100 * BAR[0]:.0f} to {100 * BAR[1]:.0f}); without correlation "
           f"{100 * plain:.1f} %, {factor:.2f} times as wide; "
           f"{np.mean([row['cpu'] for row in rows]):.1f} CPU s a repeat")  # fmt: skip

@@ -87,7 +87,7 @@ def pool(runs: Sequence[Gaussian], level: float = 0.95, false_alarms: float = 0.
         found[inside[worst]] = probabilities[worst]
         inside.pop(worst)
     spread = _spread(inside, centres, precisions)
-    common, covariance = _common(inside, centres, precisions, spread)
+    common, covariance, unknown = _common(inside, centres, precisions, spread)
     outlying = tuple(
         OutlyingRun(
             r,
@@ -97,11 +97,13 @@ def pool(runs: Sequence[Gaussian], level: float = 0.95, false_alarms: float = 0.
         )
         for r, p in found.items()
     )
+    intervals = _intervals(common, covariance, spread, len(inside), level)
+    intervals[unknown] = [-np.inf, np.inf]
     return Pooled(
         runs[0].names,
         common,
         covariance,
-        _intervals(common, covariance, spread, len(inside), level),
+        intervals,
         spread,
         _spread_intervals(inside, centres, precisions, level),
         outlying,
@@ -119,23 +121,25 @@ def _weight(precision: np.ndarray, added: np.ndarray) -> np.ndarray:
 
 def _common(
     inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, spread: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Common values ``(p,)`` and their covariance ``(p, p)``."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Common values ``(p,)``, their covariance ``(p, p)``, elements that no run knows ``(p,)``."""
     weights = [_weight(precisions[r], np.diag(spread**2)) for r in inside]
     total = np.sum(weights, axis=0)
-    scale = np.sqrt(np.maximum(np.diag(total), 1e-300))
-    inverse = np.linalg.pinv(total / np.outer(scale, scale), rcond=_ABSENT, hermitian=True)
-    inverse /= np.outer(scale, scale)
+    scale = _size(total)
+    values, axes = np.linalg.eigh(_scaled(total))
+    # a direction that no run knows: its covariance is huge, not zero
+    values = np.maximum(values, 0.01 * _ABSENT * max(values.max(initial=0.0), 1e-300))
+    inverse = (axes / values) @ axes.T / np.outer(scale, scale)
     weighted = np.sum([w @ centres[r] for w, r in zip(weights, inside, strict=True)], axis=0)
-    return inverse @ weighted, inverse
+    return inverse @ weighted, inverse, np.isinf(_variances(total[None])[0])
 
 
 def _variances(precisions: np.ndarray) -> np.ndarray:
     """Variance of each element of each run ``(R, p)``; infinite where it is not determined."""
     out = []
     for precision in precisions:
-        scale = np.sqrt(np.maximum(np.diag(precision), 1e-300))
-        values, axes = np.linalg.eigh(precision / np.outer(scale, scale))
+        scale = _size(precision)
+        values, axes = np.linalg.eigh(_scaled(precision))
         present = values > _ABSENT * max(values.max(initial=0.0), 1e-300)
         free = (axes[:, ~present] ** 2).sum(axis=1) > 1e-6
         variance = (axes[:, present] ** 2 / values[present]).sum(axis=1) / scale**2
@@ -210,7 +214,7 @@ def _probability(
     others = [r for r in inside if r != run]
     # a spread that may be chance would hide a run that does not fit
     spread = _spread(others, centres, precisions, doubt=0.2)
-    common, covariance = _common(others, centres, precisions, spread)
+    common, covariance, _ = _common(others, centres, precisions, spread)
     added = covariance + np.diag(spread**2)
     shift = centres[run] - common
     weight = _weight(precisions[run], added)
@@ -230,9 +234,14 @@ def _probability(
     return float(min(1.0, 2.0 * min(together, float(single.min()) * known.sum())))
 
 
+def _size(precision: np.ndarray) -> np.ndarray:
+    """Unit of each element: roots of the diagonal, 1 where nothing is known."""
+    diagonal = np.diag(precision)
+    return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+
+
 def _scaled(matrix: np.ndarray) -> np.ndarray:
-    size = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-    return matrix / np.outer(size, size)
+    return matrix / np.outer(_size(matrix), _size(matrix))
 
 
 def _changed(shift: np.ndarray, precision: np.ndarray, added: np.ndarray) -> tuple[int, ...]:

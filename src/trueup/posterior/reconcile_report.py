@@ -37,7 +37,7 @@ def reconcile_report(found: ReconciledRuns) -> reports.Page:
         for p in content["parameters"]
     ]
     percent = f"{100 * content['level']:.3g} %"
-    columns = ["parameter", "common", f"its {percent}", "spread", f"its {percent}", "unit"]
+    columns = ["parameter", "common", percent, "spread", f"{percent} of the spread", "unit"]
     notes = "Spread: standard deviation between runs; outlying runs are in neither."
     page.add(
         reports.Section(
