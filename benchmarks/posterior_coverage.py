@@ -49,8 +49,8 @@ class Robot:
     """Noise of angles [rad] and speeds [rad/s]."""
 
     def start(self) -> dict[str, float]:
-        """Values at which the fit begins: the middle of the bounds."""
-        return {name: float(np.mean(ends)) for name, ends in self.bounds.items()}
+        """Values at which the fit begins, off by a quarter."""
+        return {name: 0.625 * low + 0.375 * high for name, (low, high) in self.bounds.items()}
 
 
 def arm() -> Robot:
