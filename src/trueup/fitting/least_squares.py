@@ -118,6 +118,9 @@ class LeastSquares:
         self._stage = 0
         self._flipped = np.zeros(space.size, bool)
         self._linear: Linearisation | None = None
+        self.gram: np.ndarray | None = None
+        """``J' J`` ``(p, p)`` in search coordinates where the search last linearised; not part of
+        its state."""
         self._points: np.ndarray | None = None
         self._steps = np.zeros(0)
         self._rejected = 0
@@ -272,6 +275,7 @@ class LeastSquares:
             return
         self._flipped[:] = False
         self._linear = answer
+        self.gram = answer.gram
         self.cost = float(answer.costs[0])
         self._rejected = 0
         self._check_stationary(answer)

@@ -177,9 +177,9 @@ class ModelVariants:
         """Compiled model of one candidate ``(p,)``."""
         return self._compile(self._at(x), self.spec.copy())
 
-    def spec_at(self, x: np.ndarray) -> Any:
-        """A copy of the spec with one candidate ``(p,)`` written into it."""
-        spec = self.spec.copy()
+    def spec_at(self, x: np.ndarray, spec: Any = None) -> Any:
+        """A copy of the spec, or of a fuller one of the same model, with a candidate ``(p,)``."""
+        spec = (self.spec if spec is None else spec).copy()
         self._write(self._at(x), spec)
         return spec
 

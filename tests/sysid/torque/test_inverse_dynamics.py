@@ -12,6 +12,7 @@ from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.torque.linear_fit import base_columns, linear_fit
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
+from trueup.sysid.torque.setup import torque_setup
 from trueup.sysid.torque.torque_data import slowest_speeds, torque_data
 
 TREE = """<mujoco><worldbody>
@@ -193,3 +194,21 @@ def test_a_friction_that_the_model_lacks_is_named(tmp_path):
     assert "shoulder" in sentence and "grows with the load" in sentence
     (sentence,) = found(1.5 * np.tanh(speed / 0.002) * np.exp(-np.abs(speed) / 0.3), "stribeck")
     assert "shoulder" in sentence and "Stribeck" in sentence
+
+
+def test_held_out_recordings_take_no_part_in_the_choice_of_the_filter(tmp_path):
+    write_arm(tmp_path, noise=0.05)
+    tried = []
+    for sign in (1.0, -0.3):
+        (tmp_path / "other").mkdir(exist_ok=True)
+        write_arm(tmp_path / "other", noise=0.5, seed=1, sign=sign)
+        text = EXPERIMENT.replace("parameters:", _second_recording() + "parameters:")
+        prepared = prepare(parse_experiment(text), tmp_path)
+        tried.append(torque_setup(prepared).bandwidth.tried)
+    assert tried[0] == tried[1]
+
+
+def _second_recording() -> str:
+    part = EXPERIMENT[EXPERIMENT.index("  - file") : EXPERIMENT.index("parameters:")]
+    named = part.replace("file: arm.csv", "file: other/arm.csv\n    name: other")
+    return named + "held_out: {recordings: [other]}\n"

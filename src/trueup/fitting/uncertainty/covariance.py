@@ -1,5 +1,6 @@
 """The result of an uncertainty estimate."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,23 @@ class CovarianceEstimate:
     preferred_step: np.ndarray
     remarks: tuple[str, ...]
     determined_part: np.ndarray
+
+    @classmethod
+    def unknown(cls, names: Sequence[str], alpha: float, reason: str) -> "CovarianceEstimate":
+        """What is said where no covariance was estimated: every number is NaN.
+
+        Args:
+            names: Names of the parameters.
+            alpha: One minus the confidence level.
+            reason: Why there is none.
+        """
+        p = len(names)
+        nothing, none = np.full(p, np.nan), np.zeros(p, dtype=bool)
+        square = np.full((p, p), np.nan)
+        return cls(
+            square, nothing, "none", reason, alpha, nothing, (), tuple(names), none, none,
+            square, nothing, np.zeros(p), (), square,
+        )  # fmt: skip
 
     @property
     def standard_errors(self) -> np.ndarray:

@@ -9,16 +9,18 @@ from trueup.errors import listing
 from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting._whiteness import heteroscedasticity as size_test
 from trueup.fitting._whiteness import whiteness as white_test
+from trueup.fitting.box_step import box_step
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.problem import Failures
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
 from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
 from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.sysid.assess.held_motion import velocity_sources
-from trueup.sysid.fit._inner_fit import AfterFit, refit
+from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, busy_seconds, refit
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
@@ -101,6 +103,7 @@ def assess(
     starts: MeasuredStarts | None = None,
     held_out_starts: MeasuredStarts | None = None,
     time: AfterFit | None = None,
+    information: np.ndarray | None = None,
 ) -> Assessment:
     """Judge a fit.
 
@@ -120,29 +123,42 @@ def assess(
       starts: measured start states of the training data, whose noise counts besides.
       held_out_starts: those of ``held_out_alone``.
       time: time for what follows the fit.
+      information: ``J' J`` ``(p, p)`` near ``solution.x`` in search coordinates, which stands for
+        the Jacobian where there is no optimum and no time for one.
     """
     time = time or AfterFit()
     x, space = solution.x, problem.space
-    central = _affordable(problem, solution, time)
-    residual, jacobian, failures = final_jacobian(problem, x, central=central)
-    solution.residuals = residual
     at_bound = space.at_bound(x, 1e-6)
     loss = loss or Loss()
-    covariance = residual_covariance(
-        problem, residual, jacobian, at_bound, method, 1 - level, loss, seed
-    )
     unseen: tuple[str, ...] = ()
-    if solution.success:  # without an optimum there is no interval that noise could widen
-        covariance, unseen = _with_start_noise(covariance, starts, x, residual, jacobian, loss)
-    freed = covariance  # as if no element were on a bound
-    if at_bound.any() and solution.success:
-        anywhere = np.zeros_like(at_bound)
-        freed = residual_covariance(
-            problem, residual, jacobian, anywhere, method, 1 - level, loss, seed
+    failures: Failures = {}
+    seconds, known = 0.0, None
+    if _skips_jacobian(problem, solution, time, information):
+        # away from an optimum a Jacobian gives no interval: what the search knew has to do
+        residual = _residual_at(problem, x)
+        data = information
+        covariance = CovarianceEstimate.unknown(
+            space.names, 1 - level, "the search did not end at an optimum"
         )
-        freed, _ = _with_start_noise(freed, starts, x, residual, jacobian, loss)
-    intervals = _intervals(problem, x, covariance)
+    else:
+        central, began = _affordable(problem, solution, time), busy_seconds()
+        residual, jacobian, failures = final_jacobian(problem, x, central=central)
+        seconds = (busy_seconds() - began) / (2 if central else 1)
+        data = _gram(jacobian[: problem.data_rows])
+        anywhere = np.zeros_like(at_bound)
+        # as they are, and as if no element were on a bound
+        bounds = [at_bound, anywhere] if at_bound.any() and solution.success else [at_bound]
+        estimates = [
+            residual_covariance(problem, residual, jacobian, on, method, 1 - level, loss, seed)
+            for on in bounds
+        ]
+        if solution.success:  # without an optimum there is no interval that noise could widen
+            estimates, unseen = _with_start_noise(estimates, starts, x, residual, jacobian, loss)
+            known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
+        covariance = estimates[0]
+    solution.residuals = residual
     slope = space.slope(x)
+    intervals = _intervals(problem, x, covariance)
     standard_errors = covariance.standard_errors * slope
     signals = sequence_signals(problem, start, x, held_out=False)
     flaw = _flaw(signals) if solution.success else ""
@@ -150,11 +166,10 @@ def assess(
         # the covariance is that of an optimum: elsewhere it says nothing about the distance to it
         intervals = np.full_like(intervals, np.nan)
         standard_errors = np.full_like(standard_errors, np.nan)
-    data = jacobian[: problem.data_rows]
-    information = _gram(data) / np.outer(slope, slope)
+    relative = data / np.outer(slope, slope)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
-        information,
+        relative,
         x,
         space.names,
         space.lower,
@@ -170,8 +185,13 @@ def assess(
     if (
         alone is not None and solution.success and not flaw
     ):  # else the distance is that of the search
-        stability = check_stability(alone, x, covariance, level, held_out_starts, time.left)
-        if stability is None and not time.left:
+        share = seconds * alone.residual_size / max(problem.residual_size, 1)
+        share *= (alone.space.size + 1) / (space.size + 1)
+        left = time.left
+        stability = check_stability(
+            alone, x, covariance, level, held_out_starts, left, seconds_a_jacobian=share
+        )
+        if stability is None and (share > left or not time.left):
             remarks.append(
                 f"the held-out data were not fitted alone within the {time.seconds:.3g} s that "
                 "follow a fit: whether they give the same values is not known"
@@ -193,10 +213,28 @@ def assess(
         ),
         (*remarks, *unseen),
         flaw,
-        None
-        if flaw or not solution.success
-        else _known(problem, x, at_bound, residual, jacobian, freed, loss),
+        None if flaw else known,
     )
+
+
+def _skips_jacobian(
+    problem: Any, solution: Solution, time: AfterFit, information: np.ndarray | None
+) -> bool:
+    """Whether a search without an optimum leaves no time for a Jacobian at its end."""
+    cost = (problem.space.size + 1) * _seconds_a_candidate(solution)
+    return information is not None and not solution.success and cost > max(0.5 * time.left, 1.0)
+
+
+def _seconds_a_candidate(solution: Solution) -> float:
+    seconds, count = (solution.stats.get(key, 0) for key in ("seconds", "evaluations"))
+    return seconds / max(count, 1)
+
+
+def _residual_at(problem: Any, x: np.ndarray) -> np.ndarray:
+    residual = np.empty(problem.residual_size)
+    for rows, values in problem.residual_blocks(x[None, :], {}):
+        residual[rows] = values[0]
+    return residual
 
 
 def _known(
@@ -225,8 +263,7 @@ def _known(
 
 def _affordable(problem: Any, solution: Solution, time: AfterFit) -> bool:
     """Whether central differences take at most half of the time that follows the fit."""
-    seconds, count = (solution.stats.get(key, 0) for key in ("seconds", "evaluations"))
-    cost = (2 * problem.space.size + 1) * seconds / max(count, 1)
+    cost = (2 * problem.space.size + 1) * _seconds_a_candidate(solution)
     return (solution.success and cost <= 0.5 * time.seconds) or cost < 1.0
 
 
@@ -307,26 +344,26 @@ def residual_covariance(
 
 
 def _with_start_noise(
-    covariance: CovarianceEstimate,
+    estimates: list[CovarianceEstimate],
     starts: MeasuredStarts | None,
     x: np.ndarray,
     residual: np.ndarray,
     jacobian: np.ndarray,
     loss: Loss,
-) -> tuple[CovarianceEstimate, tuple[str, ...]]:
-    """The covariance with what the noise of measured starts adds, and what it lacks, in words."""
+) -> tuple[list[CovarianceEstimate], tuple[str, ...]]:
+    """Covariances with what the noise of measured starts adds, and what they lack, in words."""
     if starts is None:
-        return covariance, ()
+        return estimates, ()
     weights = loss.weights(residual)[0]
     spread = starts.spread(x, residual, jacobian, weights)
     if spread is None:
-        return covariance, (
+        return estimates, (
             "the simulation fails when a measured start state is moved by its noise: that noise "
             "is not in the intervals",
         )
     weights[starts.free.data_rows :] = 1.0  # priors
     curvature = _gram(jacobian, weights)
-    return with_added_spread(covariance, curvature, spread), starts.remarks
+    return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
 
 
 def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
@@ -415,10 +452,12 @@ def check_stability(
     level: float,
     starts: MeasuredStarts | None = None,
     time_limit: float = np.inf,
+    seconds_a_jacobian: float = 0.0,
 ) -> Stability | None:
     """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
 
-    The fit takes a few steps: the optimum of other data of the same system is near.
+    The fit takes a few steps, or one where there is no time for more: the optimum of other data of
+    the same system is near.
 
     Two sets of data of one machine should give the same parameters within their intervals. Where
     they do not, the model is wrong by more than noise, and no interval that knows only noise covers
@@ -431,20 +470,30 @@ def check_stability(
       covariance: their covariance.
       level: coverage of the intervals.
       starts: measured start states of the held-out data.
-      time_limit: seconds for the fit.
+      time_limit: seconds for the fit and its intervals.
+      seconds_a_jacobian: duration of one Jacobian of the held-out data, by which the number of
+        steps is chosen.
     """
     space, count = held_out.space, len(x)
     start = np.concatenate([x, space.start[count:]])
-    fit = refit(held_out, start, time_limit=time_limit)
-    if fit is None:
+    steps = REFIT_ITERATIONS + 2  # and a Jacobian with two neighbours an element
+    if steps * seconds_a_jacobian <= time_limit:
+        fit = refit(held_out, start, time_limit=time_limit - 2 * seconds_a_jacobian)
+        if fit is None:
+            return None
+        end = fit.x
+        residual, jacobian, failures = final_jacobian(held_out, end)
+    elif seconds_a_jacobian <= time_limit:
+        residual, jacobian, failures = final_jacobian(held_out, start, central=False)
+        end, residual = _one_step(space, start, residual, jacobian)
+    else:
         return None
-    residual, jacobian, failures = final_jacobian(held_out, fit.x)
     if failures:
         return None
-    at_bound = space.at_bound(fit.x, 1e-6)
+    at_bound = space.at_bound(end, 1e-6)
     own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
-    own, _ = _with_start_noise(own, starts, fit.x, residual, jacobian, Loss())
-    distance = np.abs(space.to_search(fit.x) - space.to_search(start))[:count]
+    (own,), _ = _with_start_noise([own], starts, end, residual, jacobian, Loss())
+    distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
     expected = np.hypot(own.half_widths[:count], covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
@@ -452,9 +501,23 @@ def check_stability(
     sentences = []
     for i in np.flatnonzero(ratios > 1.0):
         sentences.append(
-            f"{space.names[i]} is {x[i]:.5g} from the training data and {fit.x[i]:.5g} from the "
+            f"{space.names[i]} is {x[i]:.5g} from the training data and {end[i]:.5g} from the "
             f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
             f"the interval should be about {ratios[i]:.1f} times as wide."
         )
-    half_widths = (own.half_widths * space.slope(fit.x))[:count]
-    return Stability(fit.x[:count], half_widths, ratios, tuple(sentences))
+    half_widths = (own.half_widths * space.slope(end))[:count]
+    return Stability(end[:count], half_widths, ratios, tuple(sentences))
+
+
+def _one_step(
+    space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The point that one Gauss-Newton step leads to ``(p,)``, and the residual expected there."""
+    z = space.to_search(x)
+    lower, upper = space.search_bounds
+    gram = _gram(jacobian)
+    effective = np.maximum(np.diag(gram), 1e-12 * max(np.diag(gram).max(initial=0.0), 1e-300))
+    gradient = np.asarray(jacobian.T @ residual)
+    # what the data do not determine stays where it is
+    step = box_step(gram + np.diag(1e-8 * effective), gradient, lower - z, upper - z)
+    return space.from_search((z + step)[None, :])[0], residual + jacobian @ step

@@ -35,6 +35,7 @@ from trueup.sysid.recordings.column_matching import (
 )
 from trueup.sysid.recordings.column_names import take_apart
 from trueup.sysid.recordings.joint_evidence import ASK, JointSeries, Reading, read_joints
+from trueup.sysid.recordings.joint_families import scalar_joints
 
 _SAME_GAIN = 0.05  # relative spread of a gain that is one number
 _NEAR_ONE = (0.4, 2.5)  # needed over recorded torque, where the model is roughly right
@@ -73,6 +74,14 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
     first = imported_log(logs[0], robot)
     _check_further(logs, first)
     if first.joints is None:
+        if first.unnamed and len(scalar_joints(robot)) > 1:
+            raise RecordingError(
+                f"{logs[0].name} has no names, and none of its {len(first.recording.columns)} "
+                "columns look like positions and velocities of the joints (a velocity is the slope "
+                f"of its position, in rad/s, deg/s or rpm; {len(scalar_joints(robot))} of each "
+                "stand side by side). Write a first line with the names of the columns, such as "
+                f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
+            )
         return Import(propose_experiment(model, logs[0], folder), "", ())
     return _propose(model, logs, folder, robot, first, fixed)
 
@@ -219,6 +228,14 @@ def _controls(
     servos = driven and all(has_feedback(robot, actuator_of[r.joint].ordinal) for r in driven)
     efforts = {r.joint: joints.column(r.joint, "effort") for r in driven}
     has_efforts = bool(driven) and all(efforts.values())
+    gain = effort_gain(robot, readings, series) if has_efforts else None
+    if gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
+        sign = ", and look at the sign" if gain < 0 else ""
+        points.append(
+            f"efforts are {1 / abs(gain):.3g} times the torque that the links of the model "
+            "need: they are currents, or torques of the motor side. Give scale (N m in a "
+            f"unit) where they are used{sign}"
+        )
     if has_commands and (gains or not has_efforts):
         controls = []
         for r in driven:
@@ -228,7 +245,7 @@ def _controls(
             controls.append((match, "" if r.unit in ("rad", "m") else r.unit))
         if gains:
             lines = ["# Gains are those of the log.", "actuators: position", *gains]
-            return controls, lines, gain_points
+            return controls, lines, [*points, *gain_points]
         if servos:
             points.append("the gains of the position servos are those of the model: look at them")
             return controls, [], points
@@ -237,14 +254,6 @@ def _controls(
         lines = ["# FILL IN the gains of the robot's controller:", "actuators: position"]
         return controls, [*lines, f"kp: {{{names}}}", "kd: 1"], points
     if has_efforts:
-        gain = effort_gain(robot, readings, series)
-        if gain is not None and not _NEAR_ONE[0] < gain < _NEAR_ONE[1]:
-            sign = ", and look at the sign" if gain < 0 else ""
-            points.append(
-                f"efforts are {1 / abs(gain):.3g} times the torque that the links of the model "
-                "need: they are currents, or torques of the motor side. Give scale (N m in a "
-                f"unit) on each control{sign}"
-            )
         controls = []
         for r in driven:
             column = take_apart(str(efforts[r.joint]))

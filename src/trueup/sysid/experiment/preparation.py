@@ -14,6 +14,7 @@ from trueup.signals import Recording, split_by_time
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.simulation.visuals import simulated_spec
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.measurement import (
     check_patterns,
@@ -57,7 +58,7 @@ class Prepared:
     rules: MeasurementRules
     recordings: list[CheckedRecording]
     specs: dict[str, Any]
-    """Model and variants by name; the main one is ``model``."""
+    """Model and variants by name, as they were read; the main one is ``model``."""
     inputs: list[Path]
     """Files that were read."""
     notes: list[str]
@@ -133,8 +134,11 @@ def prepare(
             raise ExperimentError("variants: 'model' is the name of the main model; take another")
         specs[name] = load_spec(part, folder)
         inputs += model_files(specs[name], folder / part.file)
-    models = {name: spec.copy().compile() for name, spec in specs.items()}
-    parameters = build_parameters(experiment.parameters, specs["model"], models["model"])
+    targets = [part.target for part in experiment.parameters.values()]
+    named = [t for given in targets for t in (given if isinstance(given, list) else [given]) if t]
+    simulated = {name: simulated_spec(spec, named) for name, spec in specs.items()}
+    models = {name: spec.copy().compile() for name, spec in simulated.items()}
+    parameters = build_parameters(experiment.parameters, simulated["model"], models["model"])
     rules = measurement_rules(experiment.measurement, parameters)
     opened = opened or {}
     loaded = []
@@ -178,9 +182,9 @@ def prepare(
         experiment,
         folder,
         parameters,
-        _groups(training, specs),
-        _groups(held_out, specs),
-        _groups(alone, specs),
+        _groups(training, simulated),
+        _groups(held_out, simulated),
+        _groups(alone, simulated),
         observation_settings(experiment, signals),
         rules,
         recordings,

@@ -178,18 +178,19 @@ class IdentificationJob(SearchJob):
             )
 
     def keep(self, run: Run, solution: Solution) -> None:
-        write_models(self.problem, solution, run.directory)
+        write_models(self.problem, solution, run.directory, self.prepared.specs)
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         prepared, problem, experiment = self.prepared, self.problem, self.experiment
         held_out = prepared.problem(sequences=prepared.held_out) if prepared.held_out else None
-        alone = prepared.held_out_alone()
+        # only an optimum is compared with that of other data, and only it has intervals
+        alone = prepared.held_out_alone() if solution.success else None
         for other in (held_out, alone):
             if other is not None:
                 other.noise_scale = problem.noise_scale
         loss = Loss(experiment.search.loss, self._settings.get("loss_scale", 1.0))
         time_left = AfterFit(solution.stats.get("seconds", 0.0), experiment.search.time_limit)
-        by_torque = experiment.search.method == "inverse-dynamics"
+        moves = solution.success and experiment.search.method != "inverse-dynamics"
         assessment = assess(
             problem,
             problem.space.start,
@@ -201,9 +202,10 @@ class IdentificationJob(SearchJob):
             loss=loss,
             profile=experiment.confidence.profile,
             seed=experiment.seed,
-            starts=None if by_torque else measured_starts(prepared, prepared.training, False),
-            held_out_starts=None if by_torque else measured_starts(prepared, prepared.alone, True),
+            starts=measured_starts(prepared, prepared.training, False) if moves else None,
+            held_out_starts=measured_starts(prepared, prepared.alone, True) if moves else None,
             time=time_left,
+            information=getattr(self.search, "gram", None),
         )
         folds = experiment.held_out.folds
         crossed = None

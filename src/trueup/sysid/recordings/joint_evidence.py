@@ -5,6 +5,7 @@ position, a command leads its position, a position lies in the range of its join
 carries the weight of the links. What none of these tells is listed as assumed.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,9 @@ from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
 
 _DEGREE = np.pi / 180
-_SHIFTS = _DEGREE * np.array([-180, -135, -90, -45, 45, 90, 135])
+_SHIFTS = _DEGREE * np.array(
+    [-180, -135, -90, -45, -30, -20, -15, -10, 10, 15, 20, 30, 45, 90, 135]
+)
 _CLEARLY = 0.8  # error of torques under another reading over that of the given one
 _TELLS = 1.05  # the same, where the given one is confirmed
 _SAMPLES = 300  # of motion and torque that are compared
@@ -85,8 +88,9 @@ def read_joints(
     out = []
     for k, joint in enumerate(series.joints):
         reading = Reading(joint, columns[joint])
-        how = (ASSUMED, "the order of the model") if by_order else (CONFIRMED, "by name")
-        reading = reading.saying("order", *how)
+        # a name says what the writer of the log meant, not which motor it was
+        how = "the order of the model" if by_order else "by name"
+        reading = reading.saying("order", ASSUMED, how)
         reading = reading.saying("sign", ASSUMED, "nothing in the log tells")
         reading = reading.saying("zero", ASSUMED, "nothing in the log tells")
         reading = _with_unit(model, reading, series.position[:, k], source)
@@ -112,6 +116,13 @@ def _with_unit(model: mujoco.MjModel, reading: Reading, column: np.ndarray, sour
         return _of_lerobot(model, reading, column, low, high)
     limit = max(abs(low), abs(high)) if limited else 2 * np.pi
     if largest > 1.5 * limit + 0.1 and largest * _DEGREE < 1.2 * limit + 0.1:
+        span = high - low if limited else 2 * limit
+        if np.ptp(column) <= span:
+            why = (
+                f"deg, or rad with another zero: it reaches {largest:.3g}, the joint {limit:.3g} "
+                f"rad, and its span of {np.ptp(column):.3g} fits both. Give unit or offset"
+            )
+            return reading.saying("unit", ASK, why)
         why = f"deg: it reaches {largest:.3g}, the joint {limit:.3g} rad"
         return replace(reading, unit="deg").saying("unit", FOUND, why)
     if largest * _DEGREE > 1e-3 and largest <= 1.2 * limit + 0.1:
@@ -228,14 +239,14 @@ def _with_torques(
     model: mujoco.MjModel, readings: list[Reading], series: JointSeries
 ) -> list[Reading]:
     """Signs and zeros, where torques carry the weight of the links."""
-    if series.effort is None or series.velocity is None:
+    if series.effort is None or series.velocity is None or not np.ptp(series.effort, axis=0).any():
         return readings
     if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
         return readings
     motion = _Motion(model, readings, series)
     readings = _with_weights_sign(model, readings, series, motion)
     given = motion.error(readings)
-    out = list(readings)
+    out = _with_weights_order(model, readings, motion, given)
     for k, reading in enumerate(readings):
         name = model.joint(reading.joint).name
         factor = _DEGREE if reading.unit == "deg" else 1.0
@@ -250,9 +261,9 @@ def _with_torques(
                 f"{best / _DEGREE:.0f} deg; give offset, or correct the model's zero"
             )
             out[k] = out[k].saying("zero", ASK, why)
-        elif tried[best] > _TELLS and reading.sure_of("zero") != ASK:
+        elif tried[best] > _TELLS and out[k].sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", CONFIRMED, "by the weight of the links")
-        elif reading.sure_of("zero") != ASK:
+        elif out[k].sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", ASSUMED, "torques hardly depend on it")
     return out
 
@@ -285,6 +296,34 @@ def _with_weights_sign(
             out[k] = reading.saying("sign", ASK, why)
         elif ratio > _TELLS and not fitting and reading.sure_of("sign") == ASSUMED:
             out[k] = reading.saying("sign", CONFIRMED, _WEIGHT)
+    return out
+
+
+def _with_weights_order(
+    model: mujoco.MjModel, readings: Sequence[Reading], motion: "_Motion", given: float
+) -> list[Reading]:
+    """Order of joints by the weight of the links: whether two of them are swapped."""
+    count = len(readings)
+    ratios = np.full((count, count), np.inf)
+    for k, j in itertools.combinations(range(count), 2):
+        order = list(range(count))
+        order[k], order[j] = j, k
+        ratios[k, j] = ratios[j, k] = motion.error(readings, order) / given
+    out = []
+    for k, reading in enumerate(readings):
+        nearest = int(np.argmin(ratios[k]))
+        ratio = ratios[k, nearest]
+        if ratio < _CLEARLY:
+            why = (
+                f"torques fit {1 / ratio:.2g} times better with the columns of "
+                f"{model.joint(reading.joint).name} and "
+                f"{model.joint(readings[nearest].joint).name} exchanged"
+            )
+            reading = reading.saying("order", ASK, why)
+        elif ratio > _TELLS and np.isfinite(ratio) and reading.sure_of("order") == ASSUMED:
+            how = next(s[2] for s in reading.says if s[0] == "order")
+            reading = reading.saying("order", CONFIRMED, f"{how}, and {_WEIGHT}")
+        out.append(reading)
     return out
 
 
@@ -327,23 +366,31 @@ class _Motion:
         self.signs = np.array([np.sign(r.scale) for r in readings])
         self.parameters = parameters_of(model)
 
-    def error(self, readings: Sequence[Reading]) -> float:
+    def error(self, readings: Sequence[Reading], order: Sequence[int] | None = None) -> float:
         """Relative error of all torques after the best gain, friction and armature of each joint.
 
         The torque of a mirrored joint is mirrored too.
+
+        Args:
+          readings: how columns are read.
+          order: number of the reading whose columns each joint takes; its own where absent.
         """
         model = self.model
-        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs
+        taken = list(range(len(readings))) if order is None else order
+        readings = [
+            replace(readings[t], joint=r.joint) for r, t in zip(readings, taken, strict=True)
+        ]
+        flips = np.array([np.sign(r.scale) for r in readings]) * self.signs[taken]
         qpos = np.tile(model.qpos0, (len(self.position), 1))
         qvel, qacc = np.zeros((len(qpos), model.nv)), np.zeros((len(qpos), model.nv))
-        for k, reading in enumerate(readings):
+        for i, (k, reading) in enumerate(zip(taken, readings, strict=True)):
             joint = reading.joint
             qpos[:, model.jnt_qposadr[joint]] = values_of(reading, self.position[:, k])
-            qvel[:, model.jnt_dofadr[joint]] = flips[k] * self.speed[:, k]
-            qacc[:, model.jnt_dofadr[joint]] = flips[k] * self.acceleration[:, k]
+            qvel[:, model.jnt_dofadr[joint]] = flips[i] * self.speed[:, k]
+            qacc[:, model.jnt_dofadr[joint]] = flips[i] * self.acceleration[:, k]
         needed = link_regressor(model, qpos, qvel, qacc) @ self.parameters
         total = 0.0
-        for k, reading in enumerate(readings):
+        for k, reading in zip(taken, readings, strict=True):
             dof = int(model.jnt_dofadr[reading.joint])
             effort = self.effort[:, k] * np.sign(reading.scale)
             friction = [

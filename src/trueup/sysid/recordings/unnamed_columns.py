@@ -16,6 +16,10 @@ from trueup.sysid.recordings.joint_families import JointColumn, JointLog, scalar
 _SLOPE = 0.9  # correlation of a velocity with the slope of its position
 _FOLLOWS = 0.95  # correlation of a command with its position
 _SIZE = (0.5, 2.0)  # of a velocity over the slope of its position, where both are in rad
+_OTHER_UNITS = np.log([180 / np.pi, np.pi / 180, 30 / np.pi, 1 / 6])
+"""Logarithm of the same ratio for deg/s of rad, rad/s of deg, rpm of rad and rpm of deg."""
+_NEAR = 0.15  # distance of such a logarithm within which a ratio is that of a unit
+_LESS_LIKELY = 0.97  # of another unit or a mirrored velocity, beside what looks like rad and rad/s
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,17 @@ def _derivative(
         if size < 1e-9:
             continue
         ratio = float(np.std(speed)) / size
-        same = np.corrcoef(slope, speed)[0, 1] if np.std(speed) > 0 else 0.0
-        found.append(same if _SIZE[0] < ratio < _SIZE[1] else 0.0)
+        if ratio <= 0:
+            found.append(0.0)
+            continue
+        same = float(np.corrcoef(slope, speed)[0, 1])
+        usual = _SIZE[0] < ratio < _SIZE[1]
+        if usual and same > 0:
+            found.append(same)
+        elif usual or np.min(np.abs(np.log(ratio) - _OTHER_UNITS)) < _NEAR:
+            found.append(_LESS_LIKELY * abs(same))
+        else:
+            found.append(0.0)
     return float(np.mean(found)) if found else 0.0
 
 

@@ -2,6 +2,8 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,20 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 SIGNALS_FILE = "signals.npz"
 
 
-def write_models(problem: GrayBoxProblem, solution: Solution, directory: RunDirectory) -> None:
+def write_models(
+    problem: GrayBoxProblem,
+    solution: Solution,
+    directory: RunDirectory,
+    specs: Mapping[str, Any] | None = None,
+) -> None:
     """Write ``identified_parameters.yaml`` and the identified models.
+
+    Args:
+      problem: the problem.
+      solution: its solution.
+      directory: where they are written.
+      specs: models by name as they were read, with what is there to be looked at; those of the
+        problem where None.
 
     Raises:
       RunDirectoryError: a file cannot be written.
@@ -27,7 +41,7 @@ def write_models(problem: GrayBoxProblem, solution: Solution, directory: RunDire
     models: dict[str, str] = {}
     for variant in problem.variants:
         if variant.name not in models:
-            spec = variant.spec_at(solution.x)
+            spec = variant.spec_at(solution.x, (specs or {}).get(variant.name))
             spec.compile()
             models[variant.name] = precise_xml(spec, directory.path)
     parameters.save_to_disk(directory.inside("identified_parameters.yaml"))

@@ -39,7 +39,7 @@ def torque_section(torque: dict[str, Any]) -> reports.Section:
                 "that the recorded motion needs [N m, N]. Torque fit: the same unknowns fitted to "
                 f"torques. Least squares: {rows[0]['columns']} free columns, which need not be "
                 f"physical. Motion behind a zero-phase filter of {torque['corner']:g} Hz; error on "
-                f"unseen torques, over their spread: {tried}."
+                f"the last quarters of training recordings, over the spread: {tried}."
             ],
         )
     ]

@@ -8,6 +8,7 @@ import numpy as np
 from trueup.errors import SignalError
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.torque.joint_motion import smooth_motion
 from trueup.sysid.torque.linear_fit import (
     errors,
     linear_columns,
@@ -21,7 +22,7 @@ CORNERS = (2.0, 5.0, 10.0, 20.0, 40.0)
 """Corner frequencies that are tried [Hz]; those above a fifth of the sampling rate are not."""
 
 _BETTER = 0.99  # error of a higher corner over that of a lower one, for the higher to be taken
-_LAST = 0.25  # of each recording, where none is held out
+_LAST = 0.25  # of each recording: what the fit that tries a corner does not see
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,28 @@ class ChosenBandwidth:
     corner: float
     """Corner frequency [Hz]."""
     tried: tuple[tuple[float, float], ...]
-    """Corner [Hz] and held-out error, relative to the spread of the torque."""
+    """Corner [Hz] and error on the last quarters of recordings, over the spread of the torque."""
     slowest: np.ndarray
     """Velocity of each joint above which its direction counts as known ``(nv,)``."""
 
 
 def choose_bandwidth(
     training: Sequence[ModelSequences],
-    held_out: Sequence[ModelSequences],
+    held_out: Sequence[ModelSequences] = (),
     driven: dict[str, set[int]] | None = None,
 ) -> ChosenBandwidth:
     """Try corner frequencies with plain least squares, and take the best on unseen torques.
 
+    Unseen is the last quarter of each recording of the fit. The error on recordings that are held
+    out takes no part in the choice: it is what is reported.
+
     Args:
       training: recordings of the fit.
-      held_out: recordings that the fit does not see; the last quarter of each where there are none.
+      held_out: recordings that the fit does not see, which have to be long enough for the filter.
       driven: see :func:`trueup.sysid.torque.torque_data.torque_data`.
+
+    Raises:
+      SignalError: recordings too short for every corner.
     """
     trajectories = [t for group in training for t in group.measured_rollout]
     tried: list[tuple[float, float]] = []
@@ -55,7 +62,10 @@ def choose_bandwidth(
     for corner in _corners(trajectories):
         try:
             slowest = slowest_speeds(trajectories, corner)
-            error = _unseen_error(training, held_out, corner, slowest, driven)
+            error = _unseen_error(training, corner, slowest, driven)
+            for group in held_out:
+                for trajectory in group.measured_rollout:
+                    smooth_motion(trajectory, corner, slowest)
         except SignalError as problem:  # recordings too short for a low corner
             short = problem
             continue
@@ -70,20 +80,13 @@ def choose_bandwidth(
 
 def _unseen_error(
     training: Sequence[ModelSequences],
-    held_out: Sequence[ModelSequences],
     corner: float,
     slowest: np.ndarray,
     driven: dict[str, set[int]] | None,
 ) -> float:
-    """Error of plain least squares on unseen torques, over their spread."""
-    seen = torque_data(training, corner, slowest, driven)
-    first = seen[0]
-    seen = same_columns(seen, first)
-    unseen: list[TorqueData] = []
-    if held_out:
-        unseen = same_columns(torque_data(held_out, corner, slowest, driven), first)
-    if not unseen:  # nothing, or recordings of another variant
-        seen, unseen = halves(seen)
+    """Error of plain least squares on the last quarters of recordings, over their spread."""
+    data = torque_data(training, corner, slowest, driven)
+    seen, unseen = halves(same_columns(data, data[0]))
     columns = linear_columns(seen)
     off = errors(unseen, columns, plain_least_squares(seen, columns))
     spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)

@@ -1,0 +1,156 @@
+"""Mistakes put into logs, and what an import has to say about each of them."""
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from log_writers import (
+    JOINTS,
+    WITH_COMMANDS,
+    WITH_TORQUE,
+    WITH_VELOCITY,
+    WRITERS,
+    Log,
+    changed,
+    motion_of_leg,
+)
+
+from trueup.errors import TrueupError
+from trueup.sysid.experiment.import_log import Import, propose_import
+
+_HEADS = ("joint", "column", "order", "unit", "sign", "zero", "velocity")
+_DEGREE = np.pi / 180
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mistake in one log."""
+
+    source: str
+    kind: str
+    """``unit``, ``velocity unit``, ``current``, ``swap``, ``swap of positions``, ``mirror`` or
+    ``shift``."""
+    joints: tuple[int, ...]
+    size: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Name of the case, as the benchmark lists it."""
+        joints = "+".join(JOINTS[j] for j in self.joints)
+        return f"{self.source}: {self.kind} of {joints} {self.size:g}"
+
+
+def every_case() -> list[Case]:
+    """All cases that the sources allow."""
+    alone = [(0,), (1,), (2,)]
+    pairs = list(itertools.combinations(range(3), 2))
+    out = []
+    for source in WRITERS:
+        out += [Case(source, "unit", j) for j in [*alone, (0, 1, 2)]]
+        out += [Case(source, "swap", j) for j in pairs]
+        out += [Case(source, "mirror", j) for j in alone]
+        out += [Case(source, "shift", j, s) for j in alone for s in (-1.57, -0.5, 0.3, 1.2)]
+        if source in WITH_VELOCITY:
+            out += [Case(source, "velocity unit", (0, 1, 2), s) for s in (30 / np.pi, -1.0, 3.0)]
+        if source in WITH_TORQUE:
+            out += [Case(source, "current", (0, 1, 2), s) for s in (1 / 12.0, -1.0)]
+        if source in WITH_COMMANDS:
+            out += [Case(source, "swap of positions", j) for j in pairs]
+    return out
+
+
+def drawn_cases(count: int, seed: int = 38) -> list[Case]:
+    """So many of all cases, drawn without replacement, one kind of mistake after the other."""
+    cases = every_case()
+    order = np.random.default_rng(seed).permutation(len(cases))
+    by_kind: dict[str, list[Case]] = {}
+    for i in order:
+        by_kind.setdefault(cases[i].kind, []).append(cases[i])
+    rounds = itertools.zip_longest(*(by_kind[k] for k in sorted(by_kind)))
+    return [c for round_ in rounds for c in round_ if c is not None][:count]
+
+
+def with_mistake(case: Case) -> Log:
+    """The log of a case."""
+    log = motion_of_leg()
+    chosen = np.isin(np.arange(3), case.joints)
+    if case.kind == "unit":
+        # what a LeRobot log writes in degrees is there in radians instead
+        factor = _DEGREE if case.source == "lerobot" else 1 / _DEGREE
+        factors = np.where(chosen, factor, 1.0)
+        return changed(log, q=log.q * factors, cmd=log.cmd * factors)
+    if case.kind == "velocity unit":
+        return changed(log, v=log.v * case.size)
+    if case.kind == "current":
+        return changed(log, tau=log.tau * case.size)
+    if case.kind.startswith("swap"):
+        order = np.arange(3)
+        order[list(case.joints)] = order[list(case.joints)[::-1]]
+        if case.kind == "swap of positions":
+            return changed(log, q=log.q[:, order])
+        parts = {k: getattr(log, k)[:, order] for k in ("q", "v", "tau", "cmd")}
+        return changed(log, **parts)
+    if case.kind == "mirror":
+        sign = np.where(chosen, -1.0, 1.0)
+        return changed(log, **{k: getattr(log, k) * sign for k in ("q", "v", "tau", "cmd")})
+    moved = np.where(chosen, case.size, 0.0)
+    return changed(log, q=log.q + moved, cmd=log.cmd + moved)
+
+
+def imported(case: Case, folder: Path) -> Import | TrueupError:
+    """The import of a case, or the error that refuses it."""
+    model, log = WRITERS[case.source](with_mistake(case), folder)
+    try:
+        return propose_import(model, [log], folder)
+    except TrueupError as error:
+        return error
+
+
+def verdict(case: Case, found: Import | TrueupError) -> str:
+    """``found``, ``ask``, ``assumed`` or ``refused``; ``silent`` where the mistake passes."""
+    if isinstance(found, TrueupError):
+        return "refused"
+    text, points = found.proposal.text, " ".join(found.proposal.open_points)
+    if case.kind == "current":
+        # of the blocks without names the one in N m is taken, and said which
+        words = ("they are currents", "look at the sign", "taken for torques in N m")
+        return "ask" if any(w in points for w in words) else "silent"
+    aspect = {
+        "unit": "unit",
+        "velocity unit": "velocity",
+        "swap": "order",
+        "swap of positions": "order",
+        "mirror": "sign",
+        "shift": "zero",
+    }[case.kind]
+    rows = {row[0]: row[_HEADS.index(aspect)].partition(":")[0] for row in found.rows}
+    said = [rows.get(JOINTS[j], "") for j in case.joints]
+    if case.kind == "swap of positions" and "ask" in said:
+        return "ask"
+    if not said or any(s in ("confirmed", "") for s in said):
+        return "silent"
+    if "ask" in said:
+        return "ask"
+    if "found" not in said:
+        return "assumed"
+    # what was found has to be put right in the file
+    right = {
+        "unit": "unit: deg",
+        "velocity unit": {-1.0: "scale: -1", 3.0: ""}.get(case.size, "unit: rpm"),
+        "mirror": "scale: -1",
+    }.get(case.kind, "")
+    return "found" if right in text else "silent"
+
+
+def false_alarms(source: str, folder: Path) -> list[str]:
+    """Aspects of a log without a mistake that an import asks about or changes."""
+    model, log = WRITERS[source](motion_of_leg(), folder)
+    found = propose_import(model, [log], folder)
+    out = []
+    for row in found.rows:
+        for aspect in _HEADS[2:]:
+            sure = row[_HEADS.index(aspect)].partition(":")[0]
+            if sure in ("ask", "found"):
+                out.append(f"{row[0]} {aspect} {sure}")
+    return out
