@@ -9,7 +9,7 @@ import pytest
 from conftest import BIAS, TRUE
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.posterior import reconcile
+from trueup.posterior import export_randomisation, reconcile
 from trueup.posterior.run_reasons import Change, reason
 
 
@@ -24,6 +24,9 @@ def fleet(pendulum_run, tmp_path):
     mass = known["names"].index("mass")
     precision[mass, mass] += 1 / 0.02**2
     deviation = np.linalg.cholesky(np.linalg.inv(precision))
+
+    for name in ("arm.xml", "log0.csv", "log1.csv"):
+        shutil.copy(pendulum_run.parent / name, tmp_path)
 
     def write(run, shift=None):
         target = tmp_path / f"run{run}"
@@ -116,3 +119,23 @@ def test_the_command_prints_writes_and_refuses(fleet, tmp_path, capsys):
     assert "run2 does not fit the others" in capsys.readouterr().out
     assert main(["reconcile", str(runs[0])]) == 2
     assert main([*words, "--overwrite", "--level", "2"]) == 2
+
+
+def test_draws_of_a_fleet_have_its_spread_and_leave_out_what_does_not_fit(fleet, tmp_path, capsys):
+    runs, write = fleet
+    for run, change in enumerate((-0.05, -0.03, 0.0, 0.02, 0.04, 0.02)):
+        write(run, {"mass": change, "armature": -0.25 * change})  # the same inertia in all
+    write(5, {"damping": 0.5})
+    made = export_randomisation(runs, tmp_path / "draws", draws=600)
+    column = dict(zip(made.draws.names, made.draws.values.T, strict=True))
+    assert 0.02 < column["mass"].std() < 0.09
+    assert column["damping"].max() < 0.5
+    assert [o["run"][-4:] for o in made.description["fleet"]["outlying"]] == ["run5"]
+    assert not made.description["checked"]
+    assert "Left out" in (tmp_path / "draws" / "report.html").read_text()
+    words = ["export", "dr", *map(str, runs), "--draws", "64", "--quiet"]
+    assert main(words) == 2
+    assert "--output" in capsys.readouterr().err
+    assert main([*words, "--output", str(tmp_path / "again")]) == 0
+    assert "fleet of 5 robots" in capsys.readouterr().out
+    assert main([*words[:4], "--output", str(tmp_path / "two")]) == 2  # two runs are no fleet

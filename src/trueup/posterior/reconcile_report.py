@@ -1,20 +1,24 @@
 """The page of reconciled runs."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trueup import reports
-from trueup.posterior.reconciled import ReconciledRuns
 
 _MOST_FIGURES = 40
 
 
-def reconcile_report(found: ReconciledRuns) -> reports.Page:
-    """Build the page: which run does not fit, common values, values of each run."""
-    content = found.content()
+def reconcile_report(content: dict[str, Any]) -> reports.Page:
+    """Build the page: which run does not fit, common values, values of each run.
+
+    Args:
+      content: content of ``reconcile.json``.
+    """
+    runs, parameters = content["runs"], content["parameters"]
     page = reports.Page(
-        "Runs reconciled", subtitle=f"{len(found.runs)} runs, {len(found.names)} parameters"
+        "Runs reconciled", subtitle=f"{len(runs)} runs, {len(parameters)} parameters"
     )
     lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
     lines = lines or [("good", "Every run fits the others.")]
@@ -44,36 +48,33 @@ def reconcile_report(found: ReconciledRuns) -> reports.Page:
             "Common values", "common", content=[reports.Table(columns, rows, notes=notes)]
         )
     )
-    page.add(reports.Section("Each run", "runs", content=_figures(found)))
+    page.add(reports.Section("Each run", "runs", content=_figures(content)))
     return page
 
 
-def _figures(found: ReconciledRuns) -> list[Any]:
+def _figures(content: dict[str, Any]) -> list[Any]:
     """One figure a parameter: the intervals of all runs and of the common value."""
     out: list[Any] = []
-    common = found.from_search(found.pooled.common)
-    ends = found.from_search(found.pooled.intervals.T).T
-    outlying = {o.index for o in found.pooled.outlying}
+    outlying = {o["run"] for o in content["outlying"]}
     labels = [
-        f"{run.name} (does not fit)" if i in outlying else run.name
-        for i, run in enumerate(found.runs)
+        f"{Path(run).name} (does not fit)" if run in outlying else Path(run).name
+        for run in content["runs"]
     ]
-    for i, name in enumerate(found.names[:_MOST_FIGURES]):
-        low = np.append(found.intervals[:, i, 0], ends[i, 0])
-        high = np.append(found.intervals[:, i, 1], ends[i, 1])
-        values = np.append(found.values[:, i], common[i])
+    for row in content["parameters"][:_MOST_FIGURES]:
+        low, high = np.array([*row["intervals"], (row["low"], row["high"])], float).T
+        values = np.append(np.asarray(row["values"], float), row["common"])
         shown = np.concatenate([low, high, values])
-        track = np.array([np.nanmin(shown), np.nanmax(shown)])
-        unit = f" [{found.units[i]}]" if found.units[i] else ""
+        shown = shown[np.isfinite(shown)]
+        unit = f" [{row['unit']}]" if row["unit"] else ""
         out.append(
             reports.interval_figure(
                 [*labels, "common"],
                 values,
                 low=low,
                 high=high,
-                lower=np.full(len(values), track[0]),
-                upper=np.full(len(values), track[1]),
-                title=name + unit,
+                lower=np.full(len(values), shown.min()),
+                upper=np.full(len(values), shown.max()),
+                title=row["name"] + unit,
             )
         )
     return out

@@ -14,6 +14,7 @@ from trueup.fitting.pooling import FEWEST, Pooled, pool
 from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Grade, Verdict
 from trueup.posterior.identified import known_of, widening_of
+from trueup.posterior.reconcile_report import reconcile_report
 from trueup.posterior.run_reasons import Change, kind_of, reason
 from trueup.runs import read_solution
 from trueup.runs.experiment_file import read_experiment
@@ -74,6 +75,7 @@ class ReconciledRuns:
                     "spread_high": self._spread(pooled.spread_intervals[i, 1], common[i], i),
                     "same": bool(pooled.spread_intervals[i, 0] == 0.0),
                     "values": self.values[:, i],
+                    "intervals": self.intervals[:, i],
                 }
                 for i, name in enumerate(self.names)
             ],
@@ -144,9 +146,7 @@ def reconcile(
         ]
         out.reasons[outlier.index] = reason(changes)
     if target is not None:
-        from trueup.posterior.reconcile_report import reconcile_report
-
-        page = reconcile_report(out).html()
+        page = reconcile_report(out.content()).html()
         target.mkdir(parents=True, exist_ok=True)
         atomic.write_text(target / "report.html", page)
         atomic.write_json(target / "reconcile.json", out.content())
