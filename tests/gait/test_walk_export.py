@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,10 @@ def test_forces_are_named_as_in_opensim(walked, tmp_path):
     found = read_storage(write_walk(tmp_path / "walk.sto", walker, series))
     upright = found.column("ground_force_r_vy") + found.column("ground_force_l_vy")
     np.testing.assert_allclose(upright, series.ground_force[:, :, 2].sum(axis=1), rtol=1e-6)
+    to_the_left = np.array([0.0, 30.0, 0.0])
+    pushed = replace(series, ground_force=series.ground_force + to_the_left)
+    other = read_storage(write_walk(tmp_path / "other.sto", walker, pushed))
+    np.testing.assert_allclose(other.column("ground_force_r_vz"), -30.0)
     muscle = series.muscles.index("soleus_r")
     np.testing.assert_allclose(
         found.column("soleus_r/activation"), series.activations[:, muscle], rtol=1e-6

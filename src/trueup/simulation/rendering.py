@@ -1,9 +1,10 @@
 """Frames of simulated motion, with or without a display."""
 
 import ctypes.util
+import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,6 +75,8 @@ def render_states(
     elevation: float = -5.0,
     width: int = 640,
     height: int = 480,
+    prepare: Callable[[int, mujoco.MjModel], None] | None = None,
+    decorate: Callable[[int, mujoco.MjvScene], None] | None = None,
 ) -> Iterator[np.ndarray]:
     """Draw states one after the other, seen by a camera that goes along.
 
@@ -86,6 +89,9 @@ def render_states(
       elevation: upward angle of view [deg].
       width: width of a frame [pixel].
       height: height of a frame [pixel].
+      prepare: called before each frame with its number and the model, whose colours and lights it
+        may change.
+      decorate: called with the number of each frame and the scene, to which it may add geoms.
 
     Yields:
       RGB frames ``(height, width, 3)`` uint8.
@@ -96,9 +102,12 @@ def render_states(
     camera, data = mujoco.MjvCamera(), mujoco.MjData(model)
     camera.distance, camera.azimuth, camera.elevation = distance, azimuth, elevation
     with _canvas(model, width, height) as canvas:
-        for state, point in zip(states, lookat, strict=True):
+        for k, (state, point) in enumerate(zip(states, lookat, strict=True)):
             camera.lookat[:] = point
-            yield _frame(canvas, [model], data, state[None], camera, None)
+            if prepare is not None:
+                prepare(k, model)
+            marks = None if decorate is None else functools.partial(decorate, k)
+            yield _frame(canvas, [model], data, state[None], camera, None, marks)
 
 
 class _Canvas:
@@ -203,6 +212,7 @@ def _frame(
     states: np.ndarray,
     view: mujoco.MjvCamera,
     light_pos: Sequence[float] | None,
+    decorate: Callable[[mujoco.MjvScene], None] | None = None,
 ) -> np.ndarray:
     everything = mujoco.mjtCatBit.mjCAT_ALL.value
     moving = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
@@ -215,6 +225,8 @@ def _frame(
             )
         else:
             mujoco.mjv_addGeoms(model, data, canvas.option, canvas.perturb, moving, canvas.scene)
+    if decorate is not None:
+        decorate(canvas.scene)
     if light_pos is not None and canvas.scene.nlight < len(canvas.scene.lights):
         _spotlight(canvas.scene.lights[canvas.scene.nlight], light_pos)
         canvas.scene.nlight += 1

@@ -114,3 +114,16 @@ def test_the_page_shows_people_beside_the_walk():
     for words in ("gait profile score", "Beside adults at this speed", "on in people",
                   "When muscles are on", "rest included", "double support"):  # fmt: skip
         assert words in page
+
+
+def test_the_rates_of_the_muscles_add_up_to_that_of_the_walk():
+    problem = problem_of_walk(6.0)
+    warm = warm_start(SHIPPED_WALK, problem.space, [problem.parameters.names])
+    look = look_at(problem, problem.parameters.complete(warm.x[None])[0])
+    (series,) = look.series[0]
+    strides = problem.scenarios[0].objective.strides
+    left = series.strides(1, strides)
+    judged = slice(left[0].start, left[-1].end)
+    rate = series.muscle_powers[judged].sum(axis=1).mean() / series.mass
+    assert rate == pytest.approx(look.terms_in(0)["metabolic_rate"], rel=0.01)
+    assert (series.muscle_powers > 0.0).all()

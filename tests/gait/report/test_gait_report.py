@@ -1,5 +1,6 @@
 """Reports, strips of stick figures, dose-responses and films of walks."""
 
+import copy
 import gc
 import json
 import os
@@ -9,6 +10,7 @@ import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 from given_configurations import FIRST_WALK
@@ -39,6 +41,7 @@ from trueup.gait import (
     write_walk_video,
 )
 from trueup.gait.report.effort_section import effort_content, effort_of_muscles
+from trueup.gait.report.film_marks import FilmMarks
 from trueup.gait.report.stick_figure import cycle_strip, time_strip
 from trueup.gait.report.walk_report import cost_rows, progress_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
@@ -381,6 +384,29 @@ def test_film(tmp_path, short):
     assert len(frames) in (9, 10, 11) and frames[0].shape == (96, 160, 3)
     assert frames[0].std() > 5.0 and np.abs(frames[0].astype(int) - frames[-1]).max() > 20
     assert [entry.name for entry in path.parent.iterdir()] == ["walk.mp4"]
+
+
+def test_a_film_colours_legs_and_muscles_and_draws_the_ground_reaction(short):
+    simulation = short.scenarios[0].simulation
+    _, (series,) = observe_walks(simulation, short.parameters.start)
+    model = copy.copy(simulation.walker.model)
+    loaded = np.flatnonzero(series.ground_force[:, :, 2].max(axis=1) > 100.0)[:1]
+    marks = FilmMarks(simulation.walker, model, series, loaded, np.array([[2.0, 0.0, 1.0]]))
+    right, left = (model.geom_rgba[model.geom(f"heel_{side}").id] for side in "rl")
+    assert right[2] > right[0] and left[0] > left[2]
+    lights = model.light_pos.copy()
+    marks.prepare(0, model)
+    np.testing.assert_allclose(model.light_pos - lights, [[2.0, 0.0, 0.0]] * model.nlight)
+    activation = series.activations[loaded[0]]
+    redness = [
+        model.tendon_rgba[model.actuator(series.muscles[k]).trnid[0], 0]
+        for k in (int(np.argmax(activation)), int(np.argmin(activation)))
+    ]
+    assert redness[0] > redness[1]
+    scene = mujoco.MjvScene(model, maxgeom=10)
+    marks.decorate(0, scene)
+    assert scene.ngeom >= 1 and scene.geoms[0].type == mujoco.mjtGeom.mjGEOM_ARROW
+    assert scene.geoms[0].mat[2, 2] > 0.5  # up
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ NAMES = {"effort": "effort", "metabolic_rate": "metabolic rate"}
 def device_page(found: DeviceComparison) -> reports.Page:
     """The page of a comparison, what the device changes first."""
     settings = found.settings
+    ground = f"up {settings.slope:g} deg" if settings.slope else "on level ground"
     page = reports.Page(
         f"Device {settings.model}, up to {settings.max_torque:g} N m",
-        f"Walks at {settings.speed:g} m/s up {settings.slope:g} deg, {len(found.of('with'))} seeds",
+        f"Walks at {settings.speed:g} m/s {ground}, seeds: {len(found.of('with'))}",
         {"settings": settings.plain()},
     )
     metabolic, effort = found.difference("metabolic_rate"), found.difference("effort")

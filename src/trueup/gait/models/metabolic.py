@@ -29,7 +29,7 @@ import mujoco
 import numpy as np
 import yaml
 
-from trueup.gait.compiled import compiled
+from trueup.gait.compiled import compiled, compiled_once
 from trueup.gait.models.body_map import muscle_strengths
 from trueup.gait.models.walker import Walker
 
@@ -173,3 +173,23 @@ def metabolic_power(fields, muscles, fibers, i):
             fields.actuator_velocity[i, muscle.actuator],
         )
     return total
+
+
+@compiled_once
+def measure_muscle_powers(fibers, stimulation, activation, length, velocity, powers):
+    """Measure the metabolic power of each muscle at each frame.
+
+    Args:
+      fibers: fibers ``(muscles,)``, an array of :data:`FIBER`.
+      stimulation: stimulations ``(frames, muscles)`` [0, 1].
+      activation: activations, likewise.
+      length: lengths of muscle and tendon, likewise [m].
+      velocity: their rates, lengthening positive, likewise [m/s].
+      powers: filled with the powers, likewise [W].
+    """
+    for k in range(len(activation)):
+        for m in range(len(fibers)):
+            if fibers[m].mass > 0.0:
+                powers[k, m] = muscle_power(
+                    fibers[m], stimulation[k, m], activation[k, m], length[k, m], velocity[k, m]
+                )

@@ -6,8 +6,15 @@ import numpy as np
 
 from trueup import reports
 from trueup.gait.models.anatomy import Anatomy
+from trueup.gait.report.beside_people import energy_note
 from trueup.gait.report.walk_sections import muscle_pairs
 from trueup.gait.walk.walk_series import WalkSeries
+
+
+def judged_frames(series: WalkSeries, strides: int) -> slice:
+    """Frames that the effort is measured over: strides of the left leg, or a walk of none."""
+    right, left = (series.strides(leg, strides) for leg in range(2))
+    return slice(left[0].start, left[-1].end) if right and left else slice(-1)
 
 
 def effort_of_muscles(series: WalkSeries, effort: float, strides: int) -> np.ndarray:
@@ -18,10 +25,7 @@ def effort_of_muscles(series: WalkSeries, effort: float, strides: int) -> np.nda
       effort: effort of all muscles [s/(kg m)].
       strides: number of strides of each leg that count, the last ones.
     """
-    right, left = (series.strides(leg, strides) for leg in range(2))
-    # as the effort is measured: over strides of the left leg, or over a walk of none
-    judged = slice(left[0].start, left[-1].end) if right and left else slice(-1)
-    squares = (series.activations[judged] ** 2).sum(axis=0)
+    squares = (series.activations[judged_frames(series, strides)] ** 2).sum(axis=0)
     return effort * squares / max(squares.sum(), np.finfo(float).tiny)
 
 
@@ -80,3 +84,33 @@ def effort_content(
     )
     table = reports.Table(columns, rows)
     return [figure, reports.Group("Efforts of the muscles", table, collapsed=True)]
+
+
+def energy_content(
+    series: WalkSeries, strides: int, anatomy: Anatomy, speed: float
+) -> list[reports.Content]:
+    """Figure of the metabolic rate of each muscle, both legs together, largest first.
+
+    Args:
+      series: walk.
+      strides: number of strides of each leg that count, the last ones.
+      anatomy: names of the walker's parts.
+      speed: speed of the walk, for adults at it [m/s].
+    """
+    judged = judged_frames(series, strides)
+    rates = series.muscle_powers[judged].mean(axis=0) / series.mass
+    legs = {name: float(rates[pair].sum()) for _, name, pair in muscle_pairs(series, anatomy)}
+    rows = sorted(legs.items(), key=lambda row: -row[1])
+    note = energy_note(float(rates.sum()), speed) if series.slope == 0.0 else ""
+    return [
+        reports.bar_figure(
+            [name for name, _ in rows],
+            [rate for _, rate in rows],
+            label="metabolic rate",
+            unit="W/kg",
+            title="Metabolic rate by muscle",
+            caption=f"Both legs together; all muscles {rates.sum():.2f} W/kg"
+            + (f", {note}." if note else "."),
+            horizontal=True,
+        )
+    ]

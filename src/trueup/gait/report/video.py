@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
+from trueup.gait.report.film_marks import FilmMarks
 from trueup.gait.walk.walk_series import WalkSeries
 
 BELOW_HIPS = 0.1
@@ -30,6 +31,9 @@ def write_walk_video(
     distance: float = 2.8,
 ) -> Path:
     """Film a walk from its right side; the file appears whole or not at all.
+
+    The right leg is blue and the left one orange, muscles are the redder the more active they are,
+    and green arrows are the force of the ground on each foot, 0.6 m for a body weight.
 
     Args:
       path: MP4 file to write; one that is there is replaced.
@@ -65,13 +69,17 @@ def write_walk_video(
 
     rows = _rows(series, framerate, pace)
     lookat = _smooth(series.places[rows, :, 0].mean(axis=1), framerate / pace)
+    model = _lit(walker.model)
+    marks = FilmMarks(walker, model, series, rows, lookat)
     frames = render_states(
-        _lit(walker.model),
+        model,
         _full_physics(walker.model, series.states[rows]),
         lookat,
         distance=distance,
         width=width - width % 2,
         height=height - height % 2,
+        prepare=marks.prepare,
+        decorate=marks.decorate,
     )
     first = next(frames)  # nothing is written where nothing can be drawn
     path.parent.mkdir(parents=True, exist_ok=True)

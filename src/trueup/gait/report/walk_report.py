@@ -13,7 +13,7 @@ from trueup.gait.costs.stages import TERMS, WalkObjective
 from trueup.gait.report._dose_response import DoseResponse, dose_response
 from trueup.gait.report._survival import Survival
 from trueup.gait.report.beside_people import ProfileScore, energy_note, profile_score
-from trueup.gait.report.effort_section import effort_content
+from trueup.gait.report.effort_section import effort_content, energy_content
 from trueup.gait.report.survival_section import survival_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
@@ -307,9 +307,12 @@ def _efforts(look: WalkLook, scenario: int, start_name: str) -> list[reports.Con
     walk, start = found[0], found[1] if len(found) > 1 else None
     if walk is None:
         return []
-    return effort_content(
-        *walk, walked.objective.strides, walked.simulation.walker.anatomy, start, start_name
-    )
+    anatomy, strides = walked.simulation.walker.anatomy, walked.objective.strides
+    speed = look.terms_in(scenario)["speed"]
+    return [
+        *effort_content(*walk, strides, anatomy, start, start_name),
+        *energy_content(walk[0], strides, anatomy, speed),
+    ]
 
 
 def _known(value: float) -> float | None:

@@ -12,6 +12,7 @@ import numpy as np
 from mujoco.batch import Batch
 
 from trueup.gait.models.body_map import Joint
+from trueup.gait.models.metabolic import measure_muscle_powers
 from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
 from trueup.gait.walk.frames import ACTIVATIONS, FRAME
@@ -22,6 +23,9 @@ from trueup.simulation.warning_capture import captured_warnings
 
 JOINTS = ("hip", "knee", "ankle")
 """Joints, in the order of every array with a joint axis."""
+
+MUSCLE_STATE = ("stimulation", "activation", "length", "velocity")
+"""What the metabolic power of a muscle depends on."""
 
 TRUNK_HEIGHT = 1.6
 """Length of the trunk of a stick figure over the distance of its centre of mass from the hips."""
@@ -44,6 +48,7 @@ class WalkSeries:
         to the left, and upright on it [N].
       load: touch sensors of each foot ``(frames, 2)`` [body weights].
       activations: of the muscles ``(frames, muscles)``.
+      muscle_powers: metabolic power of the muscles ``(frames, muscles)`` [W].
       device_torque: torque of the exoskeleton ``(frames, 2)`` [N m]; zero where there is none.
       device_power: power that it gives ``(frames, 2)`` [W].
       places: hip, knee, ankle and the points of the sole ``(frames, 2, points, 3)`` [m].
@@ -69,6 +74,7 @@ class WalkSeries:
     ground_force: np.ndarray
     load: np.ndarray
     activations: np.ndarray
+    muscle_powers: np.ndarray
     device_torque: np.ndarray
     device_power: np.ndarray
     places: np.ndarray
@@ -152,6 +158,8 @@ def _series(
         [np.stack([columns[f"{j}_{s}"] for j in JOINTS], axis=1) for s in "rl"], axis=1
     )
     moments, device, powers = _joint_moments(walker, found)
+    spent = np.zeros_like(found["activation"])
+    measure_muscle_powers(simulation.fibers, *(found[name] for name in MUSCLE_STATE), spent)
     return WalkSeries(
         time=columns["time"],
         states=states,
@@ -163,6 +171,7 @@ def _series(
         ground_force=_along_the_ground(found["ground"], walker.slope),
         load=np.stack([columns["load_r"], columns["load_l"]], axis=1),
         activations=frames[:, ACTIVATIONS:],
+        muscle_powers=spent,
         device_torque=np.stack([columns["exo_r"], columns["exo_l"]], axis=1),
         device_power=found["device_power"],
         places=found["places"],
@@ -184,6 +193,7 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
     model, n = walker.model, len(states)
     data = mujoco.MjData(model)
     joints, feet, body = _joint_ids(walker), _foot_bodies(walker), walker.body_map(())
+    muscles = body.muscles
     torso, soles = int(body.parts[0]["torso"]), body.soles
     exo = walker.parts.exoskeleton() if device else []
     found = {
@@ -195,6 +205,7 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
         "device_power": np.zeros((n, 2)),
         "places": np.zeros((n, 2, 3 + soles.shape[1], 3)),
         "head": np.zeros((n, 3)),
+        **{name: np.zeros((n, len(muscles))) for name in MUSCLE_STATE},
     }
     everything = mujoco.mjtState.mjSTATE_INTEGRATION
     with captured_warnings():
@@ -203,6 +214,10 @@ def _forward_passes(walker: Walker, states: np.ndarray, device: bool) -> dict[st
             mujoco.mj_forward(model, data)
             found["force"][k] = data.qfrc_actuator + data.qfrc_passive + _limit_forces(model, data)
             found["qpos"][k], found["qvel"][k] = data.qpos, data.qvel
+            found["stimulation"][k] = data.ctrl[muscles["ctrl"]]
+            found["activation"][k] = data.act[muscles["act"]]
+            found["length"][k] = data.actuator_length[muscles["actuator"]]
+            found["velocity"][k] = data.actuator_velocity[muscles["actuator"]]
             _add_ground_forces(model, data, feet, found["ground"][k])
             for leg in range(2):
                 found["places"][k, leg, :3] = data.xanchor[joints[leg]]
