@@ -34,6 +34,9 @@ TRIAL_SHARE = 0.35
 USED_SHARE = 0.9
 """Share of the time that is trained for; reading, scoring and the report take the rest."""
 
+_CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
+"""Of layers that correct a linear model of the same samples, which holds what recordings share."""
+
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
 
@@ -132,7 +135,7 @@ def candidates(
     }
     kinds: list[tuple[str, dict[str, Any]]] = [
         ("gru", {"linear_skip": True}),
-        ("mlp", {"linear_skip": True, "gru_num_layers": 2, "history": history}),
+        ("mlp", {"linear_skip": True, "gru_num_layers": 2, "history": history, **_CORRECTION}),
         ("gru", {"linear_skip": False}),
         ("lstm", {"linear_skip": False}),
     ]
