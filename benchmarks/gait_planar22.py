@@ -127,8 +127,13 @@ def given_vector(walk: Path | None) -> np.ndarray:
 
 def with_finer_step(parts: int, duration: float) -> WalkSimulation:
     """Walks with a part of the model's time step."""
+    return with_time_step(planar22().option.timestep / parts, duration)
+
+
+def with_time_step(timestep: float, duration: float) -> WalkSimulation:
+    """Walks with another time step of the model [s]."""
     spec = planar22()
-    spec.option.timestep /= parts
+    spec.option.timestep = timestep
     walker = Walker(spec.compile(), planar22_anatomy())
     return WalkSimulation(walker, WalkSettings(duration=duration, threads=1))
 
@@ -169,21 +174,24 @@ def first(values: np.ndarray) -> float:
 
 
 def speed(vector: np.ndarray) -> None:
-    """Simulated seconds per CPU second of a population, one thread."""
-    problem = make_problem(load_configuration("walk").staged[0][1], threads=1)
-    (scenario,) = problem.scenarios
-    simulation = scenario.simulation
-    X = np.tile(vector, (16, 1))
-    rates = []
+    """Simulated seconds per CPU second of a population, one thread, at several time steps by
+    turns."""
+    (scenario,) = make_problem(load_configuration("walk").staged[0][1], threads=1).scenarios
+    X, steps = np.tile(vector, (16, 1)), (scenario.simulation.walker.model.opt.timestep, 0.00125)
+    simulations = {step: with_time_step(step, 10.0) for step in steps}
+    rates: dict[float, list[float]] = {step: [] for step in steps}
     for _ in range(6):
-        start = time.process_time()
-        records = simulation.run(X)
-        scenario.objective.costs(records, simulation.walker.anatomy, 10.0)
-        rates.append(float((records.length * records.period).sum()) / (time.process_time() - start))
-    print(
-        f"{simulation.walker.model.opt.timestep * 1e3:g} ms, delays, 16 walks of 10 s: median "
-        f"{np.median(rates[1:]):.1f}, best {max(rates[1:]):.1f} simulated s per CPU s"
-    )
+        for step, simulation in simulations.items():
+            start = time.process_time()
+            records = simulation.run(X)
+            scenario.objective.costs(records, simulation.walker.anatomy, 10.0)
+            walked = float((records.length * records.period).sum())
+            rates[step].append(walked / (time.process_time() - start))
+    for step, found in rates.items():
+        print(
+            f"{1e3 * step:g} ms, delays, 16 walks of 10 s: median {np.median(found[1:]):.1f}, best "
+            f"{max(found[1:]):.1f} simulated s per CPU s"
+        )
 
 
 def parts(vector: np.ndarray) -> None:
