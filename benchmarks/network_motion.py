@@ -139,7 +139,7 @@ def main() -> None:
     if not (run / "metrics.json").is_file():
         settings = MotionSettings(seconds=60.0 * arguments.minutes, seed=arguments.seed)
         started = time.process_time()
-        run_motion_training(model, logs, run, settings=settings, progress=_show)
+        run_motion_training(model, logs, run, settings=settings)
         print(f"{time.process_time() - started:.0f} s of CPU")
     for done in sorted(folder.glob("seed*/metrics.json")):
         content = json.loads(done.read_text())
@@ -150,10 +150,6 @@ def main() -> None:
             f"{1e3 * own:.2f} mrad ({own / base:.2f} of it), {content['steps']} steps, verdict "
             f"{content['verdict']['grade']}"
         )
-
-
-def _show(words: str, share: float) -> None:
-    print(f"{100 * share:3.0f} % {words}", flush=True)
 
 
 if __name__ == "__main__":

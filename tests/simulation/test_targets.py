@@ -22,6 +22,7 @@ _ELEMENTS = {
         "stiffness": ["slide", "hinge"],
         "stiffnesspoly": ["slide", "hinge"],
         "springref": ["slide", "hinge"],
+        "ref": ["slide", "hinge"],
         "pos": ["hinge", "ball"],
         "range": ["slide", "hinge", "ball"],  # of the ball joint the second number
         "solref_limit": ["hinge"],
@@ -132,6 +133,7 @@ def test_every_attribute_is_resolved_and_verified(specs, target, angle):
 _BY_HAND = [
     ("joint/slide/armature", 'armature=".05"', 'armature="{}"', 0.09),
     ("joint/hinge/springref", 'springref="{springref}"', 'springref="{}"', 0.45),
+    ("joint/hinge/ref", 'frictionloss=".02"/>', 'frictionloss=".02" ref="{}"/>', 0.2),
     ("joint/hinge/range/1", 'range="{range}"', 'range="-1.2 {}"', 0.02),
     ("joint/slide/damping", 'damping=".2"', 'damping="{}"', 0.8),
     ("joint/slide/dampingpoly/0", 'damping=".2"', 'damping=".2 {}"', 0.6),
@@ -158,8 +160,8 @@ def _drive(model: mujoco.MjModel, steps: int = 300) -> Segment:
     return Segment(0.0, start, controls)
 
 
-def _run(model, writes=()) -> np.ndarray:
-    segment = _drive(model)
+def _run(model, writes=(), start_of=None) -> np.ndarray:
+    segment = _drive(model if start_of is None else start_of)
     engine = BatchEngine(model, [segment], ("qpos", "qvel", "sensordata"), n_threads=1)
     blocks = list(engine.run(1, writes))
     return np.concatenate(
@@ -176,7 +178,7 @@ def test_a_target_does_what_the_edited_mjcf_does(specs, target, old, new, value,
     marks = {"{range}": f"{-1.2 * scale} {1.5 * scale}", "{springref}": f"{0.3 * scale}"}
     for mark, number in marks.items():
         old = old.replace(mark, number)
-    inside = value * (scale if "range" in target or "springref" in target else 1.0)
+    inside = value * (scale if target.endswith("ref") or "range" in target else 1.0)
     new = new.replace("-1.2", str(-1.2 * scale)).format(inside)
     assert text.count(old) == 1
     edited = mujoco.MjModel.from_xml_string(text.replace(old, new))
@@ -186,7 +188,7 @@ def test_a_target_does_what_the_edited_mjcf_does(specs, target, old, new, value,
     parameters = ParameterDict({"p": Parameter("p", start, low, high, target=target)})
     variants = ModelVariants(spec, parameters)
     found = _run(variants.model, variants.field_writes(np.array([[value]])))
-    np.testing.assert_allclose(found, _run(edited), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found, _run(edited, start_of=model), rtol=1e-9, atol=1e-10)
     assert np.abs(found - _run(model)).max() > 1e-7  # the target acts
 
 

@@ -35,6 +35,7 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
+  trueup reconcile runs/*              which runs agree, which one does not and why
   trueup export dr runs/arm            draws of what is not known, for policies to train on
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
+from trueup.errors import ExperimentError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +23,19 @@ class TrainMotion:
       trueup network train-motion logs --servo m4.json --output runs/knee
       trueup network train-motion logs --servo m4.json -o runs/knee --test-kp 400 --time 5min
       trueup network train-motion logs --servo m4.json -o runs/knee --test sin_sin --learn-base
+      trueup network train-motion logs --servo m4.json -o runs/knee --dry-run
+      trueup network train-motion --resume -o runs/knee
 
-    Exit codes: 0 done, 2 wrong input.
+    Ctrl-C finishes the gradient step, saves, and says how to resume.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    logs: Annotated[Positional[Path], arg(metavar="LOGS")]
+    logs: Annotated[Positional[Path | None], arg(metavar="LOGS")] = None
     """Folder of servo logs; raw ones are resampled to 5 ms."""
-    servo: Annotated[Path, arg(metavar="FILE")]
+    servo: Annotated[Path | None, arg(metavar="FILE")] = None
     """Parameter file of the servo model, as trueup actuator fit writes it."""
-    output: Annotated[Path, arg(aliases=["-o"], metavar="FOLDER")]
-    """Folder for network.safetensors, servo.json and metrics.json."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory, for network.safetensors, servo.json, metrics.json and the report."""
     test_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
     """Gains whose logs test; the highest of three or more where nothing is named."""
     test: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
@@ -50,19 +54,50 @@ class TrainMotion:
     """Move the parameters of the servo along."""
     seed: int = 0
     """Seed of weights and windows."""
+    resume: bool = False
+    """Go on with the run that --output names, as it was started."""
     overwrite: bool = False
-    """Replace the training that the folder holds."""
+    """Replace the run that the directory holds."""
+    dry_run: bool = False
+    """Read and check everything, time a few steps, print what would be trained, write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.actuators import load_model, read_logs
-        from trueup.networks import MotionSettings, run_motion_training
-        from trueup.networks.training.settings import seconds_of
-        from trueup.studies.progress import Progress
+        from trueup import runs
+        from trueup.cli.network_motion_results import show_motion, show_plan
+        from trueup.cli.run_results import print_outcome
+        from trueup.networks.motion.motion_run import resume_motion_training, start_motion_training
 
+        if self.output is None:
+            raise ExperimentError("give the run directory with --output")
+        verbose = not (self.quiet or output.json)
+        if self.resume:
+            given = {n for n, value in vars(self).items() if value != getattr(type(self), n)}
+            if given - {"output", "resume", "quiet", "json"}:
+                raise ExperimentError(
+                    "--resume goes on with a run as it was started: leave everything but --output "
+                    "out, or start a new run with another --output"
+                )
+            outcome = resume_motion_training(self.output, verbose=verbose)
+            return print_outcome(outcome, output, show_motion)
+        job = self._job(self.output.name)
+        if self.dry_run:
+            # what would be written over is said by the run itself
+            return show_plan(runs.plan(job, self.output, overwrite=True), output)
+        outcome = start_motion_training(job, self.output, overwrite=self.overwrite, verbose=verbose)
+        return print_outcome(outcome, output, show_motion)
+
+    def _job(self, name: str) -> Any:
+        from trueup.actuators import load_model
+        from trueup.networks import MotionSettings
+        from trueup.networks.motion.motion_job import MotionJob
+        from trueup.networks.training.settings import seconds_of
+
+        if self.logs is None or self.servo is None:
+            raise ExperimentError("give the folder of the logs, and the servo model with --servo")
         settings = MotionSettings(
             family=self.family,
             seconds=seconds_of(self.time, "--time"),
@@ -71,29 +106,12 @@ class TrainMotion:
             learn_base=self.learn_base,
             seed=self.seed,
         )
-        model, logs = load_model(self.servo), read_logs(self.logs)
-        with Progress(not (self.quiet or output.json)) as progress:
-            result = run_motion_training(
-                model,
-                logs,
-                self.output,
-                settings=settings,
-                test_kp=self.test_kp,
-                test=self.test,
-                validation=self.validation,
-                overwrite=self.overwrite,
-                progress=progress.update,
-            )
-        output.text(*result.verdict.lines())
-        rows = [
-            [name, f"{1e3 * result.base_errors[name]:.4g}", f"{1e3 * error:.4g}"]
-            for name, error in result.errors.items()
-        ]
-        where = "test" if result.parts.test else "validation"
-        output.table([f"{where} log", "servo model, mrad", "corrected, mrad"], rows)
-        output.text(
-            f"RMS angle error of whole logs, {result.training.steps} gradient steps. "
-            f"Files: {self.output}"
+        return MotionJob(
+            load_model(self.servo),
+            self.logs,
+            settings,
+            name=name,
+            test_kp=self.test_kp,
+            test=self.test,
+            validation=self.validation,
         )
-        output.result({**result.to_dict(), "output": str(self.output)})
-        return 0

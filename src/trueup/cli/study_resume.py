@@ -15,6 +15,7 @@ PRINTERS = {
     "servo": "trueup.cli.actuator_fit:show_summary",
     "comparison": "trueup.cli.actuator_compare:show_summary",
     "network": "trueup.cli.network_training:show_summary",
+    "motion": "trueup.cli.network_motion_results:show_motion",
     "gait": "trueup.cli.gait_optimize:show_summary",
 }
 """Kind -> function ``(outcome, output)`` that prints its outcome; the capability is imported when

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
-    from trueup.networks.motion.motion_run import MotionResult, run_motion_training
+    from trueup.networks.motion.motion_result import MotionResult
+    from trueup.networks.motion.motion_run import run_motion_training
+    from trueup.networks.motion.motion_settings import MotionSettings
     from trueup.networks.motion.motion_training import (
-        MotionSettings,
         MotionTraining,
         motion_errors,
         train_motion,
@@ -69,8 +70,8 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
-    "MotionResult": "trueup.networks.motion.motion_run",
-    "MotionSettings": "trueup.networks.motion.motion_training",
+    "MotionResult": "trueup.networks.motion.motion_result",
+    "MotionSettings": "trueup.networks.motion.motion_settings",
     "MotionTraining": "trueup.networks.motion.motion_training",
     "Network": "trueup.networks.model.network",
     "NetworkEnsemble": "trueup.networks.runtime.ensemble",

@@ -16,6 +16,7 @@ KINDS = {
     "servo": "trueup.actuators.search.fit_job:ServoFitJob",
     "comparison": "trueup.actuators.search.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
+    "motion": "trueup.networks.motion.motion_job:MotionJob",
     "gait": "trueup.gait.job:GaitJob",
 }
 """Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""

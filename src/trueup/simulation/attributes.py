@@ -160,6 +160,9 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             shared=True,
             angle=True,
         ),
+        "ref": Attribute(
+            (Part("qpos0", lambda m, j: m.jnt_qposadr[j : j + 1]),), _scalar("ref"), angle=True
+        ),
         "pos": _plain_vector("jnt_pos", "pos"),
         "range": _plain_vector("jnt_range", "range", angle=True, **_JOINT_LIMIT),
         "solref_limit": _plain_vector("jnt_solref", "solref_limit", **_JOINT_LIMIT),

@@ -522,3 +522,31 @@ def test_the_bench_with_a_rounded_clock(recorded_data):
         "250 rows with a repeated time dropped",
         "1000 Hz as recorded",
     )
+
+
+def test_targets_that_torque_overrules_follow_the_motion(tmp_path):
+    for name in ("angle", "torque"):
+        columns = joint_columns()
+        columns["torque_set"] = 0.3 * columns["Acc_Y"]
+        columns["speed_set"] = 0.0 * columns["Gyro_Z"]
+        if name == "torque":
+            columns["Commanded_Angle"] = 0.0 * columns["Commanded_Angle"] + 4.0
+        write_csv(tmp_path / f"{name}.csv", columns)
+    mapped = {
+        "current_angle_rad": {"column": "Encoder_Angle", "unit": "deg"},
+        "target_angle_rad": {"column": "Commanded_Angle", "unit": "deg"},
+        "current_ang_vel_rad_s": {"column": "Gyro_Z", "unit": "deg/s"},
+        "target_ang_vel_rad_s": {"column": "speed_set", "unit": "deg/s"},
+        "commanded_torque_nm": "torque_set",
+        "torque": "Acc_Y",
+    }
+    given = {"columns": mapped, "features": ("angle_error_rad",)}
+    by_angle, by_torque = read_series(DataSettings(str(tmp_path), **given))
+    assert np.ptp(by_angle.channels["angle_error_rad"]) > 0.1
+    assert not by_angle.channels["target_ang_vel_rad_s"].any()
+    assert not by_torque.channels["angle_error_rad"].any()
+    velocity = by_torque.channels["current_ang_vel_rad_s"]
+    assert np.array_equal(by_torque.channels["target_ang_vel_rad_s"], velocity)
+    assert "driven by torque" in " ".join(by_torque.notes)
+    kept = read_series(DataSettings(str(tmp_path), **given, idle_target="keep"))[1]
+    assert np.ptp(kept.channels["angle_error_rad"]) > 0.1

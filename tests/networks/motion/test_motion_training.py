@@ -17,7 +17,7 @@ from trueup.cli import main
 from trueup.errors import FitError, RecordingError
 from trueup.networks import MotionSettings, load_network, run_motion_training
 from trueup.networks.motion.driven_joint import MAX_STEP
-from trueup.networks.motion.motion_run import motion_parts
+from trueup.networks.motion.motion_result import motion_parts
 from trueup.networks.motion.motion_training import motion_errors, train_motion
 
 MODEL = ServoModel.create(
@@ -115,7 +115,7 @@ def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):
     assert set(result["test"]) == {f"xl330_kp{kp}_t1" for kp in (100, 200, 400)}
     assert result["verdict"]["grade"] in ("use", "look", "do not use")
     assert main([*words, "--quiet"]) == 2
-    assert "holds a training" in capsys.readouterr().err
+    assert "already holds a run" in capsys.readouterr().err
     assert main([*words, "--overwrite", "--time", "soon"]) == 2
     assert "such as 10min" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Advice on hard joint friction at an iteration limit."""
+"""Advice on hard joint friction where a search does not converge."""
 
 import mujoco
 
@@ -15,7 +15,7 @@ def model(loss: float, hard: str) -> mujoco.MjModel:
 
 def test_hard_friction_is_named_where_there_is_some():
     (advice,) = hard_friction_advice([model(0.5, HARD)])
-    assert "'knee'" in advice and "without model.friction" in advice
+    assert "'knee'" in advice and "without model.friction" in advice and "window: 0.1" in advice
     assert hard_friction_advice([model(0.5, "")]) == []
     assert hard_friction_advice([model(0.0, HARD)]) == []
     assert hard_friction_advice([model(0.0, HARD)], searched=True)

@@ -13,6 +13,7 @@ from trueup.networks.plain_settings import build_settings
 
 FilterMode = Literal["none", "zero_phase", "causal"]
 SplitBy = Literal["auto", "time", "stretch", "file"]
+IdleTarget = Literal["follow", "keep"]
 
 GROUPS_FILE = "inertia_groups.json"
 """File of a base folder that lists its groups, for settings that name none."""
@@ -136,6 +137,10 @@ class DataSettings:
     """Order of one pass of the filter."""
     filter_inputs: bool = False
     """Filter the measured inputs alike, so that they are not late or early against the target."""
+    idle_target: IdleTarget = "follow"
+    """Targets of a recording whose target angle never changes while the commanded torque does, so
+    that the drive obeys the torque alone. ``follow``: they follow the motion, and the errors are
+    zero; ``keep``: as recorded."""
     repair: bool = False
     """Sort rows by time, drop repeated times and bridge up to five missing values in a row, rather
     than refuse. Recordings are split at longer holes."""
@@ -174,6 +179,7 @@ class DataSettings:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_feature_names(self.features)
         _check_choice("filter_mode", self.filter_mode, get_args(FilterMode))
+        _check_choice("idle_target", self.idle_target, get_args(IdleTarget))
         _check_choice("split_by", self.split_by, get_args(SplitBy))
         known = (*FEATURES, *EXTRA_SIGNALS)
         unknown = [name for name in self.columns if name not in known]

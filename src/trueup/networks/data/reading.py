@@ -9,7 +9,17 @@ from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.clock_gaps import stretch_names, stretches
 from trueup.networks.data.clock_repair import usable
 from trueup.networks.data.data_settings import REFERENCE_TORQUE, TORQUE, DataSettings
-from trueup.networks.data.features import FEATURES, INERTIA, with_derived
+from trueup.networks.data.features import (
+    ANGLE,
+    ANGLE_ERROR,
+    COMMANDED_TORQUE,
+    FEATURES,
+    INERTIA,
+    TARGET_ANGLE,
+    TARGET_VELOCITY,
+    VELOCITY,
+    with_derived,
+)
 from trueup.networks.data.raw_signals import (
     COMMANDS,
     RawSignals,
@@ -77,7 +87,7 @@ def series_of(recorded: list[RawSignals], settings: DataSettings) -> list[Actuat
     for raw, name in zip(raws, _names([raw.file for raw in raws]), strict=True):
         parts = stretches(raw)
         for part, own in zip(parts, stretch_names(name, len(parts)), strict=True):
-            found.append(_series(part, own, rate, settings))
+            found.append(_series(part, own, rate, settings, _is_idle(raw)))
     return found
 
 
@@ -134,8 +144,36 @@ def recorded_rate(times: np.ndarray) -> float:
     return float(1.0 / regular.mean())
 
 
-def _series(raw: RawSignals, name: str, rate: float, settings: DataSettings) -> ActuatorSeries:
+def _is_idle(raw: RawSignals) -> bool:
+    """Whether the target angle never changes while the commanded torque does."""
+    needed = (TARGET_ANGLE, ANGLE, COMMANDED_TORQUE)
+    if any(name not in raw.signals for name in needed):
+        return False
+    target, angle, torque = (np.ptp(raw.signals[name]) for name in needed)
+    return bool(target == 0.0 and angle > 0.0 and torque > 0.0)
+
+
+def _following(raw: RawSignals) -> RawSignals:
+    """The recording with targets that follow the motion: their errors are zero."""
+    followed = {TARGET_ANGLE: raw.signals[ANGLE]}
+    if ANGLE_ERROR in raw.signals:
+        followed[ANGLE_ERROR] = np.zeros(len(raw.times))
+    target = raw.signals.get(TARGET_VELOCITY)
+    if VELOCITY in raw.signals and target is not None and np.ptp(target) == 0.0:
+        followed[TARGET_VELOCITY] = raw.signals[VELOCITY]
+    return raw.with_note(
+        "the target angle never changes while the commanded torque does: driven by torque, angle "
+        "error zero (data.idle_target=keep leaves it)",
+        signals={**raw.signals, **followed},
+    )
+
+
+def _series(
+    raw: RawSignals, name: str, rate: float, settings: DataSettings, idle: bool
+) -> ActuatorSeries:
     even = with_torque(_resampled(raw, rate), rate, settings)
+    if idle and settings.idle_target == "follow":
+        even = _following(even)
     channels = with_derived({n: v for n, v in even.signals.items() if n in FEATURES})
     missing = [feature for feature in settings.features if feature not in channels]
     if missing:

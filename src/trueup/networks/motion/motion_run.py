@@ -1,252 +1,108 @@
-"""A training through the simulator as a whole: parts, training, scores, verdict and files."""
+"""Trains a correction of a servo through its simulated joint, from the logs to the report."""
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from trueup._version import __version__
-from trueup.actuators.catalogue.parameter_file import save_model
+from trueup import runs
 from trueup.actuators.catalogue.servo_model import ServoModel
-from trueup.actuators.logs._process import resample_log
-from trueup.actuators.logs.servo_log import ServoLog
-from trueup.errors import RecordingError, RunDirectoryError, listing
-from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
-from trueup.fitting.baselines import BASE_ALONE, CONSTANT
-from trueup.networks.model.network import Network
-from trueup.networks.model.network_file import save_network
-from trueup.networks.motion.motion_training import (
-    ENOUGH,
-    MotionSettings,
-    MotionTraining,
-    motion_errors,
-    train_motion,
-)
-from trueup.studies import atomic
-
-NETWORK, SERVO, METRICS = "network.safetensors", "servo.json", "metrics.json"
-"""Files of a training: the correction, the servo model beneath it, scores and verdict."""
-
-
-@dataclass(frozen=True, eq=False)
-class MotionParts:
-    """Logs to learn from, to choose by, and to judge on."""
-
-    training: tuple[ServoLog, ...]
-    validation: tuple[ServoLog, ...]
-    test: tuple[ServoLog, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class MotionResult:
-    """A training through the simulator, scored on logs that it has not seen."""
-
-    training: MotionTraining
-    parts: MotionParts
-    base_errors: dict[str, float]
-    """RMS angle error of the servo model on each test log [rad]."""
-    errors: dict[str, float]
-    """The same of servo model and correction."""
-    verdict: Verdict
-    directory: Path | None
-
-    @property
-    def network(self) -> Network | None:
-        """Correction of the torque; None where the servo model suffices."""
-        return self.training.network
-
-    def to_dict(self) -> dict[str, Any]:
-        """Scores as JSON values."""
-        base, best = self.training.validation
-        return {
-            "trueup": __version__,
-            "kind": "network motion",
-            "corrected": self.network is not None,
-            "unit": "rad",
-            "validation": {"base": base, "corrected": best},
-            "test": {
-                name: {"base": self.base_errors[name], "corrected": error}
-                for name, error in self.errors.items()
-            },
-            "logs": {
-                part: [log.name for log in getattr(self.parts, part)]
-                for part in ("training", "validation", "test")
-            },
-            "steps": self.training.steps,
-            "seconds": self.training.seconds,
-            "history": list(self.training.history),
-            "verdict": self.verdict.plain(),
-        }
-
-
-def motion_parts(
-    logs: Sequence[ServoLog],
-    *,
-    test_kp: Sequence[float] = (),
-    test: Sequence[str] = (),
-    validation: Sequence[str] = (),
-) -> MotionParts:
-    """Split logs by gain and by trajectory; whole logs, none in two parts.
-
-    Args:
-        logs: the logs.
-        test_kp: gains that test; none: the highest of three or more, where ``test`` names nothing.
-        test: trajectories or logs that test.
-        validation: trajectories or logs that validate; none: the first trajectory of those left.
-
-    Raises:
-        RecordingError: a gain or a name is in no log, or a part is left without a log.
-    """
-    gains = sorted({log.kp for log in logs})
-    if not test_kp and not test and len(gains) > 2:
-        test_kp = (gains[-1],)
-    missing = [kp for kp in test_kp if kp not in gains]
-    if missing:
-        raise RecordingError(
-            f"no log has the gain {missing[0]:g}; there are {listing(f'{g:g}' for g in gains)}"
-        )
-    _check_names((*test, *validation), logs)
-
-    def named(log: ServoLog, names: Sequence[str]) -> bool:
-        return log.trajectory in names or log.name in names
-
-    held = [log for log in logs if log.kp in test_kp or named(log, test)]
-    rest = [log for log in logs if log not in held]
-    if not validation and rest:
-        trajectories = sorted({log.trajectory for log in rest})
-        validation = (trajectories[0],) if len(trajectories) > 1 else (rest[-1].name,)
-    validating = [log for log in rest if named(log, validation)]
-    training = [log for log in rest if log not in validating]
-    for part, members in (("training", training), ("validation", validating)):
-        if not members:
-            raise RecordingError(
-                f"of {len(logs)} logs none is left for {part}: record more, or hold out fewer"
-            )
-    return MotionParts(tuple(training), tuple(validating), tuple(held))
+from trueup.actuators.search.run_logs import Logs
+from trueup.errors import RunDirectoryError
+from trueup.networks.motion.motion_job import MotionJob
+from trueup.networks.motion.motion_result import MotionResult, scored
+from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.motion_training import train_motion
+from trueup.networks.training.hooks import TrainingHooks
+from trueup.runs import Outcome
+from trueup.studies import RunDirectory
+from trueup.studies.progress import Progress
 
 
 def run_motion_training(
     model: ServoModel,
-    logs: Sequence[ServoLog],
+    logs: Logs,
     directory: str | os.PathLike[str] | None = None,
     *,
     settings: MotionSettings | None = None,
     test_kp: Sequence[float] = (),
     test: Sequence[str] = (),
     validation: Sequence[str] = (),
+    resume: bool = False,
     overwrite: bool = False,
-    progress: Callable[[str, float], None] | None = None,
+    verbose: bool = True,
 ) -> MotionResult:
-    """Train a correction of a servo model through the simulator, score it and write the files.
+    """Train a correction of a servo model as ``trueup network train-motion`` does.
 
-    ``network.safetensors`` holds the correction of the torque, in addition to the servo model of
-    ``servo.json``; it is absent where no correction is at least 1 % better on validation logs::
+    ``network.safetensors`` of the run directory holds the correction of the torque, in addition to
+    the servo model of ``servo.json``; it is absent where no correction is at least 1 % better on
+    validation logs. A run that was begun here is continued by ``trueup study resume`` and reported
+    by ``trueup report``::
 
         model = actuators.load_model("m4.json")
-        result = networks.run_motion_training(model, actuators.read_logs("logs"), "runs/knee")
+        result = networks.run_motion_training(model, "logs", "runs/knee")
         print(*result.verdict.lines(), sep="\\n")
 
     Args:
-        model: servo model that is corrected.
-        logs: logs with command and angle; raw ones are resampled to 5 ms.
-        directory: folder of the files; nothing is written without.
+        model: servo model beneath the correction, which has to be beaten.
+        logs: logs, or where they are; raw ones are resampled to 5 ms.
+        directory: run directory; nothing is written where absent.
         settings: of network and training.
         test_kp, test, validation: see :func:`motion_parts`.
-        overwrite: replace the files of a former training.
-        progress: called with words and the share that is done.
+        resume: go on with the run that ``directory`` holds, with the same arguments.
+        overwrite: replace the run that ``directory`` holds.
+        verbose: show progress on the error stream.
 
     Raises:
-        TrueupError: logs or model cannot be used, or the folder holds a training.
+        TrueupError: logs, model or run directory cannot be used.
+        RunInterrupted: Ctrl-C; what was reached is kept.
     """
-    folder = None if directory is None else Path(directory)
-    if folder is not None and (folder / METRICS).exists() and not overwrite:
-        raise RunDirectoryError(f"{folder} holds a training: give another folder, or overwrite it")
-    even = [log if log.dt is not None else resample_log(log) for log in logs]
-    parts = motion_parts(even, test_kp=test_kp, test=test, validation=validation)
-    done = train_motion(model, parts.training, parts.validation, settings, progress)
-    judged = parts.test or parts.validation
-    base = motion_errors(model, judged)
-    errors = base if done.network is None else motion_errors(done.servo, judged, done.network)
-    worse = float(np.mean(list(errors.values()))) if parts.test else 0.0
-    if worse > float(np.mean(list(base.values()))):
-        # never worse than the servo model on motion that was held out
-        done, errors = replace(done, network=None, servo=model), base
-    else:
-        worse = 0.0
-    verdict = _verdict(done, parts, base, errors, worse)
-    result = MotionResult(done, parts, base, errors, verdict, folder)
-    if folder is not None:
-        _write(result, settings or MotionSettings(), folder)
-    return result
+    job = MotionJob(
+        model,
+        logs,
+        settings,
+        name=Path(directory).name if directory is not None else "motion",
+        test_kp=test_kp,
+        test=test,
+        validation=validation,
+    )
+    if directory is None:
+        if resume:
+            raise RunDirectoryError("a resumed training needs its run directory")
+        job.prepare()
+        with Progress(verbose) as progress:
+            hooks = TrainingHooks(progress=progress.update)
+            parts = job.parts
+            done = train_motion(
+                model, parts.training, parts.validation, job.motion_settings, hooks=hooks
+            )
+        return scored(model, done, parts)
+    return start_motion_training(
+        job, directory, resume=resume, overwrite=overwrite, verbose=verbose
+    ).result
 
 
-def _verdict(
-    done: MotionTraining,
-    parts: MotionParts,
-    base: dict[str, float],
-    errors: dict[str, float],
-    worse: float,
-) -> Verdict:
-    mean = float(np.concatenate([log.position for log in parts.training]).mean())
-    logs = {log.name: log for log in (parts.test or parts.validation)}
-    comparisons = [
-        Comparison(
-            channel=f"angle of {name}",
-            error=1e3 * error,
-            baselines={
-                BASE_ALONE: 1e3 * base[name],
-                CONSTANT: 1e3 * float(np.sqrt(np.mean((logs[name].position - mean) ** 2))),
-            },
-            held_out=bool(parts.test),
-            unit="mrad",
-        )
-        for name, error in errors.items()
-    ]
-    reasons = []
-    if worse:
-        sentence = (
-            f"The correction has an angle error of {1e3 * worse:.3g} mrad on held-out logs, the "
-            f"servo model {1e3 * float(np.mean(list(base.values()))):.3g} mrad: the servo model "
-            "alone is written. Train longer, or record what is like the held-out motion."
-        )
-        reasons.append(Reason(Grade.LOOK, sentence, "training"))
-    elif done.network is None:
-        sentence = (
-            f"The servo model suffices: no correction bettered its angle error on validation logs, "
-            f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The servo model alone is "
-            "written."
-        )
-        reasons.append(Reason(Grade.LOOK, sentence, "training"))
-    return judge(comparisons=comparisons, look_at=reasons)
+def start_motion_training(
+    job: MotionJob,
+    directory: str | os.PathLike[str],
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> Outcome:
+    """The outcome of a training in a run directory, with the content of ``solution.json``."""
+    target = Path(directory).expanduser().resolve()
+    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
-def _write(result: MotionResult, settings: MotionSettings, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    save_model(result.training.servo, folder / SERVO)
-    file = folder / NETWORK
-    if result.network is None:
-        file.unlink(missing_ok=True)
-    else:
-        known = {
-            "target": "correction of the torque of servo.json, trained by the motion",
-            "settings": asdict(settings),
-            "trained_on": sorted(
-                {log.sha256 for log in (*result.parts.training, *result.parts.validation)}
-            ),
-        }
-        network = result.network
-        network.provenance.update(known)
-        save_network(network, file)
-    atomic.write_json(folder / METRICS, {**result.to_dict(), "settings": asdict(settings)})
+def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool = True) -> Outcome:
+    """Continue a training with its own settings.
 
-
-def _check_names(names: Sequence[str], logs: Sequence[ServoLog]) -> None:
-    known = sorted({log.trajectory for log in logs} | {log.name for log in logs})
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise RecordingError(
-            f"no log or trajectory is named {unknown[0]!r}; there are {listing(known)}"
-        )
+    Raises:
+        RunDirectoryError: the folder holds no such training, or its logs are gone or have changed.
+        RunInterrupted: Ctrl-C; what was reached is kept.
+    """
+    opened = RunDirectory.open(directory)
+    job = runs.read_job(opened)
+    if not isinstance(job, MotionJob):
+        raise RunDirectoryError(f"{opened.path} is {job.noun}, not {MotionJob.noun}")
+    return runs.resume(opened, verbose=verbose)

@@ -12,10 +12,14 @@ from trueup.errors import FitError
 from trueup.networks.data.features import FEATURES
 from trueup.networks.evaluation.baseline_networks import is_held
 from trueup.networks.evaluation.metrics import SETTLING
+from trueup.networks.model.network import SKIP
 from trueup.networks.model.torch_network import State, TorchNetwork
 from trueup.networks.training.lanes import Chunk, Lanes
 from trueup.networks.training.settings import ModelSettings
 from trueup.networks.training.torch_rollouts import rollouts
+
+SKIP_SAMPLES = 4
+"""Samples of a linear skip up to which its weights move as fast as those of the layers."""
 
 
 class LaneBatches:
@@ -93,11 +97,20 @@ class NetworkTraining(lightning.LightningModule):
         self.scores: dict[str, float] = {}
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        """AdamW; its learning rate is set before each chunk."""
+        """AdamW; its learning rate is set before each chunk.
+
+        A linear skip starts at its least-squares solution and is not drawn to zero. The inputs of a
+        long one are nearly alike, its weights large and of opposite signs: they move more slowly.
+        """
+        skip = [p for name, p in self.network.named_parameters() if name == SKIP]
+        layers = [p for name, p in self.network.named_parameters() if name != SKIP]
+        share = min(1.0, SKIP_SAMPLES / self.network.history)
+        groups: list[dict[str, Any]] = [
+            {"params": layers, "weight_decay": self.settings.weight_decay, "share": 1.0},
+            {"params": skip, "weight_decay": 0.0, "share": share},
+        ]
         return torch.optim.AdamW(
-            self.network.parameters(),
-            lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
+            [group for group in groups if group["params"]], lr=self.settings.learning_rate
         )
 
     def transfer_batch_to_device(self, batch: Any, device: Any, dataloader_idx: int) -> Any:
@@ -114,7 +127,7 @@ class NetworkTraining(lightning.LightningModule):
         self.learning_rate = self._learning_rate(self.current_epoch + batch.progress)
         optimizer = self.optimizers(use_pl_optimizer=False)
         for group in optimizer.param_groups:  # type: ignore[union-attr]
-            group["lr"] = self.learning_rate
+            group["lr"] = self.learning_rate * group["share"]
 
     def training_step(self, batch: Chunk, batch_idx: int) -> Tensor:
         """Loss of a chunk: squared error in deviations of the torque, every step supervised."""
@@ -211,25 +224,30 @@ def validation_scores(
     longer: recordings that were cut out of a motion begin as no network in a simulator does.
 
     ``val_group_rmse_epoch`` is the root mean square over the groups of each group's RMSE over its
-    scale, the deviation of its torque in training, so that a group of small torque counts alike.
+    scale, the deviation of its torque in training, so that a group of small torque counts alike;
+    ``val_settled_group_rmse_epoch`` the same without the first samples.
     """
     errors = [p - t for p, t in zip(predicted, torque, strict=True)]
     error, target = np.concatenate(errors), np.concatenate(list(torque))
     squared = float(np.mean(error**2))
-    settled = np.concatenate([e[settling:] if len(e) > settling else e for e in errors])
-    relative = []
-    for group in dict.fromkeys(groups):
-        members = [i for i, name in enumerate(groups) if name == group]
-        group_error = np.concatenate([errors[i] for i in members])
-        scale = scales.get(group, 0.0) or float(target.std()) or 1.0
-        relative.append(float(np.mean(group_error**2)) / scale**2)
+    settled = [e[settling:] if len(e) > settling else e for e in errors]
+
+    def of_groups(parts: Sequence[np.ndarray]) -> float:
+        relative = []
+        for group in dict.fromkeys(groups):
+            members = [part for part, name in zip(parts, groups, strict=True) if name == group]
+            scale = scales.get(group, 0.0) or float(target.std()) or 1.0
+            relative.append(float(np.mean(np.concatenate(members) ** 2)) / scale**2)
+        return float(np.sqrt(np.mean(relative)))
+
     return {
         "val_mse_epoch": squared,
         "val_rmse_epoch": float(np.sqrt(squared)),
-        "val_settled_rmse_epoch": float(np.sqrt(np.mean(settled**2))),
+        "val_settled_rmse_epoch": float(np.sqrt(np.mean(np.concatenate(settled) ** 2))),
         "val_mae_epoch": float(np.mean(np.abs(error))),
         "val_r2_epoch": 1.0 - squared / max(float(target.var()), 1e-12),
-        "val_group_rmse_epoch": float(np.sqrt(np.mean(relative))),
+        "val_group_rmse_epoch": of_groups(errors),
+        "val_settled_group_rmse_epoch": of_groups(settled),
     }
 
 

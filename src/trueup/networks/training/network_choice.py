@@ -6,7 +6,6 @@ network where training brings less than `ENOUGH`.
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import FitError
-from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
@@ -35,6 +33,9 @@ TRIAL_SHARE = 0.35
 """Share of the time or of the steps in which candidates are tried."""
 USED_SHARE = 0.9
 """Share of the time that is trained for; reading, scoring and the report take the rest."""
+
+_CORRECTION = {"learning_rate": 2e-3, "weight_decay": 1.0}
+"""Of layers that correct a linear model of the same samples, which holds what recordings share."""
 
 _MANY_SAMPLES = 30_000
 _DIFFERENT_SCALES = 2.0
@@ -91,7 +92,7 @@ def chosen_configuration(
     pace, trials = None, []
     began = time.perf_counter()
     if model.is_chosen:
-        train = _for_groups(train, split.training)
+        train = _for_split(train, split)
         trials = _trials(split, configuration, train, seconds, hooks)
         best = min(trials, key=lambda trial: trial.error)
         if not np.isfinite(best.error):
@@ -134,7 +135,7 @@ def candidates(
     }
     kinds: list[tuple[str, dict[str, Any]]] = [
         ("gru", {"linear_skip": True}),
-        ("mlp", {"linear_skip": True, "gru_num_layers": 2, "history": history}),
+        ("mlp", {"linear_skip": True, "gru_num_layers": 2, "history": history, **_CORRECTION}),
         ("gru", {"linear_skip": False}),
         ("lstm", {"linear_skip": False}),
     ]
@@ -272,17 +273,24 @@ def _short(train: TrainSettings) -> TrainSettings:
     return replace(train, max_epochs=part(train.max_epochs), max_steps=part(train.max_steps))
 
 
-def _for_groups(train: TrainSettings, training: Sequence[ActuatorSeries]) -> TrainSettings:
-    """The settings with groups weighted, where their torque differs and nothing else is set."""
-    scales = [float(torque.std()) for torque in by_group(training).values()]
+def _for_split(train: TrainSettings, split: DataSplit) -> TrainSettings:
+    """The settings with the score that the choice goes by, where nothing else is set.
+
+    Groups are weighted where their torque differs; stretches count once they are settled.
+    """
+    scales = [float(torque.std()) for torque in by_group(split.training).values()]
     usual = TrainSettings()
-    if max(scales) < _DIFFERENT_SCALES * max(min(scales), 1e-9):
-        return train
     if train.checkpointing != usual.checkpointing or train.group_weighting:
         return train
-    stopping = replace(train.early_stopping, monitor="val_group_rmse_epoch")
-    keeping = replace(train.checkpointing, monitor="val_group_rmse_epoch")
-    return replace(train, group_weighting=0.5, checkpointing=keeping, early_stopping=stopping)
+    differ = max(scales) >= _DIFFERENT_SCALES * max(min(scales), 1e-9)
+    settled = "" if split.validates_whole else "settled_"
+    monitor = f"val_{settled}{'group_' if differ else ''}rmse_epoch"
+    return replace(
+        train,
+        group_weighting=0.5 if differ else 0.0,
+        checkpointing=replace(train.checkpointing, monitor=monitor),
+        early_stopping=replace(train.early_stopping, monitor=monitor),
+    )
 
 
 def _kept(model: ModelSettings, given: dict[str, Any]) -> ModelSettings:

@@ -21,7 +21,7 @@ from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.networks.training.lanes import Lanes
 from trueup.networks.training.schedule import chunk_samples, lane_count, scheduled
-from trueup.networks.training.settings import ModelSettings, TrainSettings
+from trueup.networks.training.settings import SETTLED, ModelSettings, TrainSettings
 from trueup.studies import atomic
 
 _UNREADABLE = (
@@ -114,12 +114,15 @@ def train_network(
     network = template_network(training, features, model, seed, train.group_weighting)
     lengths = [len(series) for series in training]
     chunk = sequence_length or chunk_samples(network.rate)
+    # what the score leaves out is not trained on: an unfilled history says nothing of the torque
+    settled = network.family not in RECURRENT and train.checkpointing.monitor in SETTLED
+    unfilled = network.history - 1 if settled else 0
     lanes = Lanes(
         lengths,
         batch_size or lane_count(lengths, chunk),
         chunk,
-        train.burn_in,
-        train.cold_start_share,
+        max(train.burn_in, network.history - 1),
+        0.0 if settled else train.cold_start_share,
         train.mirror_share,
         seed,
     )
@@ -132,7 +135,7 @@ def train_network(
         seed,
         np.concatenate([series.features(network.inputs) for series in training]),
         np.concatenate([series.torque for series in training]),
-        sample_weights(training, network, train.group_weighting),
+        sample_weights(training, network, train.group_weighting, unfilled),
         [(series.features(network.inputs), series.torque) for series in validation],
         [series.group for series in validation],
         {group: float(torque.std()) for group, torque in by_group(training).items()},
@@ -287,7 +290,7 @@ def with_linear_skip(
 
 
 def sample_weights(
-    training: Sequence[ActuatorSeries], network: Network, share: float
+    training: Sequence[ActuatorSeries], network: Network, share: float, unfilled: int = 0
 ) -> np.ndarray:
     """Weight of each sample in the loss, of mean 1, shape (n,).
 
@@ -295,6 +298,7 @@ def sample_weights(
         training: recordings.
         network: its statistics and base tell how large a group's output is.
         share: 0: all alike; 1: inverse to the mean square of the group's output.
+        unfilled: samples at the start of each recording that do not count.
     """
     outputs = [series.torque for series in training]
     if (base := network.base) is not None:
@@ -308,7 +312,10 @@ def sample_weights(
         members = [o for o, s in zip(outputs, training, strict=True) if s.group == group]
         power = float(np.mean((np.concatenate(members) - mean) ** 2)) / deviation**2
         weights[group] = max(power, 1e-6) ** -share
-    stacked = np.concatenate([np.full(len(s), weights[s.group]) for s in training])
+    counted = [np.arange(len(s)) >= min(unfilled, len(s) - 1) for s in training]
+    stacked = np.concatenate(
+        [weights[s.group] * count for s, count in zip(training, counted, strict=True)]
+    )
     return stacked / stacked.mean()
 
 

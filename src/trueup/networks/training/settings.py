@@ -23,8 +23,12 @@ MONITORS = (
     "val_r2_epoch",
     "val_group_rmse_epoch",
     "val_settled_rmse_epoch",
+    "val_settled_group_rmse_epoch",
 )
 """Scores on the validation part that training can be stopped by and the best epoch chosen by."""
+
+SETTLED = tuple(name for name in MONITORS if "settled" in name)
+"""Those that leave out the first half second of each validation recording."""
 
 
 AUTO = "auto"

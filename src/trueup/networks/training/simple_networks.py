@@ -70,8 +70,7 @@ def start_of(split: DataSplit, simple: dict[str, Network]) -> Network:
     """The linear network that training begins at: within a limit where that is better."""
     errors = {n: relative_error(score(simple[n], split.validation), split)
               for n in (LINEAR, LIMITED)}  # fmt: skip
-    limited = errors[LIMITED] < (1.0 - ENOUGH) * errors[LINEAR]
-    return simple[LIMITED if limited else LINEAR]
+    return simple[LIMITED if errors[LIMITED] < errors[LINEAR] else LINEAR]
 
 
 def _limited(

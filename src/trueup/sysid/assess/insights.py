@@ -12,11 +12,11 @@ from trueup.sysid.assess.assessment import Assessment
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.soft_friction import joints_with_hard_friction, searches_friction
 
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # [%] below which a channel is hardly explained
 _ABOVE_NOISE = 3.0  # error over the given noise, worth a word
-_SOFT = 0.01  # time constant of joint friction [s]; MuJoCo's own is 0.02
 _AT_REST = 1.0  # [%] of fit within which a constant is as good
 _MUCH_WORSE = 1.5  # held-out over training error, relative to the initial model, worth a word
 
@@ -37,11 +37,9 @@ def insights(
     if not solution.success:
         text = f"The fit did not converge: {solution.message}. {solution.status.advice}"
         found.append(("problem", text, "course"))
-        if solution.status is Status.ITERATION_LIMIT:
+        if solution.status in (Status.ITERATION_LIMIT, Status.STALLED):
             models = [v.model for v in getattr(problem, "variants", ())]
-            targets = [t for p in problem.parameters.values() for t in p.targets]
-            searched = any("frictionloss" in target for target in targets)
-            advice = hard_friction_advice(models, searched)
+            advice = hard_friction_advice(models, searches_friction(problem))
             found += [("warning", sentence, "course") for sentence in advice]
     if assessment.flaw:
         sentence = f"The values are no optimum: {assessment.flaw}."
@@ -90,18 +88,13 @@ def hard_friction_advice(models: Sequence[mujoco.MjModel], searched: bool = Fals
       models: models of the fit.
       searched: whether friction is an unknown, so that joints without it count too.
     """
-    names = {
-        model.joint(int(model.dof_jntid[dof])).name
-        for model in models
-        for dof in range(model.nv)
-        if 0 < model.dof_solref[dof, 0] < _SOFT and (searched or model.dof_frictionloss[dof] > 0)
-    }
+    names = joints_with_hard_friction(models, searched)
     if not names:
         return []
     return [
-        f"The friction of {listing(sorted(names))} is hard, which makes the cost rough far from "
-        "the optimum: fit with MuJoCo's own friction first (without model.friction), and give the "
-        "values found as start values of a fit with the hard one."
+        f"The friction of {listing(names)} is hard, which makes the cost rough where a joint comes "
+        "to rest: shorten the windows (window: 0.1), or take MuJoCo's own friction (without "
+        "model.friction) and allow for its creep."
     ]
 
 

@@ -13,6 +13,7 @@ from trueup.parameters import ParameterDict
 from trueup.signals import Recording, split_by_time
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.spare_memory import release_spare_memory
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
@@ -178,13 +179,13 @@ def prepare(
         )
     for facts, whole in loaded:
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
+    groups = [_groups(parts, simulated) for parts in (training, held_out, alone)]
+    release_spare_memory()
     return Prepared(
         experiment,
         folder,
         parameters,
-        _groups(training, simulated),
-        _groups(held_out, simulated),
-        _groups(alone, simulated),
+        *groups,
         observation_settings(experiment, signals),
         rules,
         recordings,

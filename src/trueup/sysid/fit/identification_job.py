@@ -14,6 +14,7 @@ from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
+from trueup.simulation.spare_memory import release_spare_memory
 from trueup.studies import Budget, RunDirectory, provenance
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.horizons import horizon_errors
@@ -32,11 +33,13 @@ from trueup.sysid.fit.identification_search import (
 )
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.soft_friction import soft_friction_optimum
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
 from trueup.sysid.torque.report import torque_fit, torque_summary
 
+_SHARE_OF_SOFT_FRICTION = 0.3  # of a time limit, for a fit with soft joint friction
 _SECONDS_OF_TORQUE_START = 20.0  # for a fit to torques, which takes one or two
 
 # What may differ on resume: none of it changes the course of the fit.
@@ -149,6 +152,8 @@ class IdentificationJob(SearchJob):
         else:
             if method == "mujoco" and isinstance(search, LeastSquares):
                 self._begin_with_torques(search)
+                self._begin_with_soft_friction(search)
+                release_spare_memory()
             solution = super().solve(run)
         if solution.status is Status.START_FAILED:
             raise FitError(solution.message)
@@ -177,8 +182,30 @@ class IdentificationJob(SearchJob):
                 f"{before:.4g}."
             )
 
+    def _begin_with_soft_friction(self, search: LeastSquares) -> None:
+        """Start at the optimum with soft joint friction, where hard friction has a lower cost."""
+        part, problem = self.experiment.search, self.problem
+        if part.max_iters == 0:
+            return
+        limit = _SHARE_OF_SOFT_FRICTION * (part.time_limit or np.inf)
+        found = soft_friction_optimum(self.prepared, problem, search.x, limit)
+        if found is None:
+            return
+        x, evaluations = found
+        failures: dict[int, str] = {}
+        before, after = problem.costs(np.stack([search.x, x]), failures)[:, 0]
+        if 1 not in failures and after < before:
+            search.x = x
+            self.prepared.notes.append(
+                f"The search begins at the optimum with MuJoCo's own, soft joint friction, found "
+                f"with {evaluations} simulations: its cost with the friction of the model is "
+                f"{after:.4g}, that of the start {before:.4g}."
+            )
+
     def keep(self, run: Run, solution: Solution) -> None:
+        release_spare_memory()  # the model is compiled with its covers
         write_models(self.problem, solution, run.directory, self.prepared.specs)
+        release_spare_memory()
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         prepared, problem, experiment = self.prepared, self.problem, self.experiment

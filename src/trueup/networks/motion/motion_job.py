@@ -1,0 +1,324 @@
+"""A training through the simulator as a piece of work; :mod:`trueup.runs.job` says the order."""
+
+import functools
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup._version import __version__
+from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict, save_model
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.logs._process import resample_log
+from trueup.actuators.search.run_logs import Logs, RunLogs
+from trueup.errors import RunDirectoryError, listing
+from trueup.networks.model.network_file import save_network
+from trueup.networks.motion.motion_report import ANGLES, motion_report
+from trueup.networks.motion.motion_result import MotionParts, motion_parts, scored
+from trueup.networks.motion.motion_settings import MotionSettings
+from trueup.networks.motion.motion_state import steps_and_seconds
+from trueup.networks.motion.motion_trainer import MotionTrainer
+from trueup.networks.motion.motion_training import (
+    MotionTraining,
+    checked_logs,
+    motions,
+    train_motion,
+)
+from trueup.networks.plain_settings import build_settings
+from trueup.networks.training.hooks import Interrupted, TrainingHooks
+from trueup.reports import Page
+from trueup.runs import Job, Outcome, Run, RunState
+from trueup.runs.run_state import age_of, is_running
+from trueup.studies import RunDirectory, atomic
+from trueup.studies._interrupts import Interrupts
+from trueup.studies.progress import Progress
+
+NETWORK, SERVO, METRICS = "network.safetensors", "servo.json", "metrics.json"
+"""Files of a training: the correction, the servo model beneath it, scores and verdict."""
+CHECKPOINT = "checkpoint.npz"
+"""What a stopped training goes on from."""
+
+_TIMED_STEPS = 3
+
+
+class MotionJob(Job):
+    """Training of a correction of a servo through its simulated joint.
+
+    Args:
+        model: servo model beneath the correction.
+        logs: logs, or where they are.
+        settings: of network and training.
+        name: name of the run.
+        test_kp, test, validation: see :func:`motion_parts`.
+    """
+
+    kind = "motion"
+    noun = "a training through the simulator"
+    known_limits = ()
+    searched = False
+    packages = ("numpy", "torch", "safetensors")
+
+    def __init__(
+        self,
+        model: ServoModel,
+        logs: Logs | RunLogs,
+        settings: MotionSettings | None = None,
+        *,
+        name: str = "motion",
+        test_kp: Sequence[float] = (),
+        test: Sequence[str] = (),
+        validation: Sequence[str] = (),
+    ):
+        self.model, self.motion_settings = model, settings or MotionSettings()
+        self.source = logs if isinstance(logs, RunLogs) else RunLogs(logs)
+        self.name, self.seed = name, self.motion_settings.seed
+        self.named = {
+            "test_kp": [float(each) for each in test_kp],
+            "test": list(test),
+            "validation": list(validation),
+        }
+
+    # --- experiment.yaml -------------------------------------------------------------------------
+
+    def plain(self, directory: Path) -> dict[str, Any]:
+        """Servo model, settings and parts, and where the logs are."""
+        return {
+            "name": self.name,
+            "servo": atomic.to_plain(model_to_dict(self.model)),
+            **self.source.plain(directory),
+            "parts": self.named,
+            "settings": atomic.to_plain(asdict(self.motion_settings)),
+        }
+
+    @classmethod
+    def from_plain(
+        cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
+    ) -> "MotionJob":
+        """The training of a run directory, with its own settings."""
+        needed = ("servo", "parts", "settings")
+        if missing := [key for key in needed if not isinstance(content.get(key), dict)]:
+            raise RunDirectoryError(
+                f"{directory.experiment} is damaged: it lacks {listing(missing)}. Start the "
+                "training again with --overwrite"
+            )
+        settings = {**content["settings"], "horizons": tuple(content["settings"]["horizons"])}
+        return cls(
+            model_from_dict(content["servo"], str(directory.experiment)),
+            RunLogs.from_plain(content, directory, folder),
+            build_settings(MotionSettings, settings, "settings"),
+            name=str(content.get("name") or directory.path.name),
+            **content["parts"],
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """What a resumed run must have been started with."""
+        return {
+            "servo model": {n: float(v) for n, v in self.model.values.items()},
+            "settings": asdict(self.motion_settings),
+            "parts": self.named,
+        }
+
+    # --- inputs ----------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def parts(self) -> MotionParts:
+        """Logs to learn from, to choose by and to judge on; read once."""
+        if self.source.place is None and not self.source.logs:
+            raise RunDirectoryError(
+                "the logs of this training were given in Python: continue it there, with "
+                "run_motion_training(..., resume=True)"
+            )
+        even = [log if log.dt is not None else resample_log(log) for log in self.source.logs]
+        return motion_parts(even, **self.named)
+
+    def inputs(self) -> Sequence[Path | Mapping[str, Any]]:
+        """Files of the logs."""
+        return self.source.inputs()
+
+    def input_files(self) -> Sequence[Path]:
+        """Folder or files of the logs."""
+        return self.source.files()
+
+    def prepare(self) -> None:
+        """Read, check and split the logs."""
+        parts, settings = self.parts, self.motion_settings
+        checked_logs(self.model, parts.training, parts.validation, settings)
+        if parts.test:
+            checked_logs(self.model, parts.training, parts.test, settings)
+
+    def check_execution(self) -> None:
+        """Nothing is distributed."""
+
+    def has_progress(self, directory: RunDirectory) -> bool:
+        """Whether a checkpoint is there."""
+        return directory.inside(CHECKPOINT).is_file()
+
+    # --- training and result ---------------------------------------------------------------------
+
+    def solve(self, run: Run) -> MotionTraining:
+        """Train; goes on from the checkpoint of the folder."""
+        run.describe()
+        file = run.directory.inside(CHECKPOINT)
+        with Interrupts(run.verbose, "step") as interrupts, Progress(run.verbose) as progress:
+            hooks = TrainingHooks(
+                progress=progress.update,
+                stop=lambda: interrupts.requested is not None,
+                stop_at_once=lambda: interrupts.at_once,
+            )
+            parts = self.parts
+            try:
+                return train_motion(
+                    self.model,
+                    parts.training,
+                    parts.validation,
+                    self.motion_settings,
+                    hooks=hooks,
+                    checkpoint=file,
+                )
+            except Interrupted:
+                raise KeyboardInterrupt from None
+
+    def stopped(self, directory: RunDirectory) -> str:
+        """What is saved of a training that was stopped."""
+        steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
+        return f"stopped after {steps} gradient steps, which are saved"
+
+    def finish(self, run: Run, solution: MotionTraining) -> Outcome:
+        """Scores and verdict on held-out logs."""
+        result = scored(self.model, solution, self.parts, run.directory.path)
+        errors = list(result.errors.values())
+        return Outcome(
+            result,
+            {
+                "format_version": self.format_version,
+                "kind": self.kind,
+                "name": self.name,
+                "status": "finished",
+                "cost": float(np.mean(errors)),
+                "stats": {"evaluations": solution.steps},
+                "settings": asdict(self.motion_settings),
+                **result.to_dict(),
+            },
+        )
+
+    def write(self, run: Run, outcome: Outcome) -> None:
+        """Write servo model, correction, scores, and the motion of the held-out logs."""
+        directory, result = run.directory, outcome.result
+        training, parts = result.training, result.parts
+        save_model(training.servo, directory.inside(SERVO))
+        file = directory.inside(NETWORK)
+        if training.network is None:
+            file.unlink(missing_ok=True)
+        else:
+            hashes = {self.source.hash_of(log) for log in (*parts.training, *parts.validation)}
+            training.network.provenance.update(
+                target="correction of the torque of servo.json, trained by the motion",
+                settings=asdict(self.motion_settings),
+                trained_on=sorted(hashes),
+            )
+            save_network(training.network, file)
+        judged = parts.test or parts.validation
+        base = motions(self.model, judged)
+        own = base
+        if training.network is not None:
+            own = motions(training.servo, judged, training.network)
+        for log, *angles in zip(judged, base, own, strict=True):
+            columns = {"time_s": log.times, "recorded_rad": log.position}
+            columns |= dict(zip(("servo_model_rad", "corrected_rad"), angles, strict=True))
+            lines = [",".join(columns)]
+            lines += [",".join(f"{v:.9g}" for v in row) for row in np.stack([*columns.values()], 1)]
+            place = directory.path / ANGLES
+            place.mkdir(exist_ok=True)
+            atomic.write_text(place / f"{_file_name(log.name)}.csv", "\n".join(lines) + "\n")
+        atomic.write_json(directory.inside(METRICS), outcome.summary)
+
+    def bare_summary(self, solution: MotionTraining) -> dict[str, Any]:
+        """Content of ``solution.json`` where the scores failed."""
+        return {"kind": self.kind, "name": self.name, "status": "finished", "cost": None}
+
+    @classmethod
+    def report(cls, directory: RunDirectory) -> Page:
+        """The report of a finished training."""
+        return motion_report(directory.path)
+
+    @classmethod
+    def state(cls, directory: RunDirectory) -> RunState:
+        """State of a training; its steps are its evaluations."""
+        file, cost = directory.inside(METRICS), None
+        steps, seconds = steps_and_seconds(directory.inside(CHECKPOINT))
+        if file.is_file():
+            content = atomic.read_json(file)
+            cost = content.get("cost") if isinstance(content, dict) else None
+        over = "stopped" if cost is None else "finished"
+        return RunState(
+            directory=directory,
+            kind=cls.kind,
+            state="running" if is_running(directory) else over,
+            cost=cost,
+            evaluations=steps,
+            generations=steps,
+            failed=0,
+            seconds=seconds,
+            age=age_of(directory),
+            solution=None,
+        )
+
+    @classmethod
+    def compared(cls, directory: RunDirectory) -> dict[str, Any]:
+        """Angle errors of a finished training; it has no parameters to compare."""
+        file = directory.inside(METRICS)
+        if not file.is_file():
+            raise RunDirectoryError(
+                f"{directory.path} has no {METRICS}: the training did not finish; continue it "
+                f"with  trueup study resume {directory.path}"
+            )
+        content = atomic.read_json(file)
+        try:
+            part = "test" if content["logs"]["test"] else "validation"
+            scores = [
+                {"part": part, "channel": f"angle of {n}", "predictor": "identified",
+                 "rmse": each["corrected"], "fit_percent": None}
+                for n, each in content["test"].items()
+            ]  # fmt: skip
+            return {
+                "parameters": [],
+                "status": "finished",
+                "cost": content["cost"],
+                "scores": scores,
+                "verdict": content["verdict"],
+            }
+        except (AttributeError, KeyError, TypeError) as error:
+            raise RunDirectoryError(f"{file} is damaged: {error!r}") from error
+
+    def plan(self) -> dict[str, Any]:
+        """What would be trained, and how long that takes at most."""
+        parts, settings = self.parts, self.motion_settings
+        logs, held = checked_logs(self.model, parts.training, parts.validation, settings)
+        trainer = MotionTrainer(self.model, logs, held, settings)
+        seconds = []
+        for horizon in settings.horizons:
+            share = (settings.horizons.index(horizon) + 0.5) / len(settings.horizons)
+            began = time.perf_counter()
+            for _ in range(_TIMED_STEPS):
+                trainer.step(share)
+            seconds.append((time.perf_counter() - began) / _TIMED_STEPS)
+        whole = float(np.mean(seconds)) * settings.max_steps
+        return {
+            "settings": asdict(settings),
+            "logs": {n: [log.name for log in getattr(parts, n)] for n in self.part_names},
+            "angle_error": {"training": trainer.own_error, "validation": trainer.base_error},
+            "steps": settings.max_steps,
+            "step_seconds": seconds,
+            "seconds": min(whole, settings.seconds),
+            "trueup": __version__,
+        }
+
+    part_names = ("training", "validation", "test")
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"

@@ -1,0 +1,43 @@
+"""Settings of a training through the simulator; plain data, no heavy imports."""
+
+from dataclasses import dataclass
+
+from trueup.errors import FitError
+from trueup.networks.model.network import RECURRENT
+
+BURN_IN = 0.2
+"""Time that a window is preceded by, in which the network follows the recording [s]."""
+
+
+@dataclass(frozen=True)
+class MotionSettings:
+    """Settings of the training of a correction."""
+
+    family: str = "gru"
+    """``gru``, ``lstm`` or ``mlp``."""
+    hidden: int = 16
+    """Width of its hidden layers."""
+    history: int = 10
+    """Samples that an ``mlp`` sees."""
+    seconds: float = 600.0
+    """Time of the training [s]."""
+    max_steps: int = 1500
+    """Gradient steps at most."""
+    horizons: tuple[float, ...] = (0.1, 0.3, 1.0)
+    """Horizons of the error, one after the other [s]."""
+    batch: int = 64
+    """Windows side by side."""
+    learning_rate: float = 5e-3
+    """Highest learning rate."""
+    regularization: float = 1e-3
+    """Weight of the squared correction beside the squared error, each in its own scale."""
+    learn_base: bool = False
+    """Move the parameters of the servo along."""
+    seed: int = 0
+    """Seed of weights and windows."""
+
+    def __post_init__(self):
+        if self.family not in (*RECURRENT, "mlp"):
+            raise FitError(f"family is {self.family!r}; there are gru, lstm and mlp")
+        if not (self.seconds > 0 and self.max_steps >= 1 and self.horizons and self.batch >= 1):
+            raise FitError("seconds, max_steps, horizons and batch must be positive")

@@ -1,0 +1,87 @@
+"""The checkpoint of a training through the simulator: arrays and JSON in one file."""
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict
+from trueup.errors import RunDirectoryError, reason
+from trueup.studies import atomic
+
+if TYPE_CHECKING:
+    from trueup.networks.motion.motion_trainer import MotionTrainer
+
+_PLAIN = "state"
+_NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
+
+
+def write_state(trainer: "MotionTrainer", file: Path) -> None:
+    """Write all that a stopped training goes on from, whole or not at all."""
+    arrays = {f"module.{n}": value.numpy() for n, value in trainer.module.state_dict().items()}
+    arrays["joint.steps"] = trainer.joint.steps.detach().numpy()
+    for index, state in trainer.optimizer.state_dict()["state"].items():
+        arrays |= {f"optimizer.{index}.{n}": np.asarray(value) for n, value in state.items()}
+    best = trainer.best
+    arrays |= {} if best is None else {f"best.{n}": value for n, value in best.weights.items()}
+    plain: dict[str, Any] = {name: getattr(trainer, name) for name in _NUMBERS}
+    plain["random"] = trainer.random.bit_generator.state
+    plain["servo"] = model_to_dict(trainer.servo)
+    arrays[_PLAIN] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    atomic.write_bytes(file, buffer.getvalue())
+
+
+def read_state(trainer: "MotionTrainer", file: Path) -> None:
+    """Take up what :func:`write_state` wrote.
+
+    Raises:
+        RunDirectoryError: the file is damaged, or of another training.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+        plain = json.loads(arrays.pop(_PLAIN).tobytes())
+        parts = {"module": {}, "best": {}, "optimizer": {}}
+        for name, value in arrays.items():
+            part, _, rest = name.partition(".")
+            parts.setdefault(part, {})[rest] = value
+        weights = {n: torch.as_tensor(value) for n, value in parts["module"].items()}
+        trainer.module.load_state_dict(weights)
+        with torch.no_grad():
+            trainer.joint.steps.copy_(torch.as_tensor(parts["joint"]["steps"]))
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, value in parts["optimizer"].items():
+            index, _, which = name.partition(".")
+            moments.setdefault(int(index), {})[which] = torch.as_tensor(value)
+        groups = trainer.optimizer.state_dict()["param_groups"]
+        trainer.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        trainer.random.bit_generator.state = plain["random"]
+        for name in _NUMBERS:
+            setattr(trainer, name, plain[name])
+        trainer.servo = model_from_dict(plain["servo"])
+        if parts["best"]:
+            kept = {n: np.asarray(value) for n, value in parts["best"].items()}
+            trainer.best = trainer.module.to_network()
+            trainer.best.weights.update(kept)
+    except (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
+        raise RunDirectoryError(
+            f"{file} cannot be continued: {reason(error)}. It was written by another training or "
+            "is damaged; start again with --overwrite"
+        ) from error
+
+
+def steps_and_seconds(file: Path) -> tuple[int, float]:
+    """Steps that a checkpoint has done, and their time [s]; none where there is no checkpoint."""
+    if not file.is_file():
+        return 0, 0.0
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            plain = json.loads(content[_PLAIN].tobytes())
+        return int(plain["done"]), float(plain["seconds"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise RunDirectoryError(f"{file} is damaged: {reason(error)}") from error
