@@ -340,6 +340,23 @@ def test_a_rough_cost_stalls():
     assert "promised" in solution.message
 
 
+@pytest.mark.parametrize("size, status", [(0.03, Status.CONVERGED), (0.3, Status.STALLED)])
+def test_roughness_far_below_the_noise_is_no_stall(size, status):
+    """A reduction that no step finds is promised: 0.03 or 0.3 standard errors of the estimate."""
+    noise = np.random.default_rng(0).normal(size=200)
+
+    def rough(x):
+        away = np.abs(x[:, :1])
+        dip = np.zeros_like(away)
+        for h in (2e-7, 2e-5):
+            dip += 3 * h * (np.abs(x[:, :1] - h) < 1e-3 * h)
+        return np.hstack([np.tile(noise, (len(x), 1)), size + away - dip])
+
+    solution = fit(zoo.problem(rough, [0.0], lower=-1, upper=1))
+    assert solution.status is status
+    assert ("standard errors" in solution.message) == (status is Status.CONVERGED)
+
+
 def test_the_iteration_limit_is_said_and_zero_iterations_only_look():
     for limit in (0, 3):
         solution = fit(zoo.problem(zoo.rosenbrock, [-1.2, 1.0]), max_iters=limit)

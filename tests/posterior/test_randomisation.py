@@ -168,3 +168,13 @@ def test_the_command_writes_plans_and_refuses(pendulum_run, tmp_path, capsys):
 def test_an_unknown_simulator_is_named(pendulum_run, tmp_path):
     with pytest.raises(TrueupError, match="there is no export for 'isaac'"):
         export_randomisation(pendulum_run, tmp_path / "no", "isaac", draws=64)
+
+
+def test_the_group_of_one_command_lists_and_describes_it(capsys):
+    for words in (["export"], ["export", "--help"]):
+        assert main(words) == 0
+        assert "See trueup export dr --help" in capsys.readouterr().out
+    assert main(["export", "dr", "--help"]) == 0
+    assert "checked by simulation" in capsys.readouterr().out
+    assert main(["export", "cad"]) == 2
+    assert "trueup export has no command 'cad'; it has 'dr'" in capsys.readouterr().err

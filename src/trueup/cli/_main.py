@@ -35,6 +35,7 @@ Examples:
   trueup identify experiment.yaml      fit, intervals, held-out check, report
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
+  trueup reconcile runs/*              which runs agree, which one does not and why
   trueup export dr runs/arm            draws of what is not known, for policies to train on
   trueup study run sphere              run, list, show, resume and export searches
   trueup actuator list                 servos: record, fit, evaluate and compare friction models
@@ -125,6 +126,8 @@ def _choose(
         output.error("UsageError", f"no command is given; see {program} --help")
         return WRONG_INPUT
     alone = bool(words) and words[0] in names
+    if len(names) == 1 and not alone:
+        return _the_only_one(words, names, program, description, output)
     described = [
         Annotated[command, tyro.conf.subcommand(name, description=_description(command, alone))]
         for name, command in names.items()
@@ -134,8 +137,9 @@ def _choose(
         if (check := getattr(names[words[0]], "check_words", None)) is not None:
             check(words)
     choices = functools.reduce(operator.or_, described)
-    if alone and len(names) == 1:  # the parser knows no choice among one
-        program, words = f"{program} {words[0]}", words[1:]
+    if len(names) == 1:  # the parser knows no choice among one
+        program, description = f"{program} {words[0]}", _description(names[words[0]], True)
+        words = words[1:]
     if alone and output.json:
         words.append("--json")  # accepted wherever it stands
     complaint = io.StringIO()
@@ -156,6 +160,25 @@ def _choose(
         else:
             sys.stderr.write(mask(complaint.getvalue()))
         return WRONG_INPUT
+
+
+def _the_only_one(
+    words: list[str], names: dict[str, type], program: str, description: str, output: Output
+) -> int:
+    """Help of a group of one command, or the complaint that there is no other; the exit code."""
+    ((name, command),) = names.items()
+    if words and words[0] not in ("-h", "--help"):
+        output.error("UsageError", f"{program} has no command {words[0]!r}; it has {name!r}")
+        return WRONG_INPUT
+    output.text(
+        f"usage: {program} [-h] {name} ...",
+        "",
+        description,
+        "",
+        f"{name:<12}{_description(command, False)}",
+        f"{'':<12}See {program} {name} --help",
+    )
+    return DONE
 
 
 def _description(command: type, alone: bool) -> str:

@@ -11,6 +11,7 @@ from trueup.cli.export_commands import Export
 from trueup.cli.gait_commands import Gait
 from trueup.cli.network_commands import Network
 from trueup.cli.output import Output
+from trueup.cli.reconcile_commands import Reconcile
 from trueup.cli.study_commands import Study
 from trueup.cli.study_options import Json
 
@@ -214,7 +215,7 @@ class Demo:
 
 
 COMMANDS = (
-    *(Identify, Check, Report, Compare, Export),
+    *(Identify, Check, Report, Compare, Reconcile, Export),
     *(Study, Actuator, Network, Gait),
     *(Init, Import, Demo),
 )

@@ -18,20 +18,23 @@ class ExportDr:
       trueup export dr runs/arm --simulator mjlab
       trueup export dr runs/arm --simulator json --draws 512 --output arm_draws
       trueup export dr runs/arm --simulator playground --dry-run
+      trueup export dr fleet/* --simulator mjlab --output fleet_draws
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
     simulator, one Python module that gives environment i the whole row i.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    directory: Annotated[Positional[Path], arg(metavar="RUN")]
-    """Run directory of a finished identification."""
+    directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
+    """Run directory of a finished identification; of three or more, draws are of their fleet."""
     simulator: Annotated[str, arg(aliases=["-s"], metavar="NAME")] = "json"
     """Simulator: mjlab, isaaclab, playground, or json for no module."""
     draws: Annotated[int, arg(metavar="INT")] = 4096
     """Number of draws."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
     """Folder for the files; randomisation_SIMULATOR in the run directory where absent."""
+    folder: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
+    """Folder of the run's inputs, if they have moved away from it."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of the draws."""
     anyway: bool = False
@@ -49,10 +52,11 @@ class ExportDr:
         from trueup.cli.export_dr import run_export_dr
 
         return run_export_dr(
-            self.directory,
+            self.directories,
             self.simulator,
             self.draws,
             self.output,
+            self.folder,
             self.seed,
             self.anyway,
             self.overwrite,

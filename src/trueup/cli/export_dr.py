@@ -3,15 +3,17 @@
 from pathlib import Path
 
 from trueup.cli.output import Output
+from trueup.errors import RunDirectoryError
 from trueup.reports.numbers import format_number
 from trueup.studies.progress import Progress
 
 
 def run_export_dr(
-    directory: Path,
+    directories: tuple[Path, ...],
     simulator: str,
     draws: int,
     target: Path | None,
+    folder: Path | None,
     seed: int,
     anyway: bool,
     overwrite: bool,
@@ -22,23 +24,32 @@ def run_export_dr(
     """Export, or say what would be exported; returns the exit code."""
     from trueup.posterior.randomisation import export_randomisation, plan_randomisation
 
-    target = target or directory / f"randomisation_{simulator}"
+    if target is None and len(directories) > 1:
+        raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
+    target = target or directories[0] / f"randomisation_{simulator}"
     if dry_run:
         plan = plan_randomisation(
-            directory, target, simulator, draws=draws, anyway=anyway, overwrite=overwrite
+            directories,
+            target,
+            simulator,
+            draws=draws,
+            anyway=anyway,
+            overwrite=overwrite,
+            folder=folder,
         )
         output.result(plan)
         output.text(*(f"{name}: {value}" for name, value in plan.items()))
         return 0
     with Progress(verbose) as shown:
         made = export_randomisation(
-            directory,
+            directories,
             target,
             simulator,
             draws=draws,
             seed=seed,
             anyway=anyway,
             overwrite=overwrite,
+            folder=folder,
             progress=lambda share: shown.update("drawing and simulating", share),
         )
     description = made.description
@@ -56,6 +67,10 @@ def run_export_dr(
             f"{description['excluded']} excluded, {description['failed']} failed, "
             f"{description['draws']} kept."
         )
+    elif "fleet" in description:
+        outlying = description["fleet"]["outlying"]
+        output.text(f"Draws of a fleet of {len(directories) - len(outlying)} robots.")
+        output.text(*(f"{o['run']} is left out: {o['reason']}." for o in outlying))
     else:
         output.text("Nothing was held out: no draw was checked by simulation.")
     for band in description["band"]:

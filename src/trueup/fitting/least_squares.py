@@ -38,6 +38,10 @@ _LAST_STAGE = 2
 _COARSER = 100.0
 _MU_START = 1e-4
 
+# Where friction or contact makes the simulation rough, no step may lower the cost although one is
+# still promised. What moves estimates by less than this share of their standard errors is nothing.
+_WITHIN_UNCERTAINTY = 0.05
+
 # The linear model also underrates: from a start at a small inertia the way is several full steps in
 # the same direction, or one long one.
 _STRETCH = 2.0
@@ -443,11 +447,27 @@ class LeastSquares:
                 f"no step lowers the cost further than rounding in the simulation: "
                 f"cost {self.cost:.6g}",
             )
+        elif (left := self._left_of_uncertainty(linear, promise)) <= _WITHIN_UNCERTAINTY:
+            self._finish(
+                Status.CONVERGED,
+                f"no step lowers the cost of a rough simulation, and the one that should moves "
+                f"estimates by {left:.2g} of their standard errors: cost {self.cost:.6g}",
+            )
         else:
             self._finish(
                 Status.STALLED,
                 f"no step lowers the cost {self.cost:.6g}, though {promise:.2g} was promised",
             )
+
+    def _left_of_uncertainty(self, linear: Linearisation, promise: float) -> float:
+        """Step that a promised reduction stands for, as a share of standard errors.
+
+        The relative offset of Bates and Watts (1981): the root mean square over the elements.
+        """
+        freedom = linear.rows - len(self.x)
+        if freedom <= 0:
+            return np.inf
+        return float(np.sqrt(promise * freedom / (self.cost * len(self.x))))
 
     def _accept(
         self,

@@ -26,6 +26,8 @@ class Linearisation:
     """``J' J``, likewise ``(p, p)``."""
     failed_columns: np.ndarray
     """Columns whose difference failed ``(p,)`` bool; they are zero."""
+    rows: int = 0
+    """Residuals; 0 where a former version did not keep it."""
 
     def state(self) -> dict[str, Any]:
         """Plain data."""
@@ -34,6 +36,7 @@ class Linearisation:
             "gradient": self.gradient,
             "gram": self.gram,
             "failed_columns": self.failed_columns,
+            "rows": self.rows,
         }
 
     @classmethod
@@ -44,6 +47,7 @@ class Linearisation:
             np.array(state["gradient"], float),
             np.array(state["gram"], float),
             np.array(state["failed_columns"], bool),
+            int(state.get("rows", 0)),
         )
 
 
@@ -177,7 +181,7 @@ def linearise(
     gradient[failed] = 0.0
     gram[failed, :] = 0.0
     gram[:, failed] = 0.0
-    return Linearisation(costs, gradient, gram, failed)
+    return Linearisation(costs, gradient, gram, failed, problem.residual_size)
 
 
 def exact_linearisation(
@@ -197,7 +201,7 @@ def exact_linearisation(
         gradient += jacobian @ (first * values)
         gram += (jacobian * second) @ jacobian.T
     costs = np.array([np.inf if failures else cost])
-    return Linearisation(costs, gradient, gram, np.zeros(p, bool))
+    return Linearisation(costs, gradient, gram, np.zeros(p, bool), problem.residual_size)
 
 
 def _weighted(

@@ -1,7 +1,8 @@
 """What is known and not known of a model, carried into simulators that train policies.
 
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
-each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground.
+each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
+sets runs of one robot, or of a fleet, against each other.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from trueup.posterior.draws import Draws, ModelField
     from trueup.posterior.identified import IdentifiedRun, identified_run
     from trueup.posterior.randomisation import Randomisation, export_randomisation
+    from trueup.posterior.reconciled import ReconciledRuns, reconcile
 
 _EXPORTS = {
     "Belief": "trueup.posterior.belief",
@@ -20,8 +22,10 @@ _EXPORTS = {
     "IdentifiedRun": "trueup.posterior.identified",
     "ModelField": "trueup.posterior.draws",
     "Randomisation": "trueup.posterior.randomisation",
+    "ReconciledRuns": "trueup.posterior.reconciled",
     "export_randomisation": "trueup.posterior.randomisation",
     "identified_run": "trueup.posterior.identified",
+    "reconcile": "trueup.posterior.reconciled",
 }
 
 __all__ = [
@@ -30,8 +34,10 @@ __all__ = [
     "IdentifiedRun",
     "ModelField",
     "Randomisation",
+    "ReconciledRuns",
     "export_randomisation",
     "identified_run",
+    "reconcile",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

@@ -98,7 +98,7 @@ def identified_run(
             f'the verdict on {opened.path} is "{verdict.grade.value}": {reason} Mend the fit '
             "first; --anyway takes it all the same, marked as such"
         )
-    known = _known(solution, opened)
+    known = known_of(solution, opened)
     parameters, _ = without_window_states(job.prepared.parameters)
     names = parameters.space().names
     if known.names != names:
@@ -109,11 +109,16 @@ def identified_run(
     with read_as_written(opened.solution):
         rows = solution["parameters"]
         fit = np.array([row["value"] for row in rows], float)
-        widening = _widening(rows)
+        widening = widening_of(rows)
     return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening)
 
 
-def _known(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
+def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
+    """What a run knows of its unknowns, from the content of its ``solution.json``.
+
+    Raises:
+      RunDirectoryError: the run keeps nothing of the kind, or the file is damaged.
+    """
     if solution.get("known") is None:
         reason = (
             "the fit is no optimum, so nothing is known of the spread of its values"
@@ -127,8 +132,8 @@ def _known(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
         raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
 
 
-def _widening(rows: list[dict[str, Any]]) -> np.ndarray:
-    """Factor for the error of the model, from how far held-out data alone would move each value.
+def widening_of(rows: list[dict[str, Any]]) -> np.ndarray:
+    """Factor ``(p,)`` for the error of the model, from where held-out data alone would move values.
 
     ``model_error_ratio`` is that distance over what noise explains at 95 %. An element far off is
     widened to reach; all are widened by what the middle one of them shows.

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
 from trueup.posterior.belief import Belief
 from trueup.posterior.draws import Draws
+from trueup.posterior.fleet import fleet_run
 from trueup.posterior.held_out_check import HeldOutCheck, check_on_held_out
 from trueup.posterior.identified import IdentifiedRun, identified_run
 from trueup.posterior.model_fields import model_fields
+from trueup.posterior.reconciled import ReconciledRuns
 from trueup.posterior.signals import command_delays, signal_draws
 from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
 from trueup.studies import atomic
@@ -41,7 +43,7 @@ class Randomisation:
 
 
 def export_randomisation(
-    run: str | os.PathLike[str],
+    run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     simulator: str = "json",
     *,
@@ -60,8 +62,11 @@ def export_randomisation(
     the first two thirds of each held-out recording, and left out where that excludes it; the last
     third scores the band of those that remain.
 
+    Of several runs, rows are robots of the fleet: the common values with the spread between runs,
+    see :func:`trueup.posterior.reconcile`. No recording of one robot rejects them.
+
     Args:
-      run: run directory of a finished identification.
+      run: run directory of a finished identification, or three or more of a fleet.
       output: folder for the files: ``posterior.npz``, ``dr.json``, ``report.html`` and the module.
       simulator: ``"mjlab"``, ``"isaaclab"``, ``"playground"`` or ``"json"`` for no module.
       draws: rows.
@@ -80,24 +85,28 @@ def export_randomisation(
     _check_count(draws)
     target = Path(output)
     _check_free(target, overwrite)
-    known = identified_run(run, anyway=anyway, folder=None if folder is None else Path(folder))
-    check, values = _drawn(known, draws, seed, progress)
+    known, fleet = _known_of(run, anyway, folder)
+    check, values = _drawn(known, draws, seed, progress, of_fleet=fleet is not None)
     made, skipped = _draws(known, values)
     lost = [*form.lost(made.fields, made.signals), *skipped]
     narrower = _gain_of_correlation(known.belief)
     description = _description(known, made, check, narrower, lost, simulator, seed, anyway)
+    if fleet is not None:
+        content = fleet.content()
+        description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
     files = _write(target, form, known, made, check, description)
     return Randomisation(made, check, narrower, description, target, files)
 
 
 def plan_randomisation(
-    run: str | os.PathLike[str],
+    run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     simulator: str = "json",
     *,
     draws: int = 4096,
     anyway: bool = False,
     overwrite: bool = False,
+    folder: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """What :func:`export_randomisation` would do, with the seconds that it takes.
 
@@ -109,8 +118,8 @@ def plan_randomisation(
     form = simulator_form(simulator)
     _check_count(draws)
     _check_free(Path(output), overwrite)
-    known = identified_run(run, anyway=anyway)
-    problem = known.held_out_problem()
+    known, fleet = _known_of(run, anyway, folder)
+    problem = None if fleet is not None else known.held_out_problem()
     seconds = 0.0
     if problem is not None:
         space = known.parameters.space()
@@ -128,6 +137,17 @@ def plan_randomisation(
         "directory": str(output),
         "files": names,
     }
+
+
+def _known_of(
+    run: Any, anyway: bool, folder: str | os.PathLike[str] | None
+) -> tuple[IdentifiedRun, ReconciledRuns | None]:
+    """What one run knows, or what the runs of a fleet know together."""
+    if isinstance(run, str | os.PathLike):
+        given = None if folder is None else Path(folder)
+        return identified_run(run, anyway=anyway, folder=given), None
+    runs = list(run)
+    return _known_of(runs[0], anyway, folder) if len(runs) == 1 else fleet_run(runs, anyway, folder)
 
 
 def _check_count(draws: int) -> None:
@@ -149,12 +169,16 @@ def _check_free(target: Path, overwrite: bool) -> None:
 
 
 def _drawn(
-    known: IdentifiedRun, count: int, seed: int, progress: Callable[[float], None] | None
+    known: IdentifiedRun,
+    count: int,
+    seed: int,
+    progress: Callable[[float], None] | None,
+    of_fleet: bool = False,
 ) -> tuple[HeldOutCheck | None, np.ndarray]:
     """Draws ``(n, p)`` in units of the parameters, checked where something is held out."""
     rng = np.random.default_rng(seed)
     belief, space = known.belief, known.parameters.space()
-    problem = known.held_out_problem()
+    problem = None if of_fleet else known.held_out_problem()
     if problem is None:
         return None, space.from_search(belief.draw(count, rng))
     training = known.job.prepared.motion_problem(known.parameters)

@@ -55,6 +55,16 @@ def _summary(description: dict[str, Any]) -> list[Any]:
                 f"excluded by them, {failed} do not simulate.",
             )
         )
+    elif "fleet" in description:
+        runs, outlying = description["fleet"]["runs"], description["fleet"]["outlying"]
+        lines.append(
+            (
+                "info",
+                f"Draws are robots of a fleet of {len(runs) - len(outlying)}: no recording of one "
+                "of them rejects any.",
+            )
+        )
+        lines += [("warning", f"Left out: {o['run']}: {o['reason']}.") for o in outlying]
     else:
         lines.append(("warning", "Nothing was held out: no draw was checked by simulation."))
     for band in description["band"]:

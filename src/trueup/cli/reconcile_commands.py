@@ -1,0 +1,71 @@
+"""``trueup reconcile``: runs of one robot, or of a fleet, against each other."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+
+
+@dataclass(frozen=True)
+class Reconcile:
+    """Find what is the same over runs, how much the rest varies, and which run does not fit.
+
+    Examples:
+      trueup reconcile runs/monday runs/tuesday runs/friday
+      trueup reconcile fleet/* --output fleet_common
+
+    The runs are identifications of one model with the same unknowns, three or more. A run that does
+    not fit is named with its likely reason: another load, a warm motor, another unit.
+    Exit codes: 0 done, 2 wrong input.
+    """
+
+    directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN RUN RUN [RUN ...]")]
+    """Run directories."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Folder for report.html and reconcile.json; nothing is written where absent."""
+    level: Annotated[float, arg(metavar="FLOAT")] = 0.95
+    """Coverage of the intervals."""
+    anyway: bool = False
+    """Take runs whose verdict is "do not use" too."""
+    overwrite: bool = False
+    """Replace a comparison that the folder holds."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup.posterior.reconciled import reconcile
+        from trueup.reports.numbers import format_number
+
+        found = reconcile(
+            self.directories,
+            self.output,
+            level=self.level,
+            anyway=self.anyway,
+            overwrite=self.overwrite,
+        )
+        content = found.content()
+        output.result(content)
+        for outlier in content["outlying"]:
+            output.text(f"{outlier['run']} does not fit the others: {outlier['reason']}.")
+        if not content["outlying"]:
+            output.text("Every run fits the others.")
+        percent = f"{100 * self.level:.3g} %"
+        rows = [
+            [
+                p["name"],
+                format_number(p["common"]),
+                f"{format_number(p['low'])} to {format_number(p['high'])}",
+                "" if p["same"] else format_number(p["spread"]),
+                p["unit"],
+            ]
+            for p in content["parameters"]
+        ]
+        output.text("")
+        output.table(["parameter", "common", percent, "spread between runs", "unit"], rows)
+        if self.output is not None:
+            output.text(str(self.output / "report.html"))
+        return 0

@@ -1,0 +1,270 @@
+"""Estimates of several runs as one: a common value, the spread between runs, runs that do not fit.
+
+Each run gives an estimate with a precision that may be singular. The model is
+``estimate_r ~ N(value_r, C_r)``, ``value_r ~ N(common, diag(spread^2))``. The spread of each
+element is that of Paule and Mandel (1982); its interval is the Q-profile of Viechtbauer (2007).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import chi2, f, t
+
+from trueup.errors import FitError
+from trueup.fitting.uncertainty.gaussian import Gaussian
+
+FEWEST = 3
+"""Runs that are needed to say which one does not fit."""
+_ABSENT = 1e-12
+_MOST_CHANGED = 8  # elements that explain an outlying run
+
+
+@dataclass(frozen=True)
+class OutlyingRun:
+    """A run that does not fit the others."""
+
+    index: int
+    probability: float
+    """Probability of a run this far off, if it were one of them."""
+    changed: tuple[int, ...]
+    """Elements whose change explains it, the strongest first."""
+    shift: np.ndarray
+    """Difference to the common values ``(p,)``."""
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Common values of runs and the spread between them, in search coordinates."""
+
+    names: tuple[str, ...]
+    common: np.ndarray
+    """Common values ``(p,)``."""
+    covariance: np.ndarray
+    """Covariance of the common values ``(p, p)``."""
+    intervals: np.ndarray
+    """Intervals of the common values ``(p, 2)``."""
+    spread: np.ndarray
+    """Standard deviation between runs ``(p,)``."""
+    spread_intervals: np.ndarray
+    """Their intervals ``(p, 2)``."""
+    outlying: tuple[OutlyingRun, ...]
+    level: float
+
+    @property
+    def new_run(self) -> np.ndarray:
+        """Covariance ``(p, p)`` of what another run of the kind would have."""
+        return self.covariance + np.diag(self.spread**2)
+
+
+def pool(runs: Sequence[Gaussian], level: float = 0.95, false_alarms: float = 0.05) -> Pooled:
+    """Pool the estimates of runs.
+
+    Runs that do not fit are found one at a time, the worst first, each against those that remain.
+
+    Args:
+      runs: what each run knows, of the same elements.
+      level: coverage of the intervals.
+      false_alarms: probability of naming any run where all fit.
+
+    Raises:
+      FitError: fewer than three runs, or other elements in one of them.
+    """
+    if len(runs) < FEWEST:
+        raise FitError(f"{len(runs)} runs cannot be reconciled: it takes {FEWEST} or more")
+    if any(run.names != runs[0].names for run in runs):
+        raise FitError("the runs have other unknowns than each other")
+    centres = np.stack([run.centre for run in runs])
+    precisions = np.stack([run.precision for run in runs])
+    inside = list(range(len(runs)))
+    found: dict[int, float] = {}
+    while len(inside) > FEWEST:
+        probabilities = [_probability(r, inside, centres, precisions) for r in inside]
+        worst = int(np.argmin(probabilities))
+        if probabilities[worst] * len(inside) >= false_alarms:
+            break
+        found[inside[worst]] = probabilities[worst]
+        inside.pop(worst)
+    spread = _spread(inside, centres, precisions)
+    common, covariance, unknown = _common(inside, centres, precisions, spread)
+    outlying = tuple(
+        OutlyingRun(
+            r,
+            p,
+            _changed(centres[r] - common, precisions[r], covariance + np.diag(spread**2)),
+            centres[r] - common,
+        )
+        for r, p in found.items()
+    )
+    intervals = _intervals(common, covariance, spread, len(inside), level)
+    intervals[unknown] = [-np.inf, np.inf]
+    return Pooled(
+        runs[0].names,
+        common,
+        covariance,
+        intervals,
+        spread,
+        _spread_intervals(inside, centres, precisions, level),
+        outlying,
+        level,
+    )
+
+
+def _weight(precision: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """``(precision^-1 + added)^-1`` ``(p, p)`` for a precision that may be singular."""
+    values, axes = np.linalg.eigh(0.5 * (added + added.T))
+    root = axes * np.sqrt(np.maximum(values, 0.0))
+    inner = np.eye(len(added)) + root.T @ precision @ root
+    return precision - precision @ root @ np.linalg.solve(inner, root.T @ precision)
+
+
+def _common(
+    inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, spread: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Common values ``(p,)``, their covariance ``(p, p)``, elements that no run knows ``(p,)``."""
+    weights = [_weight(precisions[r], np.diag(spread**2)) for r in inside]
+    total = np.sum(weights, axis=0)
+    scale = _size(total)
+    values, axes = np.linalg.eigh(_scaled(total))
+    # a direction that no run knows: its covariance is huge, not zero
+    values = np.maximum(values, 0.01 * _ABSENT * max(values.max(initial=0.0), 1e-300))
+    inverse = (axes / values) @ axes.T / np.outer(scale, scale)
+    weighted = np.sum([w @ centres[r] for w, r in zip(weights, inside, strict=True)], axis=0)
+    return inverse @ weighted, inverse, np.isinf(_variances(total[None])[0])
+
+
+def _variances(precisions: np.ndarray) -> np.ndarray:
+    """Variance of each element of each run ``(R, p)``; infinite where it is not determined."""
+    out = []
+    for precision in precisions:
+        scale = _size(precision)
+        values, axes = np.linalg.eigh(_scaled(precision))
+        present = values > _ABSENT * max(values.max(initial=0.0), 1e-300)
+        free = (axes[:, ~present] ** 2).sum(axis=1) > 1e-6
+        variance = (axes[:, present] ** 2 / values[present]).sum(axis=1) / scale**2
+        out.append(np.where(free, np.inf, variance))
+    return np.array(out)
+
+
+def _heterogeneity(squared_spread: float, values: np.ndarray, variances: np.ndarray) -> float:
+    """Cochran's Q of one element for a spread between runs."""
+    weights = 1.0 / (variances + squared_spread)
+    middle = (weights @ values) / weights.sum()
+    return float(weights @ (values - middle) ** 2)
+
+
+def _squared_spread(values: np.ndarray, variances: np.ndarray, wanted: float) -> float:
+    """Squared spread at which Q has a wanted value; 0 where it is below it already."""
+    if _heterogeneity(0.0, values, variances) <= wanted:
+        return 0.0
+    top = float(np.var(values)) * len(values) + float(variances.max()) + 1e-300
+    while _heterogeneity(top, values, variances) > wanted:
+        top *= 4.0
+    return float(
+        brentq(lambda s: _heterogeneity(s, values, variances) - wanted, 0.0, top, xtol=1e-12 * top)
+    )
+
+
+def _spread(
+    inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, doubt: float = 1.0
+) -> np.ndarray:
+    """Spread of each element between runs ``(p,)``; 0 where chance gives so much with ``doubt``."""
+    variances = _variances(precisions[list(inside)])
+    out = np.zeros(centres.shape[1])
+    for i in range(len(out)):
+        known = np.isfinite(variances[:, i])
+        if known.sum() >= FEWEST:
+            values, own = centres[list(inside), i][known], variances[known, i]
+            if chi2.sf(_heterogeneity(0.0, values, own), known.sum() - 1) < doubt:
+                out[i] = np.sqrt(_squared_spread(values, own, known.sum() - 1.0))
+    return out
+
+
+def _spread_intervals(
+    inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray, level: float
+) -> np.ndarray:
+    """Intervals of the spread ``(p, 2)``; up to infinity where too few runs determine it."""
+    variances = _variances(precisions[list(inside)])
+    out = np.tile([0.0, np.inf], (centres.shape[1], 1))
+    for i in range(len(out)):
+        known = np.isfinite(variances[:, i])
+        if known.sum() >= FEWEST:
+            values, own = centres[list(inside), i][known], variances[known, i]
+            tails = chi2.ppf([(1 + level) / 2, (1 - level) / 2], known.sum() - 1)
+            out[i] = [np.sqrt(_squared_spread(values, own, float(q))) for q in tails]
+    return out
+
+
+def _intervals(
+    common: np.ndarray, covariance: np.ndarray, spread: np.ndarray, runs: int, level: float
+) -> np.ndarray:
+    """Intervals of the common values; Student's t as far as the estimated spread counts."""
+    variance = np.diag(covariance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(np.where(variance > 0, spread**2 / runs / variance, 0.0), 1e-6, 1.0)
+    reach = t.ppf((1 + level) / 2, (runs - 1) / share**2) * np.sqrt(variance)
+    return np.stack([common - reach, common + reach], axis=1)
+
+
+def _probability(
+    run: int, inside: Sequence[int], centres: np.ndarray, precisions: np.ndarray
+) -> float:
+    """Probability of a run this far from the others, in all elements together or in one."""
+    others = [r for r in inside if r != run]
+    # a spread that may be chance would hide a run that does not fit
+    spread = _spread(others, centres, precisions, doubt=0.2)
+    common, covariance, _ = _common(others, centres, precisions, spread)
+    added = covariance + np.diag(spread**2)
+    shift = centres[run] - common
+    weight = _weight(precisions[run], added)
+    rank = int(np.linalg.matrix_rank(_scaled(precisions[run]), tol=1e-9, hermitian=True))
+    own = _variances(precisions[run][None])[0]
+    known = np.isfinite(own)
+    if not rank or not known.any():
+        return 1.0
+    total = own[known] + np.diag(added)[known]
+    share = np.clip(spread[known] ** 2 / total, 1e-3, 1.0)
+    # Satterthwaite's degrees of freedom are too many this far out in the tail: half of the
+    # variance from an estimated spread is as bad there as all of it
+    freedom = (len(others) - 1) / np.minimum(2.0 * share, 1.0)
+    single = 2.0 * t.sf(np.abs(shift[known]) / np.sqrt(total), freedom)
+    together = f.sf(float(shift @ weight @ shift) / rank, rank, float(freedom.min()))
+    # two looks at one run: each has half of the probability of a false alarm
+    return float(min(1.0, 2.0 * min(together, float(single.min()) * known.sum())))
+
+
+def _size(precision: np.ndarray) -> np.ndarray:
+    """Unit of each element: roots of the diagonal, 1 where nothing is known."""
+    diagonal = np.diag(precision)
+    return np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+
+
+def _scaled(matrix: np.ndarray) -> np.ndarray:
+    return matrix / np.outer(_size(matrix), _size(matrix))
+
+
+def _changed(shift: np.ndarray, precision: np.ndarray, added: np.ndarray) -> tuple[int, ...]:
+    """Elements that have to change for the rest of a run to fit, the strongest first."""
+    weight = _weight(precision, added)
+    chosen: list[int] = []
+    while len(chosen) < min(_MOST_CHANGED, len(shift)):
+        rest = [i for i in range(len(shift)) if i not in chosen and weight[i, i] > 0]
+        if not rest:
+            break
+        left = [_distance(shift, weight, [*chosen, i]) for i in rest]
+        now = _distance(shift, weight, chosen)
+        best = int(np.argmin(left))
+        if chosen and chi2.sf(now - left[best], 1) * len(rest) > 0.05:
+            break
+        chosen.append(rest[best])
+    return tuple(chosen)
+
+
+def _distance(shift: np.ndarray, weight: np.ndarray, free: list[int]) -> float:
+    """Squared distance that remains where some elements may be anything."""
+    whole = float(shift @ weight @ shift)
+    if not free:
+        return whole
+    pull = (weight @ shift)[free]
+    return whole - float(pull @ np.linalg.pinv(weight[np.ix_(free, free)], hermitian=True) @ pull)

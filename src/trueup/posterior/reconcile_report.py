@@ -1,0 +1,80 @@
+"""The page of reconciled runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+
+_MOST_FIGURES = 40
+
+
+def reconcile_report(content: dict[str, Any]) -> reports.Page:
+    """Build the page: which run does not fit, common values, values of each run.
+
+    Args:
+      content: content of ``reconcile.json``.
+    """
+    runs, parameters = content["runs"], content["parameters"]
+    page = reports.Page(
+        "Runs reconciled", subtitle=f"{len(runs)} runs, {len(parameters)} parameters"
+    )
+    lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
+    lines = lines or [("good", "Every run fits the others.")]
+    varying = [p["name"] for p in content["parameters"] if not p["same"]]
+    if varying:
+        lines.append(
+            ("info", f"Differ between runs by more than their intervals: {', '.join(varying)}.")
+        )
+    page.add(reports.Section("Runs that do not fit", "outlying", content=[reports.Findings(lines)]))
+    number = reports.format_number
+    rows = [
+        [
+            p["name"],
+            number(p["common"]),
+            f"{number(p['low'])} to {number(p['high'])}",
+            number(p["spread"]),
+            f"{number(p['spread_low'])} to {number(p['spread_high'])}",
+            p["unit"],
+        ]
+        for p in content["parameters"]
+    ]
+    percent = f"{100 * content['level']:.3g} %"
+    columns = ["parameter", "common", percent, "spread", f"{percent} of the spread", "unit"]
+    notes = "Spread: standard deviation between runs; outlying runs are in neither."
+    page.add(
+        reports.Section(
+            "Common values", "common", content=[reports.Table(columns, rows, notes=notes)]
+        )
+    )
+    page.add(reports.Section("Each run", "runs", content=_figures(content)))
+    return page
+
+
+def _figures(content: dict[str, Any]) -> list[Any]:
+    """One figure a parameter: the intervals of all runs and of the common value."""
+    out: list[Any] = []
+    outlying = {o["run"] for o in content["outlying"]}
+    labels = [
+        f"{Path(run).name} (does not fit)" if run in outlying else Path(run).name
+        for run in content["runs"]
+    ]
+    for row in content["parameters"][:_MOST_FIGURES]:
+        low, high = np.array([*row["intervals"], (row["low"], row["high"])], float).T
+        values = np.append(np.asarray(row["values"], float), row["common"])
+        shown = np.concatenate([low, high, values])
+        shown = shown[np.isfinite(shown)]
+        unit = f" [{row['unit']}]" if row["unit"] else ""
+        out.append(
+            reports.interval_figure(
+                [*labels, "common"],
+                values,
+                low=low,
+                high=high,
+                lower=np.full(len(values), shown.min()),
+                upper=np.full(len(values), shown.max()),
+                title=row["name"] + unit,
+            )
+        )
+    return out

@@ -1,0 +1,141 @@
+"""Runs of one robot against each other: reasons, refusals, the command."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from conftest import BIAS, TRUE
+from trueup.cli import main
+from trueup.errors import RunDirectoryError
+from trueup.posterior import export_randomisation, reconcile
+from trueup.posterior.run_reasons import Change, reason
+
+
+@pytest.fixture
+def fleet(pendulum_run, tmp_path):
+    """Six runs alike but for their noise; a function changes values of one."""
+    rng = np.random.default_rng(0)
+    source = json.loads((pendulum_run / "solution.json").read_text())
+    # with a prior on the mass every unknown is determined
+    known = source["known"]
+    precision = np.array(known["precision"])
+    mass = known["names"].index("mass")
+    precision[mass, mass] += 1 / 0.02**2
+    deviation = np.linalg.cholesky(np.linalg.inv(precision))
+
+    for name in ("arm.xml", "log0.csv", "log1.csv"):
+        shutil.copy(pendulum_run.parent / name, tmp_path)
+
+    def write(run, shift=None):
+        target = tmp_path / f"run{run}"
+        if not target.exists():
+            shutil.copytree(pendulum_run, target)
+        moved = np.array([{**TRUE, "bias": BIAS}[n] for n in known["names"]])
+        moved += deviation @ rng.normal(size=4)
+        for name, change in (shift or {}).items():
+            moved[known["names"].index(name)] += change
+        solution = json.loads(json.dumps(source))
+        solution["known"].update(centre=moved.tolist(), precision=precision.tolist())
+        for row, value in zip(solution["parameters"], moved, strict=True):
+            row.update(value=value, model_error_ratio=0.1)
+        (target / "solution.json").write_text(json.dumps(solution))
+        return target
+
+    return [write(run) for run in range(6)], write
+
+
+def test_runs_alike_fit_and_one_with_another_load_is_named(fleet, tmp_path):
+    runs, write = fleet
+    found = reconcile(runs)
+    assert not found.pooled.outlying
+    write(4, {"mass": 0.3})
+    found = reconcile(runs, tmp_path / "out")
+    content = json.loads((tmp_path / "out" / "reconcile.json").read_text())
+    (outlier,) = content["outlying"]
+    assert outlier["run"].endswith("run4")
+    assert outlier["reason"].startswith("another load: mass +")
+    (mass,) = [p for p in content["parameters"] if p["name"] == "mass"]
+    assert mass["low"] < 0.6 < mass["high"]
+    assert mass["same"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "another load" in page
+    assert "run4 (does not fit)" in page
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ([("d", "friction", 0.3, 0.4)], "a warm motor or gearbox"),
+        ([("d", "friction", 0.5, 0.4), ("f", "friction", 0.3, 0.2)], "a cold motor"),
+        ([("d", "friction", 0.5, 0.4), ("f", "friction", 0.1, 0.2)], "friction: d +25 %, f -50 %"),
+        ([("m", "load", 1.1, 1.0)], "another load: m +10 %"),
+        ([("kp", "drive", 22.0, 20.0)], "other gains"),
+        ([("t", "delay", 0.01, 0.002)], "another delay"),
+        ([("z", "zero", 0.1, -0.02)], "another zero of an encoder or spring: z 0.1 in place"),
+        ([("x", "other", 2.0, 1.0)], "other values: x"),
+        ([("v", "other", 57.4, 1.0), ("w", "friction", 28.5, 0.5)], "another unit: v, w are 57.3"),
+        ([("v", "friction", 0.001, 1.0)], "another unit: v are 0.001 times"),
+    ],
+)
+def test_reasons_name_what_changed(changes, words):
+    assert reason([Change(*change) for change in changes]).startswith(words)
+
+
+def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
+    runs, _ = fleet
+    with pytest.raises(RunDirectoryError, match="2 runs cannot be reconciled"):
+        reconcile(runs[:2])
+    with pytest.raises(RunDirectoryError, match="named twice"):
+        reconcile([*runs[:3], runs[0]])
+    reason = {"grade": "do not use", "sentence": "A constant is better.", "section": ""}
+    verdict = {"grade": "do not use", "reasons": [reason], "comparisons": [], "criteria": []}
+    file = runs[1] / "solution.json"
+    solution = json.loads(file.read_text())
+    for change, words in (
+        ({"verdict": verdict}, 'is "do not use"'),
+        ({"known": {**solution["known"], "names": ["a", "b", "c", "d"]}}, "other unknowns"),
+        ({"parameters": [{**p, "unit": "lb"} for p in solution["parameters"]]}, "the unit 'lb'"),
+        ({"known": None}, "no optimum"),
+    ):
+        file.write_text(json.dumps({**solution, **change}))
+        with pytest.raises(RunDirectoryError, match=words):
+            reconcile(runs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_prints_writes_and_refuses(fleet, tmp_path, capsys):
+    runs, write = fleet
+    write(2, {"damping": 0.2})
+    words = ["reconcile", *map(str, runs), "--output", str(tmp_path / "out")]
+    assert main([*words, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert [o["run"][-4:] for o in content["outlying"]] == ["run2"]
+    assert "cold motor" in content["outlying"][0]["reason"]
+    assert main(words) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main([*words, "--overwrite"]) == 0
+    assert "run2 does not fit the others" in capsys.readouterr().out
+    assert main(["reconcile", str(runs[0])]) == 2
+    assert main([*words, "--overwrite", "--level", "2"]) == 2
+
+
+def test_draws_of_a_fleet_have_its_spread_and_leave_out_what_does_not_fit(fleet, tmp_path, capsys):
+    runs, write = fleet
+    for run, change in enumerate((-0.05, -0.03, 0.0, 0.02, 0.04, 0.02)):
+        write(run, {"mass": change, "armature": -0.25 * change})  # the same inertia in all
+    write(5, {"damping": 0.5})
+    made = export_randomisation(runs, tmp_path / "draws", draws=600)
+    column = dict(zip(made.draws.names, made.draws.values.T, strict=True))
+    assert 0.02 < column["mass"].std() < 0.09
+    assert column["damping"].max() < 0.5
+    assert [o["run"][-4:] for o in made.description["fleet"]["outlying"]] == ["run5"]
+    assert not made.description["checked"]
+    assert "Left out" in (tmp_path / "draws" / "report.html").read_text()
+    words = ["export", "dr", *map(str, runs), "--draws", "64", "--quiet"]
+    assert main(words) == 2
+    assert "--output" in capsys.readouterr().err
+    assert main([*words, "--output", str(tmp_path / "again")]) == 0
+    assert "fleet of 5 robots" in capsys.readouterr().out
+    assert main([*words[:4], "--output", str(tmp_path / "two")]) == 2  # two runs are no fleet
