@@ -21,6 +21,7 @@ from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import mean_term, trunk_notes
 from trueup.gait.search._make_problem import (
     check_chosen_trunk,
+    device_notes,
     make_problem,
     without_unfit_norm,
 )
@@ -198,7 +199,13 @@ class GaitJob(SearchJob):
         problem = make_problem(self.configuration, self.threads)
         check_chosen_trunk(self.changes, problem)
         problem.space, notes = start_of(self.configuration, problem)
-        self.notes = [*checkout_notes(self.configuration), *unfit, *notes, *trunk_notes(problem)]
+        self.notes = [
+            *checkout_notes(self.configuration),
+            *device_notes(self.configuration),
+            *unfit,
+            *notes,
+            *trunk_notes(problem),
+        ]
         return problem
 
     def _kept_problem(self, kept: Mapping[str, Any]) -> GaitProblem:

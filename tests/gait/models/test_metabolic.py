@@ -146,7 +146,7 @@ def test_energy_grows_along_a_walk_and_is_a_term(compat_simulation, tutorial_vec
 
 def test_energy_does_not_depend_on_the_rate_of_the_controller():
     walker, totals = Walker.load("planar22"), []
-    for period in (0.01, 1.0 / 800.0):
+    for period in (0.01, walker.model.opt.timestep):
         settings = WalkSettings(duration=0.5, delayed=False, period=period, threads=1)
         simulation = WalkSimulation(walker, settings)
         records = simulation.run(simulation.parameters.start)

@@ -1,9 +1,7 @@
 """``--start-in-cycle`` and ``--joint-speeds`` of ``trueup gait optimize``."""
 
 import json
-from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
 from given_configurations import SPARING
@@ -11,14 +9,12 @@ from given_configurations import SPARING
 from trueup.cli import main
 from trueup.gait import make_problem
 from trueup.gait.search.earlier_runs import configuration_of_run
+from trueup.gait.search.shipped_walk import SHIPPED_WALK
 from trueup.gait.search.starts import start_of
 from trueup.studies import RunDirectory
 
-UPHILL = Path(__file__).parents[1] / "planar22_sparing_walk.txt"
-
-
 SHORT = [
-    SPARING, "--tgt-slope", "5", "--sim-time", "5", "--num-strides", "3",
+    SPARING, "--sim-time", "5", "--num-strides", "3",
     "--perturbed-repeats", "2", "--popsize", "4", "--maxiter", "1",
 ]  # fmt: skip
 
@@ -36,7 +32,7 @@ def optimized(capsys, target, *words):
 def begun(tmp_path_factory):
     """A run that starts in the cycle of a walk."""
     target = tmp_path_factory.mktemp("cycle") / "run"
-    words = ["--param-path", str(UPHILL), "--start-in-cycle", "--save-path", str(target)]
+    words = ["--param-path", str(SHIPPED_WALK), "--start-in-cycle", "--save-path", str(target)]
     assert main(["gait", "optimize", *SHORT, *words, "--quiet", "--json"]) == 0
     return target
 
@@ -51,11 +47,11 @@ def test_a_run_starts_in_the_cycle(begun):
     assert problem.scenarios[0].simulation.settings.joint_speeds == speeds
     space, notes = start_of(configuration, problem)
     assert any("in the middle of that walk" in note for note in notes)
-    given = np.loadtxt(UPHILL)
+    given = json.loads(SHIPPED_WALK.read_text())["parameters"]
     names = list(problem.parameters.names)
     start = problem.parameters.complete(space.start[None])[0]
-    assert start[names.index("1_SOL_FG")] == given[names.index("1_SOL_FG")]
-    assert start[names.index("knee_angle_r")] != given[names.index("knee_angle_r")]
+    assert start[names.index("1_SOL_FG")] == given["1_SOL_FG"]
+    assert start[names.index("knee_angle_r")] != given["knee_angle_r"]
 
 
 def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
@@ -64,7 +60,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = [word for pair in speeds.items() for word in pair]
-    as_searched = ("--config", SPARING, "--tgt-slope", 5, "--sim-time", 5)
+    as_searched = ("--config", SPARING, "--sim-time", 5)
     code, same = called(capsys, "evaluate", best, *as_searched, "--num-strides", 3,
                         "--perturbed-repeats", 2, "--joint-speeds", *pairs)  # fmt: skip
     assert code == 0 and same["effort"] == walked["effort"]
@@ -98,10 +94,10 @@ def test_a_search_that_goes_on_from_it_takes_its_speeds_over(begun, capsys, tmp_
         (("--start-in-cycle",), "name it with --param-path"),
         (("--joint-speeds", "knee", 1), "no joint 'knee'"),
         (
-            ("--start-in-cycle", "--param-path", UPHILL, "--joint-speeds", "knee_angle_r", 1),
+            ("--start-in-cycle", "--param-path", SHIPPED_WALK, "--joint-speeds", "knee_angle_r", 1),
             "leave it, or joint_speeds",
         ),
-        (("--start-in-cycle", "--param-path", UPHILL, "--tgt-slope", -8), "one that lasts"),
+        (("--start-in-cycle", "--param-path", SHIPPED_WALK, "--tgt-slope", -20), "one that lasts"),
     ],
 )
 def test_starts_that_cannot_be(words, message, capsys, tmp_path):

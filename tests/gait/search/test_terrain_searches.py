@@ -36,3 +36,13 @@ def test_a_resumed_search_is_an_uninterrupted_one(capsys, tmp_path, options):
     assert main(["gait", "evaluate", str(whole), "--json"]) == 0
     walked = json.loads(capsys.readouterr().out)
     assert walked["scalar"] == pytest.approx(answer["cost"], rel=1e-12)
+
+
+@pytest.mark.parametrize(("model", "told"), [("dephy", True), ("ankle", False)])
+def test_a_product_is_said_to_be_a_generic_device(capsys, tmp_path, model, told):
+    words = ["gait", "optimize", FIRST_WALK, "--model", model, "--ExoOn", "1", "--sim-time", "0.1"]
+    words += ["--popsize", "4", "--maxiter", "1", "--save-path", str(tmp_path / "run"), "--quiet"]
+    assert main([*words, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    said = "dephy is walked with as the generic device 'ankle' (1.8 kg, up to 150 N m)"
+    assert any(note.startswith(said) for note in notes) is told

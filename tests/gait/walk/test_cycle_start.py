@@ -14,6 +14,8 @@ from trueup.gait import (
     WalkSimulation,
     cycle_start,
     observe_walks,
+    planar22,
+    planar22_anatomy,
     survival,
 )
 
@@ -25,7 +27,10 @@ SETTINGS = WalkSettings(duration=10.0, threads=1)
 
 @pytest.fixture(scope="module")
 def uphill():
-    return WalkSimulation(Walker.load("planar22", slope=5.0), SETTINGS)
+    spec = planar22()
+    spec.option.timestep = 0.00125  # that it was found with
+    walker = Walker(spec.compile(), planar22_anatomy(), slope=5.0)
+    return WalkSimulation(walker, SETTINGS)
 
 
 @pytest.fixture(scope="module")

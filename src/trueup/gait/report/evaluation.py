@@ -17,6 +17,7 @@ from trueup.gait.report.video import write_walk_video
 from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
+from trueup.gait.search._make_problem import device_notes
 from trueup.gait.search.given_walks import GivenWalk
 from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.walk.perturbations import PerturbationSizes
@@ -112,6 +113,7 @@ def evaluate_walk(
         )
     notes = [
         *checkout_notes(configuration),
+        *device_notes(configuration),
         *trunk_notes(problem),
         *curve_notes(problem, vector),
     ]

@@ -197,6 +197,19 @@ def _device(configuration: GaitConfiguration) -> str | None:
     return MYOASSIST_DEVICES[name]
 
 
+def device_notes(configuration: GaitConfiguration) -> list[str]:
+    """A sentence where a product of MyoAssist's is walked with as one of our generic devices."""
+    name = configuration.model
+    if name not in MYOASSIST_DEVICES or (own := _device(configuration)) is None:
+        return []
+    device = shipped_devices()[own]
+    mass = 2.0 * sum(part.mass for part in device.parts.values())
+    return [
+        f"{name} is walked with as the generic device {own!r} ({mass:g} kg, up to "
+        f"{device.torque:g} N m): its mass and limits are not those of that product."
+    ]
+
+
 def _settings(configuration: GaitConfiguration, threads: int) -> WalkSettings:
     return WalkSettings(
         duration=configuration.sim_time,

@@ -184,8 +184,8 @@ def _band_figure(
     return reports.Figure((plot,), legend, f"By {label}")
 
 
-def recordings_table(metrics: Mapping[str, Any]) -> reports.Table:
-    """Scores of each recording, beside other estimates."""
+def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
+    """Scores of each recording, and its errors beside those of other estimates."""
     files = metrics["files"]
     others = list(dict.fromkeys(name for each in files for name in each["others"]))
     columns = [
@@ -196,8 +196,6 @@ def recordings_table(metrics: Mapping[str, Any]) -> reports.Table:
         reports.Column("MAE", "N m", digits=4),
         reports.Column("R2", digits=4),
         reports.Column("settled RMSE", "N m", digits=4, note="without the first half second"),
-        *(reports.Column(f"{name} RMSE", "N m", digits=4) for name in others),
-        *(reports.Column(f"settled {name} RMSE", "N m", digits=4) for name in others),
         reports.Column("out of range", "%", digits=3, note="samples outside those of training"),
     ]
     rows = [
@@ -209,13 +207,30 @@ def recordings_table(metrics: Mapping[str, Any]) -> reports.Table:
             each["mae"],
             each["r2"],
             each["settled"]["rmse"],
-            *(each["others"].get(name, {}).get("rmse") for name in others),
-            *(each["others_settled"].get(name, {}).get("rmse") for name in others),
             None if _missing(each["out_of_range"]) else 100.0 * each["out_of_range"],
         ]
         for each in files
     ]
-    return reports.Table(columns, rows)
+    tables = [reports.Table(columns, rows)]
+    if not others:
+        return tables
+    # tables of their own: one with all estimates, settled and not, is wider than a page
+    names = [reports.Column("recording")]
+    names += [reports.Column(name, "N m", digits=4) for name in ("network", *others)]
+    for title, own, beside in (
+        ("Settled RMSE beside other estimates", "settled", "others_settled"),
+        ("RMSE of whole recordings beside other estimates", None, "others"),
+    ):
+        rows = [
+            [
+                each["name"],
+                each["rmse"] if own is None else each[own]["rmse"],
+                *(each[beside].get(name, {}).get("rmse") for name in others),
+            ]
+            for each in files
+        ]
+        tables.append(reports.Table(names, rows, title))
+    return tables
 
 
 def groups_table(metrics: Mapping[str, Any]) -> reports.Table:

@@ -21,7 +21,7 @@ from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
-    recordings_table,
+    recordings_tables,
     scatter_section,
     score_figures,
     time_series_section,
@@ -171,7 +171,7 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[reports.Findings]:
 def _score_sections(
     metrics: Mapping[str, Any], recordings: Sequence[PredictedRecording], name: str = ""
 ) -> list[reports.Section]:
-    tables: list[Any] = [recordings_table(metrics)]
+    tables: list[Any] = [*recordings_tables(metrics)]
     if len(metrics["groups"]) > 1:
         tables.append(groups_table(metrics))
     if "ensemble" in metrics:

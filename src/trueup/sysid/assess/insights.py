@@ -13,6 +13,7 @@ from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.soft_friction import joints_with_hard_friction, searches_friction
+from trueup.sysid.results.reduced_experiment import reduced_set, sentence_of
 
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # [%] below which a channel is hardly explained
@@ -61,6 +62,10 @@ def insights(
         )
         for name in identifiability.no_effect
     ]
+    reduced = reduced_set(identifiability, problem.parameters)
+    if reduced is not None and solution.success:
+        said = sentence_of(reduced, problem.space.size)
+        found += [("warning", f"{said}.", "identifiability")] if said else []
     found += [(*f, "parameters") for f in _bounds(problem, solution, assessment)]
     found += [(*f, "scores") for f in _unexplained(problem, assessment)]
     found += [(*f, "scores") for f in _worse(assessment)]

@@ -37,6 +37,7 @@ from trueup.sysid.fit.soft_friction import soft_friction_optimum
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
+from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.torque.report import torque_fit, torque_summary
 
 _SHARE_OF_SOFT_FRICTION = 0.3  # of a time limit, for a fit with soft joint friction
@@ -268,7 +269,13 @@ class IdentificationJob(SearchJob):
         return Outcome(result, summary, complete=solution.success)
 
     def write(self, run: Run, outcome: Outcome) -> None:
-        write_signals(outcome.result.assessment.signals, run.directory)
+        found = outcome.result.assessment
+        write_signals(found.signals, run.directory)
+        reduced = reduced_set(found.identifiability, self.problem.parameters)
+        if reduced is not None and reduced.frozen and outcome.complete:
+            final = self.problem.parameters.copy()
+            final.update_from_vector(outcome.result.solution.x)
+            write_reduced(self.experiment, reduced, final, self._folder, run.directory)
 
     def page(self, run: Run, outcome: Outcome) -> Page | None:
         from trueup.sysid import report
