@@ -59,7 +59,8 @@ def test_the_report_of_a_training_shows_every_part(tmp_path):
     for part in (
         "Scores", "Torque over time", "Predicted against measured", "By speed", "By frequency",
         "Error on whole validation recordings", "Loss while training", "file_a", "file_b",
-        "RMSE of the linear", "error of linear", "reference RMSE", "seed: 42",
+        "RMSE of the linear", "error of linear", "reference", "seed: 42",
+        "Settled RMSE beside other estimates", "RMSE of whole recordings beside other estimates",
         "its members differ by 0.02 N m", "How the recordings were read",
         "Errors beside those of the baselines",
     ):  # fmt: skip
