@@ -3,7 +3,7 @@
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,14 +12,22 @@ from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_
 from trueup.errors import RunDirectoryError, reason
 from trueup.studies import atomic
 
-if TYPE_CHECKING:
-    from trueup.networks.motion.motion_trainer import MotionTrainer
-
 _PLAIN = "state"
 _NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
 
 
-def write_state(trainer: "MotionTrainer", file: Path) -> None:
+class Checkpointed(Protocol):
+    """What a checkpoint holds of a training, beside its numbers."""
+
+    module: Any
+    joint: Any
+    optimizer: torch.optim.Optimizer
+    random: np.random.Generator
+    best: Any
+    servo: Any
+
+
+def write_state(trainer: Checkpointed, file: Path) -> None:
     """Write all that a stopped training goes on from, whole or not at all."""
     arrays = {f"module.{n}": value.numpy() for n, value in trainer.module.state_dict().items()}
     arrays["joint.steps"] = trainer.joint.steps.detach().numpy()
@@ -36,7 +44,7 @@ def write_state(trainer: "MotionTrainer", file: Path) -> None:
     atomic.write_bytes(file, buffer.getvalue())
 
 
-def read_state(trainer: "MotionTrainer", file: Path) -> None:
+def read_state(trainer: Checkpointed, file: Path) -> None:
     """Take up what :func:`write_state` wrote.
 
     Raises:
