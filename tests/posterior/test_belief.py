@@ -6,6 +6,7 @@ from scipy.stats import kstest, truncnorm
 
 from trueup.errors import FitError
 from trueup.fitting.uncertainty.gaussian import Gaussian
+from trueup.fitting.uncertainty.information import inverted
 from trueup.posterior import Belief
 
 COVARIANCE = np.array([[0.04, 0.054, 0.0], [0.054, 0.09, 0.01], [0.0, 0.01, 0.25]])
@@ -84,6 +85,15 @@ def test_the_marginal_of_a_gaussian_is_that_of_its_covariance():
     again = Gaussian.from_plain(part.plain())
     np.testing.assert_array_equal(again.precision, part.precision)
     assert again.inflation == 2.5
+
+
+def test_an_exact_fit_has_a_precision_and_draws_of_its_values_alone():
+    known = inverted(np.array([[4.0, 1.0], [1.0, 3.0]]))
+    precision = known.precision(np.zeros((2, 2)))
+    assert np.isfinite(precision).all()
+    exact = Belief(("a", "b"), np.array([1.0, 2.0]), precision, np.full(2, -9.0), np.full(2, 9.0))
+    found = exact.draw(50, np.random.default_rng(0))
+    np.testing.assert_allclose(found, np.tile([1.0, 2.0], (50, 1)), atol=1e-12)
 
 
 @pytest.mark.parametrize(

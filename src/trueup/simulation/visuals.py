@@ -47,11 +47,11 @@ def simulated_spec(in_spec: mujoco.MjSpec, targets: Iterable[str] = ()) -> mujoc
     if option.density or option.viscosity or any(int(s.type) in _SEEING for s in in_spec.sensors):
         return in_spec
     whole = compile_spec(plain(in_spec).copy())
-    bare = remove_visuals(in_spec, {p[1] for p in parts if p[0] == "geom" and len(p) > 1})
+    bare = _without_visuals(in_spec, {p[1] for p in parts if p[0] == "geom" and len(p) > 1})
     return bare if _moves_alike(whole, compile_spec(bare.copy())) else in_spec
 
 
-def remove_visuals(in_spec: mujoco.MjSpec, keep: Collection[str] = ()) -> mujoco.MjSpec:
+def remove_visuals(in_spec: mujoco.MjSpec) -> mujoco.MjSpec:
     """Return a copy without visual geoms, the meshes of those alone, materials and textures.
 
     A geom is visual when it collides with nothing and no pair, sensor or tendon names it. A body
@@ -59,11 +59,15 @@ def remove_visuals(in_spec: mujoco.MjSpec, keep: Collection[str] = ()) -> mujoco
 
     Args:
       in_spec: the model; it is not changed.
-      keep: names of geoms that stay, or patterns such as ``foot_*``.
 
     Raises:
       ModelError: the spec does not compile.
     """
+    return _without_visuals(in_spec)
+
+
+def _without_visuals(in_spec: mujoco.MjSpec, keep: Collection[str] = ()) -> mujoco.MjSpec:
+    """The copy; geoms stay whose names or patterns, such as ``foot_*``, are kept."""
     spec = plain(in_spec).copy()
     before = compile_spec(spec.copy())
     meshes_before = _meshes_in_use(spec)

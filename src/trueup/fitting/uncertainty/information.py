@@ -43,8 +43,11 @@ class InvertedInformation:
             covariance: ``(p, p)``, such as ``CovarianceEstimate.determined_part``.
         """
         seen = self.combinations.T @ covariance @ self.combinations
-        inner = np.linalg.inv(0.5 * (seen + seen.T)) if len(seen) else seen
-        return self.combinations @ inner @ self.combinations.T
+        values, axes = np.linalg.eigh(0.5 * (seen + seen.T))
+        # an exact fit leaves no variance: the least one that still has an inverse
+        values = np.maximum(values, max(1e-12 * values.max(initial=0.0), 1e-30))
+        combined = self.combinations @ axes
+        return (combined / values) @ combined.T
 
 
 def information_matrix(
