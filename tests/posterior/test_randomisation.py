@@ -5,9 +5,9 @@ import shutil
 
 import numpy as np
 import pytest
+from pendulum import BIAS, TRUE, inertia
 from scipy.stats import kstest
 
-from conftest import BIAS, TRUE, inertia
 from trueup.cli import main
 from trueup.errors import FitError, RunDirectoryError, TrueupError
 from trueup.posterior import Draws, export_randomisation, identified_run

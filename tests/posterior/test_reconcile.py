@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
+from pendulum import BIAS, TRUE
 
-from conftest import BIAS, TRUE
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.posterior import export_randomisation, reconcile

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 import torch
+from pendulum import MODEL
 
-from conftest import MODEL
 from trueup.posterior import export_randomisation
 
 PREFIX = "robot/"

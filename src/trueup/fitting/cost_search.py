@@ -90,19 +90,29 @@ class CostSearch(ABC):
         )
 
     def _common_state(self) -> dict[str, Any]:
-        return {
-            "x": self.x.copy(),
-            "cost": self.cost,
-            "evaluations": self.evaluations,
-            "generation": self.generation,
-            "status": self.status.value if self.status else None,
-            "message": self.message,
-            "history": self._columns.pack(self.history),
-        }
+        return common_state(self, self._columns)
 
     def _take_common_state(self, state: dict[str, Any]) -> None:
-        self.x, self.cost = np.array(state["x"], float), float(state["cost"])
-        self.evaluations, self.generation = int(state["evaluations"]), int(state["generation"])
-        self.status = Status(state["status"]) if state["status"] else None
-        self.message = str(state["message"])
-        self.history = HistoryColumns.unpack(state["history"])
+        take_common_state(self, state)
+
+
+def common_state(search: Any, columns: HistoryColumns) -> dict[str, Any]:
+    """Best point, counts, status and history of a search of costs, as plain numbers and arrays."""
+    return {
+        "x": search.x.copy(),
+        "cost": search.cost,
+        "evaluations": search.evaluations,
+        "generation": search.generation,
+        "status": search.status.value if search.status else None,
+        "message": search.message,
+        "history": columns.pack(search.history),
+    }
+
+
+def take_common_state(search: Any, state: dict[str, Any]) -> None:
+    """Inverse of :func:`common_state`."""
+    search.x, search.cost = np.array(state["x"], float), float(state["cost"])
+    search.evaluations, search.generation = int(state["evaluations"]), int(state["generation"])
+    search.status = Status(state["status"]) if state["status"] else None
+    search.message = str(state["message"])
+    search.history = HistoryColumns.unpack(state["history"])

@@ -1,4 +1,4 @@
-"""What is known and not known of a model, carried into simulators that train policies.
+"""Knowledge of a model and its gaps, carried into simulators that train policies.
 
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`

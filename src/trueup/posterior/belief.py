@@ -1,4 +1,4 @@
-"""What is known of a set of parameters: a Gaussian within bounds, and draws from it."""
+"""Knowledge of a set of parameters: a Gaussian within bounds, and draws from it."""
 
 from dataclasses import dataclass
 

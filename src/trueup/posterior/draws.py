@@ -27,7 +27,7 @@ class ModelField:
     """Values ``(n, components)``, in the units of MjModel."""
 
     def plain(self) -> dict[str, Any]:
-        """What names the numbers, without the values."""
+        """Names of the numbers, without the values."""
         return {
             "field": self.field,
             "kind": self.kind,
@@ -48,9 +48,9 @@ class Draws:
     values: np.ndarray
     """Values ``(n, p)``, in the units of the elements."""
     fields: tuple[ModelField, ...] = ()
-    """What the draws write into a model."""
+    """Numbers of a model that the draws write."""
     signals: tuple[Any, ...] = ()
-    """What they say of sensors and commands: :class:`trueup.posterior.signals.SignalDraw`."""
+    """Numbers of sensors and commands: :class:`trueup.posterior.signals.SignalDraw`."""
 
     def marginals(self) -> list[dict[str, Any]]:
         """Median and the ends of the middle 90 % of each element."""

@@ -1,4 +1,4 @@
-"""What another robot of a fleet would be like: the common values, and the spread between robots."""
+"""Another robot of a fleet: the common values, and the spread between robots."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a finished identification knows, ready to be drawn from and simulated."""
+"""Knowledge of a finished identification, ready to be drawn from and simulated."""
 
 import os
 from dataclasses import dataclass, replace
@@ -35,13 +35,13 @@ class IdentifiedRun:
     fit: np.ndarray
     """Identified values ``(p,)``."""
     known: Gaussian
-    """What the training data say."""
+    """Knowledge from the training data."""
     widening: np.ndarray
     """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
 
     @property
     def belief(self) -> Belief:
-        """What training data, bounds and the error of the model say together."""
+        """Knowledge from training data, bounds and the error of the model together."""
         lower, upper = self.parameters.space().search_bounds
         known = self.known
         return Belief(known.names, known.centre, known.precision, lower, upper).widened(
@@ -114,7 +114,7 @@ def identified_run(
 
 
 def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
-    """What a run knows of its unknowns, from the content of its ``solution.json``.
+    """Knowledge of a run about its unknowns, from the content of its ``solution.json``.
 
     Raises:
       RunDirectoryError: the run keeps nothing of the kind, or the file is damaged.

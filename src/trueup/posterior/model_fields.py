@@ -21,7 +21,7 @@ _KINDS = {
 def model_fields(
     model: mujoco.MjModel, writes: Sequence[tuple[FieldWrite, np.ndarray]]
 ) -> tuple[list[ModelField], list[str]]:
-    """What writes into a compiled model change, by element.
+    """Numbers of elements that writes into a compiled model change.
 
     Args:
       model: the compiled model.

@@ -108,7 +108,7 @@ def plan_randomisation(
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """What :func:`export_randomisation` would do, with the seconds that it takes.
+    """Plan of :func:`export_randomisation`, with the seconds that it takes.
 
     One draw and 16 are simulated to know the time; nothing is written.
 
@@ -142,7 +142,7 @@ def plan_randomisation(
 def _known_of(
     run: Any, anyway: bool, folder: str | os.PathLike[str] | None
 ) -> tuple[IdentifiedRun, ReconciledRuns | None]:
-    """What one run knows, or what the runs of a fleet know together."""
+    """Knowledge of one run, or of the runs of a fleet together."""
     if isinstance(run, str | os.PathLike):
         given = None if folder is None else Path(folder)
         return identified_run(run, anyway=anyway, folder=given), None

@@ -169,11 +169,11 @@ def _number(value: Any) -> float:
 
 @dataclass(frozen=True)
 class _Read:
-    """What is read of a run; no recording is."""
+    """Content that is read of a run; no recording is."""
 
     directory: RunDirectory
     known: Gaussian
-    """What it knows, widened for the error of its model."""
+    """Its knowledge, widened for the error of its model."""
     rows: list[dict[str, Any]]
     kinds: tuple[str, ...]
 

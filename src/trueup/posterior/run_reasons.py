@@ -24,7 +24,7 @@ class Change:
 
     name: str
     kind: str
-    """What the value belongs to: ``load``, ``friction``, ``drive``, ``armature``, ``delay``,
+    """Kind of the value: ``load``, ``friction``, ``drive``, ``armature``, ``delay``,
     ``zero`` or ``other``."""
     value: float
     common: float
@@ -39,7 +39,7 @@ class Change:
 
 
 def kind_of(targets: Sequence[str], plain: Mapping[str, Any], measured: Mapping[str, str]) -> str:
-    """What a parameter belongs to.
+    """Kind of a parameter, as :attr:`Change.kind` has it.
 
     Args:
       targets: its places in the model.

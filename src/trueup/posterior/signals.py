@@ -30,7 +30,7 @@ class SignalDraw:
     """``(n,)``."""
 
     def plain(self) -> dict[str, Any]:
-        """What names the number, without the values."""
+        """Names of the number, without the values."""
         return {"quantity": self.quantity, "signal": self.signal, "joint": self.joint}
 
 
@@ -40,7 +40,7 @@ def signal_draws(
     model: mujoco.MjModel,
     table: dict[str, np.ndarray],
 ) -> list[SignalDraw]:
-    """What draws say of delays, gains and biases.
+    """Delays, gains and biases of signals among draws.
 
     Args:
       rules: the measurement model.

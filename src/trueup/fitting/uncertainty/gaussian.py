@@ -1,4 +1,4 @@
-"""What a fit knows of its parameters, as a Gaussian that may be silent in some directions."""
+"""Knowledge of a fit as a Gaussian that may be silent in some directions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Gaussian:
     inflation: float = 1.0
 
     def marginal(self, keep: Sequence[int] | np.ndarray) -> "Gaussian":
-        """What is known of some elements, whatever the others are."""
+        """Gaussian of some elements, whatever the others are."""
         keep = np.asarray(keep, int)
         rest = np.setdiff1d(np.arange(len(self.names)), keep)
         precision = self.precision[np.ix_(keep, keep)]
@@ -83,7 +83,7 @@ def gaussian_of_fit(
     gradient: np.ndarray,
     covariance: CovarianceEstimate,
 ) -> Gaussian:
-    """What a fit knows, from its linearisation.
+    """Gaussian of a fit, from its linearisation.
 
     Args:
         names: names of the ``p`` elements.

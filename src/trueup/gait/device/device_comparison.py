@@ -1,4 +1,4 @@
-"""What the arms of a comparison came to, at equal speed, and how sure the differences are."""
+"""Results of the arms of a comparison at equal speed, and how sure the differences are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ DURATION, STRIDES = 20.0, 10
 """How long walks are measured [s], and over how many strides of each leg."""
 
 QUANTITIES = {"effort": "s/(kg m)", "metabolic_rate": "W/kg"}
-"""What is compared, with units; per kg of all that is carried, as the terms are."""
+"""Quantities that are compared, with units; per kg of all that is carried, as the terms are."""
 
 LEVEL = 0.05
 """Probability of a difference by chance below which it is significant."""
@@ -224,7 +224,7 @@ class DeviceComparison:
 
     @property
     def headline(self) -> str:
-        """What the device does to the effort, in a sentence."""
+        """Effect of the device on the effort, in a sentence."""
         found, settings = self.difference("metabolic_rate"), self.settings
         return (
             f"Metabolic rate with the device {settings.model} (up to {settings.max_torque:g} N m) "
@@ -261,7 +261,7 @@ def _plain(value: float) -> float | None:
 
 
 def measured_arm(arm: str, directory: RunDirectory) -> ArmResult:
-    """What the finished search of an arm came to.
+    """Result of the finished search of an arm.
 
     Args:
       arm: arm.

@@ -1,4 +1,4 @@
-"""What a film of a walk shows beside the model: colours of legs and muscles, ground reaction."""
+"""Marks of a film of a walk: colours of legs and muscles, ground reaction."""
 
 import mujoco
 import numpy as np

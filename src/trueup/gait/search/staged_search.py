@@ -17,6 +17,7 @@ import numpy as np
 
 from trueup.errors import FitError, GaitError
 from trueup.fitting import Status
+from trueup.fitting.cost_search import common_state, take_common_state
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.saved_state import HistoryColumns, require_version
 from trueup.gait.costs.stages import WalkObjective
@@ -239,13 +240,7 @@ class StagedSearch:
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
-            "x": self.x.copy(),
-            "cost": self.cost,
-            "evaluations": self.evaluations,
-            "generation": self.generation,
-            "status": self.status.value if self.status else None,
-            "message": self.message,
-            "history": self._columns.pack(self.history),
+            **common_state(self, self._columns),
             "inner": self._inner.state(),
         }
 
@@ -279,11 +274,7 @@ class StagedSearch:
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
         search._inner = inner.from_state(state["inner"], inner.space)
-        search.x, search.cost = np.array(state["x"], float), float(state["cost"])
-        search.evaluations, search.generation = int(state["evaluations"]), int(state["generation"])
-        search.status = Status(state["status"]) if state["status"] else None
-        search.message = str(state["message"])
-        search.history = HistoryColumns.unpack(state["history"])
+        take_common_state(search, state)
         return search
 
 

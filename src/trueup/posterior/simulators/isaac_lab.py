@@ -106,7 +106,7 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """What Isaac Lab cannot take from a row."""
+    """Sentences on the parts of a row that Isaac Lab cannot take."""
     out = [
         f"{f.field} of {f.kind} {f.element} has no writer in Isaac Lab: set it in the asset"
         for f in fields

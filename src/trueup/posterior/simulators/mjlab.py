@@ -33,18 +33,6 @@ from mjlab.managers.scene_entity_config import SceneEntityCfg
 """
 
 _EVENT = '''
-_OBJECTS = {
-    "joint": mujoco.mjtObj.mjOBJ_JOINT,
-    "body": mujoco.mjtObj.mjOBJ_BODY,
-    "geom": mujoco.mjtObj.mjOBJ_GEOM,
-    "site": mujoco.mjtObj.mjOBJ_SITE,
-    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
-    "sensor": mujoco.mjtObj.mjOBJ_SENSOR,
-    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
-    "equality": mujoco.mjtObj.mjOBJ_EQUALITY,
-    "pair": mujoco.mjtObj.mjOBJ_PAIR,
-}
-
 
 def _row(model, field, kind, element, entity):
     """Row of a field that belongs to an element of an entity."""
@@ -130,12 +118,12 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
     if delays:
         use += _USE_DELAY.format(longest=max(float(s.values.max()) for s in delays))
     text = module_text.head(name, fields, signals, "numpy, torch and mjlab", use) + _IMPORTS
-    text += module_text.places(fields, signals) + module_text.ROWS
+    text += module_text.places(fields, signals) + module_text.ROWS + module_text.OBJECTS
     return text + _EVENT.replace("@LEVEL@", level) + (_DELAYS if delays else "")
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """What mjlab cannot take from a row."""
+    """Sentences on the parts of a row that mjlab cannot take."""
     return [
         f"the {s.quantity} of {s.signal} is no quantity of mjlab's models: its draws stand in "
         "posterior.npz, for the observation that reads the signal"

@@ -1,4 +1,4 @@
-"""What the modules of all simulators have in common: their head, the places, the rows."""
+"""Text that the modules of all simulators share: head, places, rows, kinds of elements."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,21 @@ with np.load(Path(__file__).with_name("posterior.npz"), allow_pickle=False) as _
 COUNT = len(_ROWS["values"])
 """Number of draws."""
 '''
+
+
+OBJECTS = """
+_OBJECTS = {
+    "joint": mujoco.mjtObj.mjOBJ_JOINT,
+    "body": mujoco.mjtObj.mjOBJ_BODY,
+    "geom": mujoco.mjtObj.mjOBJ_GEOM,
+    "site": mujoco.mjtObj.mjOBJ_SITE,
+    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
+    "sensor": mujoco.mjtObj.mjOBJ_SENSOR,
+    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
+    "equality": mujoco.mjtObj.mjOBJ_EQUALITY,
+    "pair": mujoco.mjtObj.mjOBJ_PAIR,
+}
+"""
 
 
 def head(

@@ -17,24 +17,13 @@ Constants that depend on the fields (inverse weights, masses of subtrees) are co
 once for each draw that is used."""
 
 _TEXT = '''
-_KINDS = {
-    "joint": mujoco.mjtObj.mjOBJ_JOINT,
-    "body": mujoco.mjtObj.mjOBJ_BODY,
-    "geom": mujoco.mjtObj.mjOBJ_GEOM,
-    "site": mujoco.mjtObj.mjOBJ_SITE,
-    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
-    "sensor": mujoco.mjtObj.mjOBJ_SENSOR,
-    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
-    "equality": mujoco.mjtObj.mjOBJ_EQUALITY,
-    "pair": mujoco.mjtObj.mjOBJ_PAIR,
-}
 CONSTANTS = ("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0",
              "tendon_invweight0", "tendon_length0", "actuator_acc0")
 
 
 def _places(model, field, kind, element, components):
     """Flat indices into a field."""
-    number = mujoco.mj_name2id(model, _KINDS[kind], element)
+    number = mujoco.mj_name2id(model, _OBJECTS[kind], element)
     if number < 0:
         raise ValueError(f"the model has no {kind} {element!r}, whose {field} was identified")
     if field.startswith("dof_"):
@@ -97,11 +86,13 @@ def source(fields: Sequence[ModelField], signals: Sequence[SignalDraw], name: st
     """Text of the module."""
     needs = "numpy and mujoco, jax where Playground runs"
     text = module_text.head(name, fields, signals, needs, _USE) + _IMPORTS
-    return text + module_text.places(fields, signals) + module_text.ROWS + _TEXT
+    return (
+        text + module_text.places(fields, signals) + module_text.ROWS + module_text.OBJECTS + _TEXT
+    )
 
 
 def lost(fields: Sequence[ModelField], signals: Sequence[SignalDraw]) -> list[str]:
-    """What a model of Playground cannot take from a row."""
+    """Sentences on the parts of a row that a model of Playground cannot take."""
     return [
         f"the {s.quantity} of {s.signal} is for the environment to apply; its draws stand in "
         "posterior.npz"

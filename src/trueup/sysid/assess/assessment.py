@@ -85,7 +85,7 @@ class Assessment:
     flaw: str = ""
     """Why the values are no optimum that means anything, in spite of a search that ended well."""
     known: Gaussian | None = None
-    """What the data say of all elements together; None where the fit is no optimum."""
+    """Knowledge of all elements together; None where the fit is no optimum."""
 
 
 def assess(
@@ -246,7 +246,7 @@ def _known(
     freed: CovarianceEstimate,
     loss: Loss,
 ) -> Gaussian:
-    """What an optimum says of all elements together."""
+    """Knowledge of all elements together at an optimum."""
     weights = np.ones(len(residual))
     weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
     known = gaussian_of_fit(
