@@ -19,6 +19,7 @@ class ExportDr:
       trueup export dr runs/arm --simulator json --draws 512 --output arm_draws
       trueup export dr runs/arm --simulator playground --dry-run
       trueup export dr fleet/* --simulator mjlab --output fleet_draws
+      trueup export dr xl330.json --simulator isaaclab     draws of a servo fit
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
     simulator, one Python module that gives environment i the whole row i.
@@ -26,7 +27,8 @@ class ExportDr:
     """
 
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
-    """Run directory of a finished identification; of three or more, draws are of their fleet."""
+    """Run directory of a finished identification, or a fitted servo's parameter file or run; of
+    three identifications or more, draws are of their fleet."""
     simulator: Annotated[str, arg(aliases=["-s"], metavar="NAME")] = "json"
     """Simulator: mjlab, isaaclab, playground, or json for no module."""
     draws: Annotated[int, arg(metavar="INT")] = 4096

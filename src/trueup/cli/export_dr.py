@@ -22,11 +22,12 @@ def run_export_dr(
     output: Output,
 ) -> int:
     """Export, or say what would be exported; returns the exit code."""
+    from trueup.posterior.drawn_run import run_directory_of
     from trueup.posterior.randomisation import export_randomisation, plan_randomisation
 
     if target is None and len(directories) > 1:
         raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
-    target = target or directories[0] / f"randomisation_{simulator}"
+    target = target or run_directory_of(directories[0]) / f"randomisation_{simulator}"
     if dry_run:
         plan = plan_randomisation(
             directories,
