@@ -39,7 +39,7 @@ def drawn(law):
 
 def loaded(simulator, model, rows, folder):
     """The module of draws as an import of its file makes it."""
-    text = servo_forms(model)[simulator].source(rows, "arm")
+    text = servo_forms(model)[simulator].source(rows, "arm", folder)
     assert not re.search(r"^\s*(from|import) trueup", text, re.M)
     rows.write(folder / "posterior.npz")
     module = ModuleType("posterior_servo")

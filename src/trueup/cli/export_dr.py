@@ -14,6 +14,7 @@ def run_export_dr(
     draws: int,
     target: Path | None,
     folder: Path | None,
+    joints: int | None,
     seed: int,
     anyway: bool,
     overwrite: bool,
@@ -37,6 +38,7 @@ def run_export_dr(
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
+            joints=joints,
         )
         output.result(plan)
         output.text(*(f"{name}: {value}" for name, value in plan.items()))
@@ -51,6 +53,7 @@ def run_export_dr(
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
+            joints=joints,
             progress=lambda share: shown.update("drawing and simulating", share),
         )
     description = made.description
