@@ -2,8 +2,8 @@
 
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
-sets runs of one robot, or of a fleet, against each other. :func:`explain` attributes the gap
-between simulated and recorded motion to causes.
+sets runs of one robot, or of a fleet, against each other, and :func:`fit_jointly` fits those that
+agree together. :func:`explain` attributes the gap between simulated and recorded motion to causes.
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trueup.posterior.gap.explanation import Explanation
     from trueup.posterior.gap.situation import Situation
     from trueup.posterior.identified import IdentifiedRun, identified_run
+    from trueup.posterior.joint_fit import fit_jointly, joint_experiment
     from trueup.posterior.randomisation import Randomisation, export_randomisation
     from trueup.posterior.reconciled import ReconciledRuns, reconcile
 
@@ -35,7 +36,9 @@ _EXPORTS = {
     "Unknown": "trueup.posterior.gap.causes",
     "explain": "trueup.posterior.gap._explain",
     "export_randomisation": "trueup.posterior.randomisation",
+    "fit_jointly": "trueup.posterior.joint_fit",
     "identified_run": "trueup.posterior.identified",
+    "joint_experiment": "trueup.posterior.joint_fit",
     "reconcile": "trueup.posterior.reconciled",
 }
 
@@ -53,7 +56,9 @@ __all__ = [
     "Unknown",
     "explain",
     "export_randomisation",
+    "fit_jointly",
     "identified_run",
+    "joint_experiment",
     "reconcile",
 ]
 
