@@ -150,11 +150,19 @@ def modules() -> dict[str, ModuleType]:
     """The stand-in's modules by name."""
     found = {
         name: ModuleType(name)
-        for name in ("mjlab", "mjlab.actuator", "mjlab.managers", "mjlab.managers.event_manager")
-    }
+        for name in (
+            "mjlab", "mjlab.actuator", "mjlab.managers", "mjlab.managers.event_manager",
+            "mjlab.managers.scene_entity_config",
+        )
+    }  # fmt: skip
     for name in ("Actuator", "ActuatorCfg", "ActuatorCmd"):
         setattr(found["mjlab.actuator"], name, globals()[name])
-    found["mjlab.managers.event_manager"].requires_model_fields = requires_model_fields  # type: ignore[attr-defined]
+    levels = SimpleNamespace(none="none", set_const_0="set_const_0", set_const="set_const")
+    events = vars(found["mjlab.managers.event_manager"])
+    events["requires_model_fields"], events["RecomputeLevel"] = requires_model_fields, levels
+    events["EventTermCfg"] = lambda func, mode: SimpleNamespace(func=func, mode=mode)
+    entities = vars(found["mjlab.managers.scene_entity_config"])
+    entities["SceneEntityCfg"] = lambda name: SimpleNamespace(name=name)
     return found
 
 
@@ -165,6 +173,9 @@ def install(monkeypatch: Any) -> None:
             monkeypatch.delitem(sys.modules, name)
     for name, module in modules().items():
         monkeypatch.setitem(sys.modules, name, module)
+
+
+_DOFS = ("dof_frictionloss", "dof_damping", "dof_armature")
 
 
 class Pendulums:
@@ -207,8 +218,12 @@ class Pendulums:
         self.models = [spec.compile() for _ in range(num_envs)]
         self.datas = [mujoco.MjData(m) for m in self.models]
         rows = num_envs if expand else 1
+        dofs = {
+            name: torch.tensor(getattr(self.mj_model, name)).float().repeat(rows, 1)
+            for name in _DOFS
+        }
         self.model = SimpleNamespace(
-            dof_frictionloss=torch.tensor(self.mj_model.dof_frictionloss).float().repeat(rows, 1),
+            **dofs,
             actuator_biasprm=torch.tensor(self.mj_model.actuator_biasprm)
             .float()
             .repeat(rows, 1, 1),
@@ -260,7 +275,8 @@ class Pendulums:
             command = ActuatorCmd(*(field[:, ids] for field in fields))
             controls[:, actuator.global_ctrl_ids] = actuator.compute(actuator.apply_delay(command))
         for i, (model, data) in enumerate(zip(self.models, self.datas, strict=True)):
-            model.dof_frictionloss[:] = self.model.dof_frictionloss[i]
+            for name in _DOFS:
+                getattr(model, name)[:] = getattr(self.model, name)[i]
             model.actuator_biasprm[:] = self.model.actuator_biasprm[i]
             data.ctrl[:] = controls[i]
             mujoco.mj_step(model, data)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import driven_pendulum
-from servo_bench_logs import write_logs
+from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
 
 from trueup import actuators, gait, networks, runs, sysid
@@ -151,6 +151,26 @@ class Training(RunKind):
         return ["network", "train", *self.settings, "--output", str(run)]
 
 
+class MotionTraining(RunKind):
+    kind = "motion"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        (folder / "logs").mkdir()
+        self.logs, self.servo = write_logs(folder / "logs"), folder / "m1.json"
+        actuators.save_model(TRUTH, self.servo)
+
+    def python(self, run, resume=False):
+        settings = networks.MotionSettings(max_steps=24, horizons=(0.05,))
+        return networks.run_motion_training(
+            TRUTH, self.logs, run, settings=settings, resume=resume, verbose=False
+        )
+
+    def command(self, run):
+        words = ["network", "train-motion", str(self.logs), "--servo", str(self.servo)]
+        return [*words, "--steps", "24", "--horizons", "0.05", "--output", str(run)]
+
+
 class Walk(RunKind):
     kind = "gait"
 
@@ -163,5 +183,5 @@ class Walk(RunKind):
         return [*words, "--maxiter", "4", "--seed", "3", "--output", str(run)]
 
 
-KINDS = (Study, Identification, ServoFit, ServoComparison, Training, Walk)
+KINDS = (Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk)
 """Every kind of run."""

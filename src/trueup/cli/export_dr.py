@@ -14,6 +14,7 @@ def run_export_dr(
     draws: int,
     target: Path | None,
     folder: Path | None,
+    joints: int | None,
     seed: int,
     anyway: bool,
     overwrite: bool,
@@ -22,11 +23,12 @@ def run_export_dr(
     output: Output,
 ) -> int:
     """Export, or say what would be exported; returns the exit code."""
+    from trueup.posterior.drawn_run import run_directory_of
     from trueup.posterior.randomisation import export_randomisation, plan_randomisation
 
     if target is None and len(directories) > 1:
         raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
-    target = target or directories[0] / f"randomisation_{simulator}"
+    target = target or run_directory_of(directories[0]) / f"randomisation_{simulator}"
     if dry_run:
         plan = plan_randomisation(
             directories,
@@ -36,6 +38,7 @@ def run_export_dr(
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
+            joints=joints,
         )
         output.result(plan)
         output.text(*(f"{name}: {value}" for name, value in plan.items()))
@@ -50,6 +53,7 @@ def run_export_dr(
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
+            joints=joints,
             progress=lambda share: shown.update("drawing and simulating", share),
         )
     description = made.description

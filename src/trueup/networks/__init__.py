@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
     from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_run import run_motion_training
+    from trueup.networks.motion.motion_run import resume_motion_training, run_motion_training
     from trueup.networks.motion.motion_settings import MotionSettings
     from trueup.networks.motion.motion_training import (
         MotionTraining,
@@ -96,6 +96,7 @@ _EXPORTS = {
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
     "read_series": "trueup.networks.data.reading",
+    "resume_motion_training": "trueup.networks.motion.motion_run",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
     "run_motion_training": "trueup.networks.motion.motion_run",
@@ -152,6 +153,7 @@ __all__ = [
     "predict",
     "predict_series",
     "read_series",
+    "resume_motion_training",
     "roll_out",
     "roll_out_in_model",
     "run_motion_training",

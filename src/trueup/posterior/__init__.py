@@ -2,7 +2,8 @@
 
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
-sets runs of one robot, or of a fleet, against each other.
+sets runs of one robot, or of a fleet, against each other, and :func:`fit_jointly` fits those that
+agree together.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from trueup.posterior.belief import Belief
     from trueup.posterior.draws import Draws, ModelField
     from trueup.posterior.identified import IdentifiedRun, identified_run
+    from trueup.posterior.joint_fit import fit_jointly, joint_experiment
     from trueup.posterior.randomisation import Randomisation, export_randomisation
     from trueup.posterior.reconciled import ReconciledRuns, reconcile
 
@@ -24,7 +26,9 @@ _EXPORTS = {
     "Randomisation": "trueup.posterior.randomisation",
     "ReconciledRuns": "trueup.posterior.reconciled",
     "export_randomisation": "trueup.posterior.randomisation",
+    "fit_jointly": "trueup.posterior.joint_fit",
     "identified_run": "trueup.posterior.identified",
+    "joint_experiment": "trueup.posterior.joint_fit",
     "reconcile": "trueup.posterior.reconciled",
 }
 
@@ -36,7 +40,9 @@ __all__ = [
     "Randomisation",
     "ReconciledRuns",
     "export_randomisation",
+    "fit_jointly",
     "identified_run",
+    "joint_experiment",
     "reconcile",
 ]
 

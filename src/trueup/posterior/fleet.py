@@ -53,4 +53,4 @@ def fleet_run(
     precision = np.linalg.inv(covariance)
     precision[unknown, unknown] = 0.0
     known = Gaussian(pooled.names, pooled.common, precision, one.known.inflation)
-    return replace(one, known=known, widening=np.ones(len(known.names))), found
+    return replace(one, known=known, widening=np.ones(len(known.names)), of_fleet=True), found

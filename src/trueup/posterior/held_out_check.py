@@ -4,8 +4,9 @@ The first two thirds of each held-out recording reject draws; the last third onl
 those that remain.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
 
 import numpy as np
 from scipy.stats import chi2
@@ -13,8 +14,6 @@ from scipy.stats import chi2
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
-from trueup.sysid.fit.problem import GrayBoxProblem
-from trueup.sysid.recordings.channel_units import signal_units
 
 REJECTING_SHARE = 2.0 / 3.0
 """Share of the time of each held-out recording that rejects draws."""
@@ -23,6 +22,20 @@ BAND = (0.05, 0.95)
 _CERTAINTY = 0.999  # of the region outside which a recording excludes a draw
 _MOST_SHOWN = 400  # times a recording in the band
 _VALUES = 4_000_000  # numbers of a chunk of predictions
+
+
+class HeldOutProblem(Protocol):
+    """Recordings that a fit has not seen, and their simulation; also a problem of ``fitting``."""
+
+    @property
+    def sequences(self) -> Sequence[Any]:
+        """Recordings: ``name``, ``times (T,)``, ``channels``, ``channel_names``, ``weights`` of the
+        residuals, ``windows`` with their ``first`` sample."""
+
+    def predictions(
+        self, X: np.ndarray, failures: Failures | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Measured ``(n or 1, T, C)`` and predicted ``(n, T, C)`` signals of each recording."""
 
 
 @dataclass
@@ -79,7 +92,7 @@ class HeldOutCheck:
 
 
 def check_on_held_out(
-    problem: GrayBoxProblem,
+    problem: HeldOutProblem,
     fit: np.ndarray,
     draw: Callable[[int], np.ndarray],
     count: int,
@@ -88,6 +101,7 @@ def check_on_held_out(
     training_error: float,
     inflation: float,
     widening: float = 1.0,
+    units: Sequence[Sequence[str]] | None = None,
     most: int = 20,
     progress: Callable[[float], None] | None = None,
 ) -> HeldOutCheck:
@@ -108,6 +122,7 @@ def check_on_held_out(
       training_error: mean square of the training residuals.
       inflation: variance of estimates over that for white residuals of variance one.
       widening: mean square of the factors by which the draws were widened.
+      units: unit of each channel of each recording; none by default.
       most: draws that are simulated at most, in multiples of ``count``.
       progress: called with the share that is done.
     """
@@ -144,15 +159,14 @@ def check_on_held_out(
         if out.drawn >= 512 and total < 0.01 * out.drawn:
             break
     out.accepted = np.concatenate(accepted)
-    out.bands = _bands(
-        problem, reference, [np.concatenate(parts) for parts in zip(*shown, strict=True)]
-    )
+    draws = [np.concatenate(parts) for parts in zip(*shown, strict=True)]
+    out.bands = _bands(problem, reference, draws, units)
     return out
 
 
-def _explained(problem: GrayBoxProblem, fit: np.ndarray, steps: np.ndarray) -> float:
+def _explained(problem: HeldOutProblem, fit: np.ndarray, steps: np.ndarray) -> float:
     """Growth of the squared error that 99.9 % of steps ``(m, p)`` stay below, linearised."""
-    residual, jacobian, _ = final_jacobian(problem, fit, central=False)
+    residual, jacobian, _ = final_jacobian(cast(Any, problem), fit, central=False)
     rejecting = np.concatenate(
         [np.repeat(~is_scoring(s.times), len(s.channels)) for s in problem.sequences]
     )
@@ -176,7 +190,7 @@ class _Predicted:
     """Noise of each recording ``(C,)``, from changes of the first candidate's residual."""
 
     @classmethod
-    def of(cls, problem: GrayBoxProblem, X: np.ndarray, failures: Failures) -> "_Predicted":
+    def of(cls, problem: HeldOutProblem, X: np.ndarray, failures: Failures) -> "_Predicted":
         out = cls(np.zeros(len(X)), [], [], [])
         pairs = problem.predictions(X, failures)
         for sequence, (measured, predicted) in zip(problem.sequences, pairs, strict=True):
@@ -203,9 +217,11 @@ def _shown_rows(times: np.ndarray) -> np.ndarray:
 
 
 def _bands(
-    problem: GrayBoxProblem, fitted: _Predicted, draws: list[np.ndarray]
+    problem: HeldOutProblem,
+    fitted: _Predicted,
+    draws: list[np.ndarray],
+    units: Sequence[Sequence[str]] | None,
 ) -> list[SequenceBand]:
-    models = [variant.model for variant in problem.variants]
     out = []
     for index, sequence in enumerate(problem.sequences):
         times = sequence.times[_shown_rows(sequence.times)]
@@ -213,7 +229,7 @@ def _bands(
             SequenceBand(
                 sequence.name,
                 tuple(sequence.channel_names),
-                tuple(signal_units(models, sequence.signal_names)),
+                tuple(units[index]) if units else ("",) * len(sequence.channels),
                 times,
                 is_scoring(sequence.times)[_shown_rows(sequence.times)],
                 fitted.measured[index],

@@ -7,22 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, RunDirectoryError
+from trueup.errors import RunDirectoryError
 from trueup.fitting.uncertainty.gaussian import Gaussian
-from trueup.fitting.verdict import Grade, Verdict
-from trueup.parameters import ParameterDict
-from trueup.posterior.belief import Belief
-from trueup.runs import read_job, read_solution
+from trueup.fitting.verdict import Verdict
+from trueup.parameters import ParameterDict, Space
+from trueup.posterior.draws import Draws
+from trueup.posterior.finished_run import finished, known_of, widening_of
+from trueup.posterior.gaussian_run import GaussianRun
+from trueup.posterior.model_fields import model_fields
+from trueup.posterior.signals import command_delays, signal_draws
+from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
+from trueup.runs import read_job
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 from trueup.sysid.assess.horizons import HORIZONS
 from trueup.sysid.fit.identification_job import IdentificationJob
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.window_states import without_window_states
+from trueup.sysid.recordings.channel_units import signal_units
 
 
 @dataclass(frozen=True)
-class IdentifiedRun:
+class IdentifiedRun(GaussianRun):
     """A finished identification and what is known of its unknowns."""
 
     directory: RunDirectory
@@ -39,14 +45,19 @@ class IdentifiedRun:
     widening: np.ndarray
     """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
 
+    of_fleet: bool = False
+    """Whether it stands for the robots of a fleet: no recording of one rejects another."""
+
     @property
-    def belief(self) -> Belief:
-        """Knowledge from training data, bounds and the error of the model together."""
-        lower, upper = self.parameters.space().search_bounds
-        known = self.known
-        return Belief(known.names, known.centre, known.precision, lower, upper).widened(
-            self.widening
-        )
+    def space(self) -> Space:
+        """The unknowns and their bounds."""
+        return self.parameters.space()
+
+    @property
+    def training_error(self) -> float:
+        """Mean square of the training residuals."""
+        training = self.job.prepared.motion_problem(self.parameters)
+        return 2.0 * float(self.solution["cost"]) / training.data_rows
 
     def held_out_problem(self) -> GrayBoxProblem | None:
         """Problem that simulates the held-out recordings; None where nothing is held out.
@@ -54,12 +65,63 @@ class IdentifiedRun:
         Recordings that are fitted in windows are simulated over the longest horizon of a score.
         """
         prepared = self.job.prepared
-        if not prepared.held_out:
+        if self.of_fleet or not prepared.held_out:
             return None
         settings = prepared.settings
         if settings.window:
             settings = replace(settings, window=max(settings.window, HORIZONS[-1]))
         return GrayBoxProblem(self.parameters, prepared.held_out, settings, prepared.rules)
+
+    def units(self, problem: Any) -> list[tuple[str, ...]]:
+        """Unit of each channel of each held-out recording."""
+        models = [variant.model for variant in problem.variants]
+        return [signal_units(models, each.signal_names) for each in problem.sequences]
+
+    def form(self, simulator: str) -> SimulatorForm:
+        """How a simulator takes the rows; TrueupError where there is none of this name."""
+        return simulator_form(simulator)
+
+    def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
+        """Rows with what they write, and sentences on what no environment can have of its own.
+
+        Raises:
+          RunDirectoryError: the parameters are no fields of a compiled model.
+        """
+        prepared, parameters = self.job.prepared, self.parameters
+        problem = prepared.motion_problem(parameters)
+        variant = problem.variants[0]
+        if variant.compiles:
+            raise RunDirectoryError(
+                f"{self.directory.path} compiles a model for each candidate: its parameters are no "
+                "fields that an environment could take"
+            )
+        fields, others = model_fields(variant.model, variant.field_writes(values))
+        fields, delays = command_delays(fields, variant.model)
+        signals = list(dict.fromkeys(s for q in problem.sequences for s in q.signal_names))
+        table = parameters.value_table(values)
+        sensors = signal_draws(prepared.rules, signals, variant.model, table)
+        space = self.space
+        owners = [p for p in parameters.free for _ in range(p.size)]
+        kept = [
+            i
+            for i, p in enumerate(owners)
+            if not (p.targets and all(t.startswith("state/") for t in p.targets))
+        ]
+        # a frozen parameter's value is part of the model
+        varying = [f for f in fields if len(f.values) and np.ptp(f.values, axis=0).any()]
+        made = Draws(
+            tuple(space.names[i] for i in kept),
+            tuple(space.units[i] if space.units else "" for i in kept),
+            tuple(", ".join(owners[i].targets) for i in kept),
+            values[:, kept],
+            tuple(varying),
+            (*delays, *sensors),
+        )
+        return made, [
+            f"{name} is one number for all environments: set it to the identified value"
+            for name in others
+            if name.startswith("opt.")
+        ]
 
 
 def identified_run(
@@ -80,24 +142,10 @@ def identified_run(
     job = read_job(opened, folder)
     if not isinstance(job, IdentificationJob):
         raise RunDirectoryError(
-            f"{opened.path} is {job.noun}; draws are made from an identification of a model "
+            f"{opened.path} is {job.noun}; this takes an identification of a model "
             "(trueup identify)"
         )
-    solution = read_solution(opened)
-    if "verdict" not in solution:
-        raise RunDirectoryError(
-            f"{opened.path} was not assessed: finish it with  trueup study resume {opened.path}"
-        )
-    try:
-        verdict = Verdict.from_plain(solution["verdict"])
-    except FitError as error:
-        raise RunDirectoryError(f"{opened.solution} is damaged: {error}") from error
-    if verdict.grade is Grade.DO_NOT_USE and not anyway:
-        reason = next((r.sentence for r in verdict.reasons if r.grade is verdict.grade), "")
-        raise RunDirectoryError(
-            f'the verdict on {opened.path} is "{verdict.grade.value}": {reason} Mend the fit '
-            "first; --anyway takes it all the same, marked as such"
-        )
+    solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
     parameters, _ = without_window_states(job.prepared.parameters)
     names = parameters.space().names
@@ -111,37 +159,3 @@ def identified_run(
         fit = np.array([row["value"] for row in rows], float)
         widening = widening_of(rows)
     return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening)
-
-
-def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
-    """Knowledge of a run about its unknowns, from the content of its ``solution.json``.
-
-    Raises:
-      RunDirectoryError: the run keeps nothing of the kind, or the file is damaged.
-    """
-    if solution.get("known") is None:
-        reason = (
-            "the fit is no optimum, so nothing is known of the spread of its values"
-            if "known" in solution
-            else f"it was written before runs kept it: trueup study resume {directory.path}"
-        )
-        raise RunDirectoryError(f"{directory.path} has no intervals to draw from: {reason}")
-    try:
-        return Gaussian.from_plain(solution["known"])
-    except FitError as error:
-        raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
-
-
-def widening_of(rows: list[dict[str, Any]]) -> np.ndarray:
-    """Factor ``(p,)`` for the error of the model, from where held-out data alone would move values.
-
-    ``model_error_ratio`` is that distance over what noise explains at 95 %. An element far off is
-    widened to reach; all are widened by what the middle one of them shows.
-    """
-    ratios = np.array([row.get("model_error_ratio") or 0.0 for row in rows], float)
-    shown = ratios[ratios > 0.0]
-    if not shown.size:
-        return np.ones(len(rows))
-    # the middle of |t| / 1.96 of a right model is 0.6745 / 1.96
-    common = float(np.median(shown)) * 1.96 / 0.6745
-    return np.maximum(np.maximum(ratios, common), 1.0)

@@ -1,7 +1,7 @@
 """Export of what is known of a model as randomisation for a simulator."""
 
 import os
-import time
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +11,16 @@ import numpy as np
 
 from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
-from trueup.posterior.belief import Belief
+from trueup.posterior.drawn_run import drawn_run
 from trueup.posterior.draws import Draws
 from trueup.posterior.fleet import fleet_run
-from trueup.posterior.held_out_check import HeldOutCheck, check_on_held_out
-from trueup.posterior.identified import IdentifiedRun, identified_run
-from trueup.posterior.model_fields import model_fields
+from trueup.posterior.gaussian_run import FEWEST, DrawnRun
+from trueup.posterior.held_out_check import HeldOutCheck
 from trueup.posterior.reconciled import ReconciledRuns
-from trueup.posterior.signals import command_delays, signal_draws
-from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
+from trueup.posterior.simulators.forms import SimulatorForm
 from trueup.studies import atomic
 
 DRAWS_FILE, DESCRIPTION, PAGE = "posterior.npz", "dr.json", "report.html"
-_FEWEST = 32
 
 
 @dataclass(frozen=True)
@@ -52,9 +49,10 @@ def export_randomisation(
     anyway: bool = False,
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Randomisation:
-    """Draw what an identification leaves open, and write it for a simulator.
+    """Draw what a run leaves open, and write it for a simulator.
 
     Rows come from the joint distribution that the training data leave, within the bounds; values
     that the data do not determine come from their bounds or priors. Where held-out data would move
@@ -66,7 +64,8 @@ def export_randomisation(
     see :func:`trueup.posterior.reconcile`. No recording of one robot rejects them.
 
     Args:
-      run: run directory of a finished identification, or three or more of a fleet.
+      run: run directory of a finished identification of a model, a servo fit or an ensemble of
+        networks; or three or more identifications of a fleet.
       output: folder for the files: ``posterior.npz``, ``dr.json``, ``report.html`` and the module.
       simulator: ``"mjlab"``, ``"isaaclab"``, ``"playground"`` or ``"json"`` for no module.
       draws: rows.
@@ -74,6 +73,7 @@ def export_randomisation(
       anyway: take a run whose verdict is "do not use" too; the files say so.
       overwrite: replace files of an export that the folder holds.
       folder: where the run's inputs are, if they have moved.
+      joints: joints of an environment that the networks of an ensemble drive.
       progress: called with the share that is done.
 
     Raises:
@@ -81,21 +81,20 @@ def export_randomisation(
       FitError: too few draws reproduce the held-out recording, or nothing limits a parameter.
       TrueupError: there is no export for the simulator.
     """
-    form = simulator_form(simulator)
     _check_count(draws)
     target = Path(output)
     _check_free(target, overwrite)
-    known, fleet = _known_of(run, anyway, folder)
-    check, values = _drawn(known, draws, seed, progress, of_fleet=fleet is not None)
-    made, skipped = _draws(known, values)
-    lost = [*form.lost(made.fields, made.signals), *skipped]
-    narrower = _gain_of_correlation(known.belief)
-    description = _description(known, made, check, narrower, lost, simulator, seed, anyway)
+    source, fleet = _run_of(run, anyway, folder, joints)
+    form = source.form(simulator)
+    check, values = source.draw(draws, seed, progress)
+    made, skipped = source.rows(values)
+    lost = [*form.lost(made), *skipped]
+    description = _description(source, made, check, lost, simulator, seed, anyway)
     if fleet is not None:
         content = fleet.content()
         description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
-    files = _write(target, form, known, made, check, description)
-    return Randomisation(made, check, narrower, description, target, files)
+    files = _write(target, form, source, made, check, description)
+    return Randomisation(made, check, source.narrower, description, target, files)
 
 
 def plan_randomisation(
@@ -107,6 +106,7 @@ def plan_randomisation(
     anyway: bool = False,
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
 ) -> dict[str, Any]:
     """Plan of :func:`export_randomisation`, with the seconds that it takes.
 
@@ -115,44 +115,36 @@ def plan_randomisation(
     Raises:
       RunDirectoryError, FitError, TrueupError: as :func:`export_randomisation`.
     """
-    form = simulator_form(simulator)
     _check_count(draws)
     _check_free(Path(output), overwrite)
-    known, fleet = _known_of(run, anyway, folder)
-    problem = None if fleet is not None else known.held_out_problem()
-    seconds = 0.0
-    if problem is not None:
-        space = known.parameters.space()
-        few = space.from_search(known.belief.draw(16, np.random.default_rng(0)))
-        problem.predictions(few[:1])
-        started = time.perf_counter()
-        problem.predictions(few)
-        seconds = (time.perf_counter() - started) * draws / len(few)
+    source, _ = _run_of(run, anyway, folder, joints)
+    form = source.form(simulator)
+    held_out, seconds = source.cost(draws)
     names = [DRAWS_FILE, DESCRIPTION, PAGE, *([form.file] if form.file else [])]
     return {
         "draws": draws,
-        "parameters": list(known.known.names),
-        "held_out": [] if problem is None else list(problem.sequence_names),
+        "parameters": list(source.names),
+        "held_out": list(held_out),
         "seconds": round(seconds, 1),
         "directory": str(output),
         "files": names,
     }
 
 
-def _known_of(
-    run: Any, anyway: bool, folder: str | os.PathLike[str] | None
-) -> tuple[IdentifiedRun, ReconciledRuns | None]:
-    """Knowledge of one run, or of the runs of a fleet together."""
-    if isinstance(run, str | os.PathLike):
-        given = None if folder is None else Path(folder)
-        return identified_run(run, anyway=anyway, folder=given), None
-    runs = list(run)
-    return _known_of(runs[0], anyway, folder) if len(runs) == 1 else fleet_run(runs, anyway, folder)
+def _run_of(
+    run: Any, anyway: bool, folder: str | os.PathLike[str] | None, joints: int | None
+) -> tuple[DrawnRun, ReconciledRuns | None]:
+    """One run, or the runs of a fleet together."""
+    runs = [run] if isinstance(run, str | os.PathLike) else list(run)
+    if len(runs) > 1:
+        return fleet_run(runs, anyway, folder)
+    given = None if folder is None else Path(folder)
+    return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
 
 
 def _check_count(draws: int) -> None:
-    if draws < _FEWEST:
-        raise FitError(f"{draws} draws are too few to describe a distribution: at least {_FEWEST}")
+    if draws < FEWEST:
+        raise FitError(f"{draws} draws are too few to describe a distribution: at least {FEWEST}")
 
 
 def _check_free(target: Path, overwrite: bool) -> None:
@@ -168,99 +160,10 @@ def _check_free(target: Path, overwrite: bool) -> None:
             raise RunDirectoryError(f"{target} holds no export: --overwrite does not replace it")
 
 
-def _drawn(
-    known: IdentifiedRun,
-    count: int,
-    seed: int,
-    progress: Callable[[float], None] | None,
-    of_fleet: bool = False,
-) -> tuple[HeldOutCheck | None, np.ndarray]:
-    """Draws ``(n, p)`` in units of the parameters, checked where something is held out."""
-    rng = np.random.default_rng(seed)
-    belief, space = known.belief, known.parameters.space()
-    problem = None if of_fleet else known.held_out_problem()
-    if problem is None:
-        return None, space.from_search(belief.draw(count, rng))
-    training = known.job.prepared.motion_problem(known.parameters)
-    check = check_on_held_out(
-        problem,
-        known.fit,
-        lambda n: space.from_search(belief.draw(n, rng)),
-        count,
-        belief.determined_steps(4000, rng),
-        training_error=2.0 * float(known.solution["cost"]) / training.data_rows,
-        inflation=known.known.inflation,
-        widening=float(np.mean(known.widening**2)),
-        progress=progress,
-    )
-    if len(check.accepted) < max(_FEWEST, 0.01 * check.drawn):
-        raise FitError(
-            f"{len(check.accepted)} of {check.drawn} draws reproduce the held-out recording as the "
-            f"identified model does ({check.failed} do not simulate): what is known of the "
-            "parameters does not describe this robot. Look at the report of the run: undetermined "
-            "parameters need narrower bounds or a prior"
-        )
-    return check, check.accepted
-
-
-def _draws(known: IdentifiedRun, values: np.ndarray) -> tuple[Draws, list[str]]:
-    """Draws with what they write, and sentences on what no environment can have of its own."""
-    prepared, parameters = known.job.prepared, known.parameters
-    problem = prepared.motion_problem(parameters)
-    variant = problem.variants[0]
-    if variant.compiles:
-        raise RunDirectoryError(
-            f"{known.directory.path} compiles a model for each candidate: its parameters are no "
-            "fields that an environment could take"
-        )
-    fields, others = model_fields(variant.model, variant.field_writes(values))
-    fields, delays = command_delays(fields, variant.model)
-    signals = list(dict.fromkeys(s for q in problem.sequences for s in q.signal_names))
-    table = parameters.value_table(values)
-    sensors = signal_draws(prepared.rules, signals, variant.model, table)
-    space = parameters.space()
-    owners = [p for p in parameters.free for _ in range(p.size)]
-    kept = [
-        i
-        for i, p in enumerate(owners)
-        if not (p.targets and all(t.startswith("state/") for t in p.targets))
-    ]
-    made = Draws(
-        tuple(space.names[i] for i in kept),
-        tuple(space.units[i] if space.units else "" for i in kept),
-        tuple(", ".join(owners[i].targets) for i in kept),
-        values[:, kept],
-        tuple(_varying(fields)),
-        tuple(s for s in (*delays, *sensors)),
-    )
-    shared = [name for name in others if name.startswith("opt.")]
-    return made, [
-        f"{name} is one number for all environments: set it to the identified value"
-        for name in shared
-    ]
-
-
-def _varying(fields: list[Any]) -> list[Any]:
-    """Fields that draws change; a frozen parameter's value is part of the model."""
-    return [f for f in fields if len(f.values) and np.ptp(f.values, axis=0).any()]
-
-
-def _gain_of_correlation(belief: Belief) -> float:
-    """Median ratio of each element's own spread to that given all others."""
-    covariance = np.linalg.pinv(belief.precision, hermitian=True, rcond=1e-12)
-    inside = np.diag(belief.precision)
-    determined = inside > 0.0
-    if not determined.any():
-        return 1.0
-    ratio = np.sqrt(np.maximum(np.diag(covariance)[determined] * inside[determined], 1.0))
-    return float(np.median(ratio))
-
-
 def _description(
-    known: IdentifiedRun,
+    source: DrawnRun,
     made: Draws,
     check: HeldOutCheck | None,
-    narrower: float,
     lost: list[str],
     simulator: str,
     seed: int,
@@ -271,8 +174,8 @@ def _description(
     return {
         "format_version": 1,
         "trueup": __version__,
-        "run": known.solution["name"],
-        "verdict": known.verdict.plain(),
+        "run": source.solution["name"],
+        "verdict": source.verdict.plain(),
         "anyway": anyway,
         "simulator": simulator,
         "seed": seed,
@@ -281,14 +184,10 @@ def _description(
         "excluded": 0 if check is None else check.excluded,
         "failed": 0 if check is None else check.failed,
         "checked": check is not None,
-        "widened": {
-            name: float(f)
-            for name, f in zip(known.known.names, known.widening, strict=True)
-            if f > 1
-        },
+        "widened": source.widened,
         "parameters": made.marginals(),
         "correlation": made.correlation(),
-        "correlation_factor": narrower,
+        "correlation_factor": source.narrower,
         "fields": [
             {**f.plain(), "array": f"field_{i}", "low": low, "high": high}
             for i, f in enumerate(made.fields)
@@ -304,14 +203,14 @@ def _description(
         ],
         "not_taken": lost,
         "ranges": "ranges of single parameters lose the correlation: see correlation_factor",
-        "provenance": known.solution.get("provenance"),
+        "provenance": source.solution.get("provenance"),
     }
 
 
 def _write(
     target: Path,
     form: SimulatorForm,
-    known: IdentifiedRun,
+    source: DrawnRun,
     made: Draws,
     check: HeldOutCheck | None,
     description: dict[str, Any],
@@ -319,10 +218,15 @@ def _write(
     from trueup.posterior.report import randomisation_report
 
     page = randomisation_report(description, made, check).html()
-    text = None if form.source is None else form.source(made.fields, made.signals, known.job.name)
-    target.mkdir(parents=True, exist_ok=True)
-    files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
-    made.write(files[0])
+    with tempfile.TemporaryDirectory() as scratch:
+        made_in = Path(scratch)
+        text = None if form.source is None else form.source(made, source.solution["name"], made_in)
+        target.mkdir(parents=True, exist_ok=True)
+        files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
+        made.write(files[0])
+        for name in form.further:
+            files.append(target / name)
+            atomic.write_bytes(files[-1], (made_in / name).read_bytes())
     if text is not None:
         files.append(target / form.file)
         atomic.write_text(files[-1], text)

@@ -17,7 +17,7 @@ class IdealPDActuator:
     def __init__(self, cfg: Any, joint_names: list[str], joint_ids: Any, num_envs: int,
                  device: str, **defaults: Any):  # fmt: skip
         self.cfg, self._num_envs, self._device = cfg, num_envs, device
-        self._joint_names, self._joint_indices = joint_names, joint_ids
+        self.joint_names, self.joint_indices = joint_names, joint_ids
         self.effort_limit = torch.full((num_envs, len(joint_names)), float(cfg.effort_limit))
 
     def _clip_effort(self, effort: torch.Tensor) -> torch.Tensor:

@@ -7,8 +7,11 @@
 
 import math
 import re
+from collections.abc import Sequence
 
+from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.exports import servo_step
+from trueup.actuators.exports.mjlab_source import mjlab_source
 from trueup.actuators.exports.model_source import servo_source
 from trueup.actuators.exports.servo_export import ExportRequest, ServoExport, printable_name
 from trueup.errors import FitError
@@ -174,8 +177,7 @@ def isaac_lab_module(request: ExportRequest) -> ServoExport:
       FitError: the model has backlash.
     """
     use = "``ServoActuatorCfg`` goes among the actuators of an articulation."
-    source = _torch_source(request, "Isaac Lab")
-    return _module(request, "torch and Isaac Lab", use, source, _ISAAC_LAB)
+    return _module(request, "torch and Isaac Lab", use, actuator_source(request.model, "isaaclab"))
 
 
 def newton_module(request: ExportRequest) -> ServoExport:
@@ -185,8 +187,7 @@ def newton_module(request: ExportRequest) -> ServoExport:
       FitError: the model has backlash.
     """
     use = "``DriveServo`` is a drive of ``newton.actuators.Actuator``."
-    source = "import copy\n" + _torch_source(request, "Newton")
-    return _module(request, "torch and Newton", use, source, _NEWTON)
+    return _module(request, "torch and Newton", use, actuator_source(request.model, "newton"))
 
 
 def mjlab_module(request: ExportRequest) -> ServoExport:
@@ -195,28 +196,38 @@ def mjlab_module(request: ExportRequest) -> ServoExport:
     Raises:
       FitError: the model has backlash.
     """
-    from trueup.actuators.exports.mjlab_source import mjlab_source
-
     use = "``ServoActuatorCfg`` goes among the actuators of an entity, and the event\\n" \
           "``prepare_servo_fields`` of mode startup among those of the environment."  # fmt: skip
-    source = _torch_source(request, "mjlab", ())
-    return _module(request, "torch and mjlab", use, source, mjlab_source(request.model))
+    return _module(request, "torch and mjlab", use, actuator_source(request.model, "mjlab"))
 
 
-def _torch_source(
-    request: ExportRequest, simulator: str, classes: tuple[type, ...] = (servo_step.Servo,)
-) -> str:
-    if "backlash" in request.model.terms:
+def actuator_source(model: ServoModel, simulator: str, drawn: Sequence[str] = ()) -> str:
+    """Imports, equations and actuator classes of a servo for a simulator.
+
+    Args:
+      model: identified servo.
+      simulator: ``"isaaclab"``, ``"newton"`` or ``"mjlab"``.
+      drawn: parameters that stand in the module's table ``NUMBERS``, see :func:`servo_source`.
+
+    Raises:
+      FitError: the model has backlash.
+    """
+    name = {"isaaclab": "Isaac Lab", "newton": "Newton", "mjlab": "mjlab"}[simulator]
+    if "backlash" in model.terms:
         raise FitError(
             f"backlash needs a second body between motor and joint, which an actuator of "
-            f"{simulator} cannot add: fit the servo without it, or take the form 'numpy-module'"
+            f"{name} cannot add: fit the servo without it, or take the form 'numpy-module'"
         )
-    return servo_source(request.model, "torch", classes)
+    classes = () if simulator == "mjlab" else (servo_step.Servo,)
+    source = servo_source(model, "torch", classes, drawn).strip()
+    if simulator == "mjlab":
+        return f"{source}\n\n{mjlab_source(model)}"
+    if simulator == "newton":
+        return f"import copy\n{source}\n\n{_NEWTON}"
+    return f"{source}\n\n{_ISAAC_LAB}"
 
 
-def _module(
-    request: ExportRequest, needs: str, use: str, source: str, adapter: str = ""
-) -> ServoExport:
+def _module(request: ExportRequest, needs: str, use: str, source: str) -> ServoExport:
     model = request.model
     terms = "".join(f", {name.replace('_', ' ')}" for name in model.terms)
     head = _HEAD.format(
@@ -226,4 +237,4 @@ def _module(
     for name, value in (("KP", request.kp), ("VIN", request.supply)):
         if value is not None and math.isfinite(value):
             source = re.sub(rf"^{name} = .*$", f"{name} = {float(value)!r}", source, flags=re.M)
-    return ServoExport(f"{head}\n{source.strip()}\n\n{adapter}".rstrip() + "\n")
+    return ServoExport(f"{head}\n{source.strip()}\n")

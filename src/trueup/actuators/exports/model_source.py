@@ -27,11 +27,6 @@ def clamp(values, min=None, max=None):
     """Values within one bound."""
     return minimum(values, max) if min is None else maximum(values, min)
 '''
-_LERP = '''
-def lerp(first, second, share):
-    """Values between two, as torch's function of this name."""
-    return first + share * (second - first)
-'''
 
 
 def equation_functions(
@@ -42,12 +37,12 @@ def equation_functions(
     ``motor`` returns torque [N m], duty cycle and damping [N m s/rad]; ``friction_loss`` the budget
     without its viscous part [N m]; ``joint_torque`` what reaches the joint [N m]; ``next_speed``
     the speed after the step [rad/s]; ``slewed_target`` the firmware's target [rad]. Those of numpy
-    have ``backlash_step`` too.
+    have ``backlash_step`` too. All but that one take parameters that replace identified numbers.
     """
-    values = model.values
-    viscous = values["friction_viscous"]
+    identified = model.values
 
-    def motor(error, speed, on, gain, rate_gain, vin, volts, temperature):
+    def motor(error, speed, on, gain, rate_gain, vin, volts, temperature, **drawn):
+        values = {**identified, **drawn}
         own = ParameterValues(values)
         warmth = temperature - equations.REFERENCE_TEMPERATURE
         p = law_parameters(
@@ -60,15 +55,24 @@ def equation_functions(
         torque, damping = equations.shaft_torque(on, driven, damping, speed, p)
         return torque, on * duty, damping
 
-    def friction_loss(speed, motor, external):
-        p = ParameterValues(values, gate=float(model.quadratic == "gated"))
+    def friction_loss(speed, motor, external, **drawn):
+        gate = float(model.quadratic == "gated")
+        p = ParameterValues({**identified, **drawn}, gate=gate)
         return model.friction.loss(motor, external, speed, p)
 
-    def joint_torque(speed, motor, external, momentum, damping, loss):
-        return equations.joint_torque(speed, motor, external, momentum, damping, loss, viscous)
+    def viscous(drawn):
+        return drawn.get("friction_viscous", identified["friction_viscous"])
 
-    def next_speed(speed, net, momentum, damping, loss):
-        return equations.implicit_speed(speed, net, momentum, damping, loss, viscous)
+    def joint_torque(speed, motor, external, momentum, damping, loss, **drawn):
+        return equations.joint_torque(
+            speed, motor, external, momentum, damping, loss, viscous(drawn)
+        )
+
+    def next_speed(speed, net, momentum, damping, loss, **drawn):
+        return equations.implicit_speed(speed, net, momentum, damping, loss, viscous(drawn))
+
+    def slewed_target(wanted, start, reach, **drawn):
+        return equations.slewed_target(wanted, start, reach)
 
     found: dict[str, tuple[Callable[..., Any], Sequence[str]]] = {
         "motor": (motor, MOTOR),
@@ -78,7 +82,7 @@ def equation_functions(
             ("speed", "motor", "external", "momentum", "damping", "loss"),
         ),
         "next_speed": (next_speed, ("speed", "net", "momentum", "damping", "loss")),
-        "slewed_target": (equations.slewed_target, ("wanted", "start", "reach")),
+        "slewed_target": (slewed_target, ("wanted", "start", "reach")),
     }
     if library == "numpy":
         arguments = tuple(inspect.signature(equations.backlash_step).parameters)
@@ -86,45 +90,64 @@ def equation_functions(
     return found
 
 
-def servo_source(model: ServoModel, library: str, classes: Sequence[type]) -> str:
+def servo_source(
+    model: ServoModel, library: str, classes: Sequence[type], drawn: Sequence[str] = ()
+) -> str:
     """Imports, numbers, equations of a servo, and classes that step it.
 
     Args:
       model: identified servo.
       library: one of :data:`LIBRARIES`.
       classes: classes of :mod:`trueup.actuators.exports.servo_step`, in their order.
+      drawn: parameters that the equations read from the module's table ``NUMBERS``, where a draw
+        can stand, rather than having them written out.
     """
     functions = [
-        _function(name, equation, arguments)
+        text
         for name, (equation, arguments) in equation_functions(model, library).items()
+        for text in _functions(name, equation, arguments, drawn)
     ]
     steps = [inspect.getsource(each) for each in classes]
     body = "\n\n".join([*functions, *steps])
     return f"{_imports(library, body)}\n\n{_numbers(model)}\n\n\n{body}"
 
 
-def _function(name: str, equation: Callable[..., Any], arguments: Sequence[str]) -> str:
+def _functions(
+    name: str, equation: Callable[..., Any], arguments: Sequence[str], drawn: Sequence[str]
+) -> list[str]:
+    """Text of an equation; with drawn parameters that of a function that passes them too."""
+    if not drawn:
+        return [_function(name, equation, arguments, ())]
+    given = ", ".join(arguments)
+    call = f"def {name}({given}):\n    return _{name}({given}, **NUMBERS)\n"
+    return [call, _function(f"_{name}", equation, arguments, drawn)]
+
+
+def _function(
+    name: str, equation: Callable[..., Any], arguments: Sequence[str], drawn: Sequence[str]
+) -> str:
     graph = Graph()
-    found = equation(*(graph.input(each) for each in arguments))
+    numbers = {each: graph.input(each) for each in drawn}
+    found = equation(*(graph.input(each) for each in arguments), **numbers)
     values = found if isinstance(found, tuple) else (found,)
     outputs = [graph.value(each) for each in values]
     text = "return " + ", ".join("{}" for _ in outputs)
-    return function_source(name, arguments, [(text, outputs)], like=arguments[0])
+    return function_source(name, (*arguments, *drawn), [(text, outputs)], like=arguments[0])
 
 
 def _imports(library: str, body: str) -> str:
     """Imports of what the text of a module calls."""
     called = set(re.findall(r"\b([a-z_]+)\(", body))
-    wanted = sorted(called & {*OPERATIONS, "clamp", "full_like", "zeros_like", "ones_like", "lerp"})
-    own = [name for name in ("clamp", "lerp") if library == "numpy" and name in wanted]
-    if "clamp" in own:
-        wanted = sorted({*wanted, "minimum", "maximum"})
-    names = [name for name in wanted if name not in own]
+    wanted = called & {*OPERATIONS, "clamp", "full_like", "zeros_like", "ones_like"}
+    writes_clamp = library == "numpy" and "clamp" in wanted
+    if writes_clamp:
+        wanted = (wanted | {"minimum", "maximum"}) - {"clamp"}
+    names = sorted(wanted)
     if library == "torch":
         names = ["pow as power" if name == "power" else name for name in names]
     lines = ["import math", "", f"from {library} import (", *(f"    {n}," for n in names), ")"]
-    texts = {"clamp": _CLAMP, "lerp": _LERP}
-    return "\n".join(lines) + "\n" + "\n".join(f"\n\n{texts[name].strip()}\n" for name in own)
+    text = "\n".join(lines) + "\n"
+    return f"{text}\n\n{_CLAMP.strip()}\n" if writes_clamp else text
 
 
 def _numbers(model: ServoModel) -> str:

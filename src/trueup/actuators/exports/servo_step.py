@@ -32,8 +32,9 @@ class Servo:
         self.timestep, self.vin, self.load_inertia = timestep, vin, load_inertia
         self.gain = kp * ERROR_GAIN
         self.rate_gain = kd * kp**0.5 if LAW == "current_pd" else kd
-        lag = COMMAND_DELAY / timestep
-        self._lag, self._share = int(lag), lag - int(lag)
+        self.armature, self.max_velocity = ARMATURE, MAX_VELOCITY
+        steps = COMMAND_DELAY / timestep
+        self._shares = [(n, 1.0 - abs(steps - n)) for n in (int(steps), int(steps) + 1)]
         self._fresh = None
 
     def reset(self, rows=slice(None)):
@@ -65,10 +66,11 @@ class Servo:
         h = self.timestep
         if self._fresh is None:
             self._fresh = ones_like(position) > 0
-            self._past = [zeros_like(position) + goal for _ in range(self._lag + 2)]
-            self._past_on = [zeros_like(position) + on for _ in range(self._lag + 2)]
+            kept = self._shares[-1][0] + 1
+            self._past = [zeros_like(position) + goal for _ in range(kept)]
+            self._past_on = [zeros_like(position) + on for _ in range(kept)]
             self._target, self._speed, self._torque = position, speed, zeros_like(position)
-        momentum = (self.load_inertia + ARMATURE) / h + zeros_like(position)
+        momentum = (self.load_inertia + self.armature) / h + zeros_like(position)
         if external is None:
             observed = momentum * (speed - self._speed) - self._torque
             external = where(self._fresh, zeros_like(position), observed)
@@ -76,7 +78,7 @@ class Servo:
         on = self._late(self._past_on, zeros_like(position) + on)
         if MAX_VELOCITY:
             start = where(self._fresh | (on <= 0.0), position, self._target)
-            goal = self._target = slewed_target(goal, start, MAX_VELOCITY * h)
+            goal = self._target = slewed_target(goal, start, self.max_velocity * h)
         volts = self.vin if volts is None else volts
         driven, duty, damping = motor(
             goal - position, speed, on, self.gain, self.rate_gain, self.vin, volts, temperature
@@ -95,7 +97,7 @@ class Servo:
         past[0] = command
         if not COMMAND_DELAY:
             return command
-        return lerp(past[self._lag], past[self._lag + 1], self._share)
+        return sum(share * past[number] for number, share in self._shares)
 
 
 class Bench(Servo):
@@ -118,7 +120,7 @@ class Bench(Servo):
         h = self.timestep
         if not BACKLASH:
             torque = self.torque(goal, self.position, self.speed, external, on, volts, temperature)
-            self.speed = self.speed + h * (torque + external) / (self.load_inertia + ARMATURE)
+            self.speed = self.speed + h * (torque + external) / (self.load_inertia + self.armature)
             self.position = self.position + h * self.speed
             return self.position
         # the servo turns the motor, which the load follows or leaves within the gap
@@ -133,7 +135,7 @@ class Bench(Servo):
         together = next_speed(
             own,
             driven + load,
-            (self.load_inertia + ARMATURE) / h,
+            (self.load_inertia + self.armature) / h,
             damping,
             friction_loss(own, driven, load),
         )

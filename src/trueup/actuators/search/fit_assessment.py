@@ -11,6 +11,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.actuators.search.absolute_errors import signs_and_densities
 from trueup.actuators.search.experiment_advice import Advice, advise
 from trueup.actuators.search.fit_intervals import FitIntervals, fit_intervals
+from trueup.actuators.search.fit_knowledge import known_of_servo, widening_of_spread
 from trueup.actuators.search.interval_reach import interval_reach
 from trueup.actuators.search.left_out_intervals import (
     MODEL_ERROR,
@@ -26,6 +27,7 @@ from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty.gaussian import Gaussian
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class ServoAssessment:
     """What can be told apart."""
     advice: tuple[Advice, ...]
     """What the logs do not determine, and the experiment that would."""
+    known: Gaussian
+    """Joint knowledge of the parameters from the noise of the logs, in search coordinates."""
+    widening: np.ndarray
+    """Factor on the standard deviation of each parameter for the error of the model ``(p,)``."""
     spread: LeftOutSpread | None = None
     """Spread of fits without parts of the logs; None where the residuals are noise alone."""
 
@@ -140,18 +146,24 @@ def assess(
         gradient += np.einsum("tcp,tc->p", jacobian, weight * fit.residuals)
         curvature += np.einsum("tcp,tcq->pq", jacobian * bend[..., None], jacobian, optimize=True)
     at_bound = space.at_bound(x, 1e-6)
-    covariance = estimate_covariance(
-        fits,
-        "auto",
-        1.0 - level,
-        at_bound=at_bound if at_bound.any() else None,
-        weights=weights,
-        slopes=curvatures,
-        names=space.names,
-    )
     jacobians = [np.asarray(fit.jacobian) for fit in fits]
-    sampled = covariance
-    covariance, bias = with_start_noise(problem, x, sampled, curvature, jacobians, curvatures)
+
+    def estimated(
+        held: np.ndarray | None,
+    ) -> tuple[CovarianceEstimate, CovarianceEstimate, np.ndarray]:
+        sampled = estimate_covariance(
+            fits,
+            "auto",
+            1.0 - level,
+            at_bound=held,
+            weights=weights,
+            slopes=curvatures,
+            names=space.names,
+        )
+        return sampled, *with_start_noise(problem, x, sampled, curvature, jacobians, curvatures)
+
+    sampled, covariance, bias = estimated(at_bound if at_bound.any() else None)
+    freed = estimated(None)[1] if at_bound.any() else covariance
     reach = interval_reach(problem, x, sampled, covariance, curvatures)
     spread = None
     if model_error(problem, x) > MODEL_ERROR:
@@ -169,6 +181,8 @@ def assess(
     found = fit_intervals(space, x, covariance, curvature, gradient, reach, bias)
     departed = departures(problem, x, plain, blocks)
     errors = np.sqrt(np.diag(plain))
+    known = known_of_servo(space, x, at_bound, curvature, gradient, freed, jacobians)
+    widening = widening_of_spread(known, None if spread is None else spread.standard_errors)
     if spread is not None:
         found = replace(found, ends=spread.widened(found.ends, space, x))
         errors = np.maximum(errors, slope * spread.standard_errors)
@@ -181,6 +195,8 @@ def assess(
         departures=departed,
         identifiability=identifiability,
         advice=advise(identifiability, covariance, space, x, found.ends, logs),
+        known=known,
+        widening=widening,
         spread=spread,
     )
 

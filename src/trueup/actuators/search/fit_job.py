@@ -496,13 +496,17 @@ class ServoFitJob(SearchJob):
                 f"{job._lacking_words()}: its report is the one that the fit wrote, "
                 f"{directory.report}"
             )
-        if job.catalogue is not None:
-            load_catalogue(job.catalogue, replace=True)
-        if job.model is None:
-            job.choice = ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))
+        job.take_choice_of(directory)
         return report_of_run(
             directory, job.servo, job.fitted_model, job.fitted_settings, job.source.logs, job.choice
         )
+
+    def take_choice_of(self, directory: RunDirectory) -> None:
+        """Take the friction model and terms that a finished run chose, where it named none."""
+        if self.catalogue is not None:
+            load_catalogue(self.catalogue, replace=True)
+        if self.model is None:
+            self.choice = ModelChoice.from_dict(atomic.read_json(directory.inside(CHOICE)))
 
     def plan(self) -> dict[str, Any]:
         """Model that would be fitted, and the time of an evaluation [s]."""

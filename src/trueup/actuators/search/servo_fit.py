@@ -134,6 +134,8 @@ class ServoFit:
                 for i, name in enumerate(space.names)
             ],
             "fixed": dict(self.settings.fixed),
+            "known": self.assessment.known.plain(),
+            "widening": self.assessment.widening.tolist(),
             "confidence": self.assessment.to_dict(space.names, self.settings.level),
             "choice": None if self.choice is None else self.choice.to_dict(),
             "front": None if self.solution.front is None else _front(self.solution.front),

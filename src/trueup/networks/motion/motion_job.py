@@ -20,7 +20,7 @@ from trueup.networks.model.network_file import save_network
 from trueup.networks.motion.motion_report import ANGLES, motion_report
 from trueup.networks.motion.motion_result import MotionParts, motion_parts, scored
 from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_state import steps_and_seconds
+from trueup.networks.motion.motion_state import check_state, steps_and_seconds
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.motion.motion_training import (
     MotionTraining,
@@ -161,8 +161,9 @@ class MotionJob(Job):
 
     def solve(self, run: Run) -> MotionTraining:
         """Train; goes on from the checkpoint of the folder."""
-        run.describe()
         file = run.directory.inside(CHECKPOINT)
+        check_state(file)
+        run.describe()
         with Interrupts(run.verbose, "step") as interrupts, Progress(run.verbose) as progress:
             hooks = TrainingHooks(
                 progress=progress.update,

@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -12,6 +13,8 @@ from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_
 from trueup.errors import RunDirectoryError, reason
 from trueup.studies import atomic
 
+_UNREADABLE = (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError)
+_UNREADABLE += (BadZipFile,)
 _PLAIN = "state"
 _NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
 
@@ -76,10 +79,29 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
             kept = {n: np.asarray(value) for n, value in parts["best"].items()}
             trainer.best = trainer.module.to_network()
             trainer.best.weights.update(kept)
-    except (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise RunDirectoryError(
             f"{file} cannot be continued: {reason(error)}. It was written by another training or "
             "is damaged; start again with --overwrite"
+        ) from error
+
+
+def check_state(file: Path) -> None:
+    """Refuse a checkpoint that cannot be read; one that is not there is none.
+
+    Raises:
+        RunDirectoryError: the file is damaged.
+    """
+    if not file.is_file():
+        return
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            _ = [content[name] for name in content.files]
+            json.loads(content[_PLAIN].tobytes())
+    except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
+        raise RunDirectoryError(
+            f"{file} cannot be continued: {reason(error)}. It is damaged; start again with "
+            "--overwrite"
         ) from error
 
 
@@ -91,5 +113,5 @@ def steps_and_seconds(file: Path) -> tuple[int, float]:
         with np.load(file, allow_pickle=False) as content:
             plain = json.loads(content[_PLAIN].tobytes())
         return int(plain["done"]), float(plain["seconds"])
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, BadZipFile) as error:
         raise RunDirectoryError(f"{file} is damaged: {reason(error)}") from error

@@ -39,8 +39,19 @@ _OBJECTS = {
 def head(
     name: str, fields: Sequence[ModelField], signals: Sequence[SignalDraw], needs: str, use: str
 ) -> str:
-    """First lines of a module."""
-    count = len((*fields, *signals)[0].values)
+    """First lines of a module that writes fields and signals."""
+    return title(name, len((*fields, *signals)[0].values), needs, use)
+
+
+def title(name: str, count: int, needs: str, use: str) -> str:
+    """First lines of a module.
+
+    Args:
+      name: name of the run.
+      count: rows.
+      needs: packages that the module imports.
+      use: how it is used.
+    """
     return _HEAD.format(name=_in_text(name), count=count, needs=needs, use=use)
 
 

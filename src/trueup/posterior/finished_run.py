@@ -1,0 +1,70 @@
+"""What a finished run says of its parameters: verdict, knowledge, error of the model."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import FitError, RunDirectoryError
+from trueup.fitting.uncertainty.gaussian import Gaussian
+from trueup.fitting.verdict import Grade, Verdict
+from trueup.runs import read_solution
+from trueup.studies import RunDirectory
+
+
+def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Verdict]:
+    """Content of ``solution.json`` of a run that can be drawn from, and its verdict.
+
+    Raises:
+      RunDirectoryError: the run is not finished, damaged, or not to be used.
+    """
+    solution = read_solution(directory)
+    if "verdict" not in solution:
+        raise RunDirectoryError(
+            f"{directory.path} was not assessed: finish it with  trueup study resume "
+            f"{directory.path}"
+        )
+    try:
+        verdict = Verdict.from_plain(solution["verdict"])
+    except FitError as error:
+        raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
+    if verdict.grade is Grade.DO_NOT_USE and not anyway:
+        reason = next((r.sentence for r in verdict.reasons if r.grade is verdict.grade), "")
+        raise RunDirectoryError(
+            f'the verdict on {directory.path} is "{verdict.grade.value}": {reason} Mend the fit '
+            "first; --anyway takes it all the same, marked as such"
+        )
+    return solution, verdict
+
+
+def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
+    """Knowledge of a run about its unknowns, from the content of its ``solution.json``.
+
+    Raises:
+      RunDirectoryError: the run keeps nothing of the kind, or the file is damaged.
+    """
+    if solution.get("known") is None:
+        reason = (
+            "the fit is no optimum, so nothing is known of the spread of its values"
+            if "known" in solution
+            else f"it was written before runs kept it: trueup study resume {directory.path}"
+        )
+        raise RunDirectoryError(f"{directory.path} has no intervals to draw from: {reason}")
+    try:
+        return Gaussian.from_plain(solution["known"])
+    except FitError as error:
+        raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
+
+
+def widening_of(rows: list[dict[str, Any]]) -> np.ndarray:
+    """Factor ``(p,)`` for the error of the model, from where held-out data alone would move values.
+
+    ``model_error_ratio`` is that distance over what noise explains at 95 %. An element far off is
+    widened to reach; all are widened by what the middle one of them shows.
+    """
+    ratios = np.array([row.get("model_error_ratio") or 0.0 for row in rows], float)
+    shown = ratios[ratios > 0.0]
+    if not shown.size:
+        return np.ones(len(rows))
+    # the middle of |t| / 1.96 of a right model is 0.6745 / 1.96
+    common = float(np.median(shown)) * 1.96 / 0.6745
+    return np.maximum(np.maximum(ratios, common), 1.0)
