@@ -14,6 +14,8 @@ from trueup.actuators.search.left_out_intervals import (
     left_out_spread,
     parts_to_leave_out,
 )
+from trueup.actuators.search.prepared_fit import Prepared
+from trueup.fitting import minimise
 from trueup.parameters import Space
 
 SETTINGS = FitSettings(method="least-squares", trials=2000)
@@ -65,8 +67,8 @@ def test_the_spread_is_that_of_fits_made_one_by_one(wrong):
     ends = []
     for log in logs:
         rest = [other for other in logs if other is not log]
-        found = fit("xl330", "m1", rest, settings=SETTINGS)
-        ends.append(space.to_search(found.solution.x))
+        prepared = Prepared("xl330", "m1", rest, SETTINGS)
+        ends.append(space.to_search(minimise(prepared.searched, prepared.search()).x))
     error = np.sqrt(5.0 * np.var(ends, axis=0))
     free = ~wrong.assessment.at_bound
     spread = wrong.assessment.spread
