@@ -2,7 +2,8 @@
 
 Each cause is freed alone on the training recordings, with the same budget, and judged by the error
 on the held-out ones. The best is taken; what it leaves is searched with each further cause freed
-beside it (forward selection), until nothing takes away more than noise does. A cause that the later
+beside it (forward selection), until nothing takes away more than noise does. Where the fit of all
+causes then does better, the causes that it needs most are tried. A cause that the later
 ones make superfluous is dropped, and one that another replaces better is exchanged. Causes whose
 held-out errors the data cannot tell apart stand together.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueup.posterior.gap.elimination import eliminated
 from trueup.posterior.gap.explained_log import ExplainedLog
 from trueup.posterior.gap.freed import FreedFit, fit_freed
 from trueup.posterior.gap.held_out import HeldOutErrors, HeldOutFit, held_out_fit
@@ -161,6 +163,7 @@ class Attribution:
                 break
             self.chosen.append(best)
         self._drop_superfluous()
+        self._try_elimination()
         self._compare_all()
         if len(self.chosen) > 1:  # one that was exchanged may do the work of another
             before = list(self.chosen)
@@ -169,6 +172,29 @@ class Attribution:
                 self._compare_all()
         errors, place = self.errors()
         self.chosen.sort(key=lambda c: errors.squares[place[key_of([c])]])
+
+    def _try_elimination(self) -> None:
+        """Take the causes that the fit of all keeps, where those found one by one do not suffice.
+
+        A cause that imitates two others is found first, and leads away from them.
+        """
+        if not self.chosen or not self._is_left(self.chosen):
+            return
+        errors, place = self.errors()
+        if errors.chance(place[key_of(self.chosen)], place[ALL]) >= CHANCE:
+            return
+        sets = [list(s) for s in eliminated(self.log, self.all_free, MOST)]
+        self._planned += len(sets)
+        for causes in sets:
+            begin = self.all_free.x.copy()
+            others = [c for c in self.log.columns if c not in causes]
+            begin[self._columns(others)] = self.log.start[self._columns(others)]
+            self._fit(tuple(causes), begin)
+        errors, place = self.errors()
+        sets = sorted([list(self.chosen), *sets], key=len)
+        best = min(sets, key=lambda s: errors.squares[place[key_of(s)]])
+        # the fewest causes that do as well
+        self.chosen = next(s for s in sets if s == best or not self._is_better(best, s))
 
     def _compare_all(self) -> None:
         self.together = {}
