@@ -129,12 +129,18 @@ def better_of(
         Name of the simpler network or `TRAINED`, the network, and the validation errors.
     """
     named = {**simple, TRAINED: network}
-    errors = {
-        name: relative_error(score(each, split.validation), split) for name, each in named.items()
-    }
+    errors = validation_errors(named, split)
     limit = (1.0 + ENOUGH) * min(errors.values())
     name = next(name for name, error in errors.items() if error <= limit)
     return name, named[name], errors
+
+
+def validation_errors(networks: dict[str, Network], split: DataSplit) -> dict[str, float]:
+    """Error of each network on the validation part, see `relative_error`."""
+    return {
+        name: relative_error(score(each, split.validation), split)
+        for name, each in networks.items()
+    }
 
 
 def relative_error(scores: NetworkScores, split: DataSplit) -> float:
