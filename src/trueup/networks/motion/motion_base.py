@@ -54,6 +54,16 @@ class PdJoint:
         return {name: value for name, value in asdict(self).items() if value}
 
 
+UNITS = {
+    "kp": "N m/rad",
+    "kd": "N m s/rad",
+    "stall_torque": "N m",
+    "no_load_speed": "rad/s",
+    "armature": "kg m^2",
+    "frictionloss": "N m",
+}
+"""Unit of each number of a PD joint."""
+
 Joint = ServoModel | PdJoint
 """Model of the joint beneath a correction."""
 
