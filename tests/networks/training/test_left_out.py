@@ -14,6 +14,7 @@ from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.evaluation.network_verdict import choice_words
 from trueup.networks.model.network_file import load_network
 from trueup.networks.training.left_out import (
+    SHARES,
     best_of,
     folds_of,
     left_out_errors,
@@ -23,6 +24,7 @@ from trueup.networks.training.left_out import (
 )
 from trueup.networks.training.network_training import template_network, with_linear_skip
 from trueup.networks.training.settings import ModelSettings, ModelType
+from trueup.networks.training.simple_networks import simple_networks
 
 SERIES = [made_series(seed, group=f"g{seed}") for seed in range(3)]
 SPLIT = split_global(SERIES, by="stretch")
@@ -58,10 +60,12 @@ def test_a_mixture_gives_the_mixture_of_both_torques(family, skip):
     network.weights.update(moved)
     linear = with_linear_skip(network, SPLIT.training, 0.0)
     own, straight = (predict_series(each, SERIES[0]) for each in (network, linear))
-    mixed = predict_series(mixture(network, SPLIT.training, 0.0, 0.25), SERIES[0])
+    mixed = predict_series(mixture(network, linear, 0.25), SERIES[0])
     np.testing.assert_allclose(mixed, 0.25 * own + 0.75 * straight, atol=1e-5)
-    assert mixture(network, SPLIT.training, 0.0, 1.0) is network
-    assert list(mixtures(network, SPLIT.training, 0.0))[-1] == "trained"
+    found = mixtures(network, SPLIT.training, 0.0)
+    assert found["trained"] is network
+    half = predict_series(found["trained, 50 % beside a linear model"], SERIES[0])
+    np.testing.assert_allclose(half, 0.5 * own + 0.5 * straight, atol=1e-5)
 
 
 def test_the_simplest_of_equals_is_taken():
@@ -78,7 +82,9 @@ def test_errors_are_in_deviations_of_the_recording_that_is_left_out():
         assert fold is folds[number]
         return template_network(fold.training, FEATURE_NAMES, model, seed=number)
 
-    errors = left_out_errors(folds, start, FEATURE_NAMES, None, None, 0.0)
+    simple = simple_networks(SPLIT, FEATURE_NAMES, None)
+    errors = left_out_errors(folds, start, simple, 0.0)
+    assert set(errors) == {*simple, *map(mixture_name, SHARES)}
     squares = []
     for fold in folds:
         mean = np.concatenate([each.torque for each in fold.training]).mean()

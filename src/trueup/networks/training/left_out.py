@@ -13,13 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from trueup.networks.base.base_kinds import Base
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.data_splits import DataSplit, file_of
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import SKIP, Network, last_layer
 from trueup.networks.training.network_training import with_linear_skip
-from trueup.networks.training.simple_networks import ENOUGH, TRAINED, simple_networks
+from trueup.networks.training.simple_networks import ENOUGH, TRAINED, refitted
 
 LEFT_OUT_SHARE = 0.25
 """Share of the time that networks without a recording are trained for."""
@@ -61,9 +60,7 @@ def folds_of(split: DataSplit) -> list[DataSplit]:
 def left_out_errors(
     folds: Sequence[DataSplit],
     trained: Callable[[DataSplit, int], Network],
-    features: tuple[str, ...],
-    base: Base | None,
-    torque_limit: float | None,
+    simple: dict[str, Network],
     group_weighting: float,
 ) -> dict[str, float]:
     """Error of each network on recordings that it has not seen, in deviations of their torque.
@@ -71,9 +68,7 @@ def left_out_errors(
     Args:
         folds: as `folds_of` gives them.
         trained: network of a fold, by its number.
-        features: of linear models.
-        base: analytic torque, or None.
-        torque_limit: bound of every network's torque [N m], or None.
+        simple: what costs nothing, by name; fitted anew without the recording.
         group_weighting: see `sample_weights`.
 
     Returns:
@@ -82,7 +77,7 @@ def left_out_errors(
     squares: dict[str, list[float]] = {}
     for number, fold in enumerate(folds):
         network = trained(fold, number)
-        judged = simple_networks(fold, features, base, torque_limit)
+        judged = refitted(simple, fold.training)
         judged |= mixtures(network, fold.training, group_weighting)
         whole = float(np.concatenate([each.torque for each in fold.training]).std())
         own = float(np.concatenate([each.torque for each in fold.test]).std())
@@ -97,9 +92,10 @@ def mixtures(
     network: Network, training: Sequence[ActuatorSeries], group_weighting: float
 ) -> dict[str, Network]:
     """Mixtures of a network with the linear model of its own samples, by name."""
-    return {
-        mixture_name(share): mixture(network, training, group_weighting, share) for share in SHARES
-    }
+    linear = network
+    if network.family != "linear":
+        linear = with_linear_skip(network, training, group_weighting)
+    return {mixture_name(share): mixture(network, linear, share) for share in SHARES}
 
 
 def mixture_name(share: float) -> str:
@@ -107,23 +103,24 @@ def mixture_name(share: float) -> str:
     return TRAINED if share == 1.0 else f"{TRAINED}, {100 * share:g} % beside a linear model"
 
 
-def mixture(
-    network: Network, training: Sequence[ActuatorSeries], group_weighting: float, share: float
-) -> Network:
+def mixture(network: Network, linear: Network, share: float) -> Network:
     """Torque ``share`` of a network and the rest of a linear model, as one network.
 
-    Both see the same samples, so that the linear model is a skip beside the layers.
+    Args:
+        network: the network.
+        linear: the network with a linear skip alone, as `with_linear_skip` gives it: both see the
+            same samples, so that the linear model is a skip beside the layers.
+        share: 0 to 1.
     """
     if share == 1.0 or network.family == "linear":
         return network
-    linear = with_linear_skip(network, training, group_weighting).weights
     last = last_layer(network)
     changed = {f"{last}.weight": share * network.weights[f"{last}.weight"]}
     bias = f"{last}.bias"
-    changed[bias] = share * network.weights[bias] + (1.0 - share) * linear[bias]
-    own = network.weights.get(SKIP, np.zeros_like(linear[SKIP]))
-    changed[SKIP] = share * own + (1.0 - share) * linear[SKIP]
-    types = {name: value.astype(linear[name].dtype) for name, value in changed.items()}
+    changed[bias] = share * network.weights[bias] + (1.0 - share) * linear.weights[bias]
+    own = network.weights.get(SKIP, np.zeros_like(linear.weights[SKIP]))
+    changed[SKIP] = share * own + (1.0 - share) * linear.weights[SKIP]
+    types = {name: value.astype(linear.weights[name].dtype) for name, value in changed.items()}
     return replace(network, weights={**network.weights, **types})
 
 

@@ -93,18 +93,22 @@ def chosen_configuration(
             model = ModelSettings.from_dict(content["model"])
         train = TrainSettings.from_dict(content["train"])
         return replace(configuration, model=model, train=train), rest
-    pace, trials = None, []
+    pace, trials, simple = None, [], {}
     began = time.perf_counter()
     if model.is_chosen:
         train = _for_split(train, split)
-        trials = _trials(split, configuration, train, seconds, hooks)
+        simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
+        trials = _trials(split, configuration, train, seconds, hooks, start_of(split, simple))
         best = min(trials, key=lambda trial: trial.error)
         if not np.isfinite(best.error):
             raise FitError("training of every candidate diverged: check the recordings")
         model, pace = best.model, best.pace
     left_out = None
     if folds:
-        left_out = _left_out(folds, configuration, model, train, seconds, pace, hooks)
+        if configuration.model.base is not None:
+            of = (configuration.data.features, configuration.model.base)
+            simple = simple_networks(split, *of, configuration.model.torque_limit)
+        left_out = _left_out(folds, configuration, model, train, seconds, pace, hooks, simple)
     if seconds is not None:
         left = USED_SHARE * seconds - (time.perf_counter() - began)
         train = _fitting(split, configuration, model, train, left, pace)
@@ -133,6 +137,7 @@ def _left_out(
     seconds: float | None,
     pace: float | None,
     hooks: TrainingHooks,
+    simple: dict[str, Network],
 ) -> dict[str, float]:
     """Errors on recordings left out in turn, of short trainings of the network chosen."""
 
@@ -153,14 +158,7 @@ def _left_out(
             raise Interrupted
         return result.network
 
-    return left_out_errors(
-        folds,
-        trained,
-        configuration.data.features,
-        configuration.model.base,
-        configuration.model.torque_limit,
-        train.group_weighting,
-    )
+    return left_out_errors(folds, trained, simple, train.group_weighting)
 
 
 def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
@@ -233,10 +231,10 @@ def _trials(
     train: TrainSettings,
     seconds: float | None,
     hooks: TrainingHooks,
+    linear: Network,
 ) -> list[Trial]:
     samples, model = sum(len(each) for each in split.training), configuration.model
-    simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
-    rate, linear = split.training[0].rate, start_of(split, simple)
+    rate = split.training[0].rate
     tried = candidates(model, rate, samples, linear)
     found = []
     for index, (name, model) in enumerate(tried):
