@@ -107,6 +107,15 @@ class MotionBase:
         """What it is, in words."""
         return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
 
+    def numbers(self) -> list[tuple[str, float, str]]:
+        """Numbers of the joint and factors of the gains, each with its name and unit."""
+        joint, found = self.joint, []
+        if isinstance(joint, ServoModel):
+            found = [(p.name, joint.values[p.name], p.unit) for p in joint.parameters]
+        elif joint is not None:
+            found = [(name, value, UNITS[name]) for name, value in joint.values.items()]
+        return found + [(f"factor of the gain {g:g}", each, "") for g, each in self.gains.items()]
+
     def with_values(
         self, values: Mapping[str, float], gains: Mapping[float, float]
     ) -> "MotionBase":
