@@ -16,19 +16,17 @@ from mujoco.batch import Batch
 
 from toolbox_cases import Case, arm, ur10e
 from trueup import sysid
-from trueup.fitting._minimise import minimise
-from trueup.fitting.least_squares import LeastSquares
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 logging.disable(logging.WARNING)
 
 
-def with_toolbox(case: Case):
-    """The case as the toolbox's users write it: one modifier a parameter."""
-    params = toolbox.ParameterDict()
+def with_callbacks(library, case: Case):
+    """The case as the toolbox's tutorial writes it, one callback a parameter, in either library."""
+    params = library.ParameterDict()
     for i, name in enumerate(case.names):
         params.add(
-            toolbox.Parameter(
+            library.Parameter(
                 name,
                 case.start[i],
                 case.lower[i],
@@ -36,15 +34,15 @@ def with_toolbox(case: Case):
                 modifier=_modifier(case.joints[i], case.attributes[i]),
             )
         )
-    models = toolbox.ModelSequences(
+    models = library.ModelSequences(
         case.name,
         case.spec.copy(),
         [f"run{i}" for i in range(len(case.states))],
         case.states,
-        [toolbox.TimeSeries(t, u) for t, u in case.controls],
-        [toolbox.TimeSeries.from_names(t, y, case.model) for t, y in case.sensors],
+        [library.TimeSeries(t, u) for t, u in case.controls],
+        [library.TimeSeries.from_names(t, y, case.model) for t, y in case.sensors],
     )
-    residual = toolbox.build_residual_fn(models_sequences=[models])
+    residual = library.build_residual_fn(models_sequences=[models])
     return params, residual
 
 
@@ -86,43 +84,56 @@ def with_trueup(case: Case):
 
 
 def fit_times(make, draws: int, best_of: int) -> None:
-    """Paired fits: set-up and search on both sides, everything a user waits for.
+    """Paired fits: set-up and search on all sides, everything a user waits for.
 
     Every draw has its own noise: how often the toolbox's line search fails near the optimum depends
-    on it, and one draw says little. Draw 0 is that of the toolbox's tutorial. The two sides take
-    turns, ``best_of`` times, and the best time of each counts: other load only adds.
+    on it, and one draw says little. Draw 0 is that of the toolbox's tutorial. The sides take turns,
+    ``best_of`` times, and the best time of each counts: other load only adds.
     """
-    ratios, worst = [], -np.inf
+    ratios, written, worst = [], [], -np.inf
     for seed in range(draws):
         case = make(seed=seed)
-        theirs = ours = np.inf
+        theirs = callbacks = ours = np.inf
         for _ in range(best_of):
             start = time.perf_counter()
-            params, residual = with_toolbox(case)
+            params, residual = with_callbacks(toolbox, case)
             with contextlib.redirect_stdout(io.StringIO()):  # it prints although it is told not to
                 fitted, _ = toolbox.optimize(params, residual, optimizer="mujoco", verbose=False)
             theirs = min(theirs, time.perf_counter() - start)
             start = time.perf_counter()
+            own, result = sysid.optimize(*with_callbacks(sysid, case), verbose=False)
+            callbacks = min(callbacks, time.perf_counter() - start)
+            start = time.perf_counter()
             own_params, models = with_trueup(case)
-            problem = GrayBoxProblem(own_params, models)
-            solution = minimise(problem, LeastSquares(problem.space))
+            targets, _ = sysid.optimize(
+                own_params, sysid.build_residual_fn(models_sequences=models), verbose=False
+            )
             ours = min(ours, time.perf_counter() - start)
         ratios.append(theirs / ours)
-        simulated = min(
-            simulation_time(case, solution.stats["evaluations"]) for _ in range(best_of)
-        )
+        written.append(callbacks / ours)
+        evaluations = result.nfev
+        simulated = min(simulation_time(case, evaluations) for _ in range(best_of))
         print(
-            f"  {case.name}: toolbox {theirs:7.2f} s, trueup {ours:6.2f} s, ratio "
-            f"{theirs / ours:5.1f}; bare simulation of our {solution.stats['evaluations']} "
-            f"candidates {simulated:.2f} s ({100 * simulated / ours:.0f} % of our time)"
+            f"  {case.name}: toolbox {theirs:7.2f} s, callbacks {callbacks:6.3f} s, targets "
+            f"{ours:6.3f} s, toolbox/targets {theirs / ours:5.1f}, toolbox/callbacks "
+            f"{theirs / callbacks:5.1f}, callbacks/targets {callbacks / ours:.3f}; bare simulation "
+            f"of our {evaluations} candidates {simulated:.2f} s ({100 * simulated / ours:.0f} % of "
+            f"our time)"
         )
         cost_theirs = objective(residual, fitted.as_vector(), params)
-        worst = max(worst, objective(residual, solution.x, params) / cost_theirs - 1)
+        for found in (own, targets):
+            cost = objective(residual, found.as_vector(), params)
+            worst = max(worst, cost / cost_theirs - 1)
+    print(f"  {case.name}: {'; '.join(result.models)}")
     print(
-        f"  {case.name}: median ratio {np.median(ratios):.1f} over {draws} draws of the noise "
-        f"(smallest {min(ratios):.1f}, largest {max(ratios):.1f}); our objective, by the toolbox's "
-        f"own residual, is at most {worst:+.1e} relative above theirs"
+        f"  {case.name}: over {draws} draws of the noise, median (smallest, largest): "
+        f"toolbox/targets {_spread(ratios)}, callbacks/targets {_spread(written)}; our objective, "
+        f"by the toolbox's own residual, is at most {worst:+.1e} relative above theirs"
     )
+
+
+def _spread(ratios: list[float]) -> str:
+    return f"{np.median(ratios):.2f} ({min(ratios):.2f}, {max(ratios):.2f})"
 
 
 def objective(residual, x: np.ndarray, params) -> float:

@@ -2,10 +2,10 @@
 
 Run:  python benchmarks/kill_every_kind.py [--kills 200] [--results kills.jsonl]
 
-The command of each kind (study, identification, servo fit, training, gait) runs in a child of one
-process that has imported everything and computed nothing, so that a kill strikes the run and not
-its imports. A run is killed by SIGKILL at random times up to three times in a row, continued with
-``trueup study resume`` after each, and goes on to its end.
+The command of each kind (study, identification, servo fit, training, training by motion, gait) runs
+in a child of one process that has imported everything and computed nothing, so that a kill strikes
+the run and not its imports. A run is killed by SIGKILL at random times up to three times in a row,
+continued with ``trueup study resume`` after each, and goes on to its end.
 After each kill every JSON and YAML file and every checkpoint is read; at the end the values of the
 result, and the weights of networks, must equal those of the run that was not killed. Results are
 appended to a file, one line a kill, and a benchmark that is started again goes on after them.
@@ -47,6 +47,7 @@ LONGER: dict[str, Callable[[list[str]], list[str]]] = {
         *_replaced(words, "train.max_epochs=1", "train.max_epochs=6"),
         "train.checkpointing.every_seconds=0.01",
     ],
+    "motion": lambda words: _replaced(words, "2", "200"),
     "gait": lambda words: _replaced(words, "1", "4"),
 }
 """Commands with more generations or epochs than those of the tests."""

@@ -51,6 +51,7 @@ FILES = [
     ("sysid", "pendulum.xml"),
     ("sysid", "run.csv"),
     ("servo", "logs/kp100.json"),
+    ("motion", "p.json"),
 ]
 
 

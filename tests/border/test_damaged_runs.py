@@ -114,6 +114,10 @@ OTHERS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, ...]]]] = {
             "torch": ("network", "export", "./run", "--format", "torchscript", "-o", "./e.pt"),
         },
     ),
+    "motion": (
+        (*EVERY[:-1], "metrics.json", "checkpoint.npz", "servo.json"),
+        READERS,
+    ),
 }
 """Kind of run -> its files, and the commands that read them."""
 

@@ -25,6 +25,8 @@ FILES = [
     ("network", "data/inertia_groups.json"),
     ("network", "data/0.05kgm2"),
     ("network", "data"),
+    ("motion", "p.json"),
+    ("motion", "logs/kp200.json"),
 ]
 
 

@@ -87,6 +87,17 @@ def network(folder: Path) -> Work:
     return Work(inputs, words, "run")
 
 
+def motion(folder: Path) -> Work:
+    """The training of a correction of a servo for two gradient steps."""
+    (folder / "logs").mkdir()
+    write_logs(folder / "logs")
+    save_model(TRUTH, folder / "p.json")
+    words = ("network", "train-motion", "./logs", "--servo", "./p.json", "--output", "./run")
+    words += ("--steps", "2", "--horizons", "0.05")
+    inputs = ("p.json", *(f"logs/kp{kp}.json" for kp in (100, 200, 400)))
+    return Work(inputs, words, "run")
+
+
 def gait(folder: Path) -> Work:
     """A search over two generations of very short walks."""
     words = ("gait", "optimize", "walk", "--sim-time", "0.2", "--popsize", "4", "--maxiter", "1")
@@ -98,6 +109,7 @@ KINDS: dict[str, Callable[[Path], Work]] = {
     "sysid": sysid,
     "servo": servo,
     "network": network,
+    "motion": motion,
     "gait": gait,
 }
 

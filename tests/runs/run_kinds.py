@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import driven_pendulum
-from servo_bench_logs import write_logs
+from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
 
-from trueup import actuators, gait, networks, runs, sysid
+from trueup import actuators, gait, networks, posterior, runs, sysid
 from trueup.actuators import ComparisonSettings, FitSettings
 from trueup.runs import StudySettings
 from trueup.studies import Budget
@@ -151,6 +151,26 @@ class Training(RunKind):
         return ["network", "train", *self.settings, "--output", str(run)]
 
 
+class MotionTraining(RunKind):
+    kind = "motion"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        (folder / "logs").mkdir()
+        self.logs, self.servo = write_logs(folder / "logs"), folder / "m1.json"
+        actuators.save_model(TRUTH, self.servo)
+
+    def python(self, run, resume=False):
+        settings = networks.MotionSettings(max_steps=24, horizons=(0.05,))
+        return networks.run_motion_training(
+            TRUTH, self.logs, run, settings=settings, resume=resume, verbose=False
+        )
+
+    def command(self, run):
+        words = ["network", "train-motion", str(self.logs), "--servo", str(self.servo)]
+        return [*words, "--steps", "24", "--horizons", "0.05", "--output", str(run)]
+
+
 class Walk(RunKind):
     kind = "gait"
 
@@ -163,5 +183,31 @@ class Walk(RunKind):
         return [*words, "--maxiter", "4", "--seed", "3", "--output", str(run)]
 
 
-KINDS = (Study, Identification, ServoFit, ServoComparison, Training, Walk)
+class Explanation(RunKind):
+    kind = "explanation"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.files = driven_pendulum.write(folder)
+
+    def python(self, run, resume=False):
+        experiment = sysid.load_experiment(self.files.experiment)
+        return posterior.explain(
+            experiment,
+            self.folder,
+            causes=("friction", "armature"),
+            output=run,
+            resume=resume,
+            verbose=False,
+        )
+
+    def command(self, run):
+        words = ["explain", str(self.files.experiment), "--causes", "friction", "armature"]
+        return [*words, "--output", str(run)]
+
+
+KINDS = (
+    *(Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk),
+    Explanation,
+)
 """Every kind of run."""

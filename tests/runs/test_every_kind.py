@@ -13,7 +13,8 @@ from trueup.errors import RunDirectoryError
 from trueup.runs import RunInterrupted
 from trueup.studies import Progress, RunDirectory
 
-CHANGING = ("directory", "files", "name", "output", "provenance", "stats", "training_seconds")
+CHANGING = ("directory", "files", "name", "output", "provenance", "seconds", "stats")
+CHANGING += ("training_seconds",)
 """Keys of ``solution.json`` that hold times and paths."""
 
 

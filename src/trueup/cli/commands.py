@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
 from trueup.cli.design_commands import Design
+from trueup.cli.explain_commands import Explain
 from trueup.cli.export_commands import Export
 from trueup.cli.gait_commands import Gait
 from trueup.cli.network_commands import Network
@@ -216,7 +217,7 @@ class Demo:
 
 
 COMMANDS = (
-    *(Identify, Check, Report, Compare, Reconcile, Design, Export),
+    *(Identify, Check, Explain, Report, Compare, Reconcile, Design, Export),
     *(Study, Actuator, Network, Gait),
     *(Init, Import, Demo),
 )

@@ -20,6 +20,7 @@ class ExportDr:
       trueup export dr runs/arm --simulator playground --dry-run
       trueup export dr fleet/* --simulator mjlab --output fleet_draws
       trueup export dr xl330.json --simulator isaaclab     draws of a servo fit
+      trueup export dr runs/gru5 --simulator isaaclab --joints 12
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
     simulator, one Python module that gives environment i the whole row i.
@@ -27,8 +28,8 @@ class ExportDr:
     """
 
     directories: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN RUN ...]")]
-    """Run directory of a finished identification, or a fitted servo's parameter file or run; of
-    three identifications or more, draws are of their fleet."""
+    """Run directory of a finished identification or ensemble of networks, or a fitted servo's
+    parameter file or run; of three identifications or more, draws are of their fleet."""
     simulator: Annotated[str, arg(aliases=["-s"], metavar="NAME")] = "json"
     """Simulator: mjlab, isaaclab, playground, or json for no module."""
     draws: Annotated[int, arg(metavar="INT")] = 4096
@@ -37,6 +38,8 @@ class ExportDr:
     """Folder for the files; randomisation_SIMULATOR in the run directory where absent."""
     folder: Annotated[Path | None, arg(metavar="DIRECTORY")] = None
     """Folder of the run's inputs, if they have moved away from it."""
+    joints: Annotated[int | None, arg(metavar="INT")] = None
+    """Joints of an environment that the networks of an ensemble drive."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of the draws."""
     anyway: bool = False
@@ -59,6 +62,7 @@ class ExportDr:
             self.draws,
             self.output,
             self.folder,
+            self.joints,
             self.seed,
             self.anyway,
             self.overwrite,

@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
+from trueup.errors import RunDirectoryError
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Reconcile:
     Examples:
       trueup reconcile runs/monday runs/tuesday runs/friday
       trueup reconcile fleet/* --output fleet_common
+      trueup reconcile runs/* --output common --joint
 
     The runs are identifications of one model with the same unknowns, three or more. A run that does
     not fit is named with its likely reason: another load, a warm motor, another unit.
@@ -33,6 +35,9 @@ class Reconcile:
     """Take runs whose verdict is "do not use" too."""
     overwrite: bool = False
     """Replace a comparison that the folder holds."""
+    joint: bool = False
+    """Also identify the recordings of all runs that fit each other together, into the folder
+    joint."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -40,6 +45,8 @@ class Reconcile:
         from trueup.posterior.reconciled import reconcile
         from trueup.reports.numbers import format_number
 
+        if self.joint and self.output is None:
+            raise RunDirectoryError("a joint fit needs a place: name a folder, --output")
         found = reconcile(
             self.directories,
             self.output,
@@ -48,6 +55,17 @@ class Reconcile:
             overwrite=self.overwrite,
         )
         content = found.content()
+        joint = None
+        if self.joint and self.output is not None:
+            from trueup.posterior.joint_fit import fit_jointly
+
+            joint = fit_jointly(
+                found,
+                self.output / "joint",
+                overwrite=self.overwrite,
+                verbose=not output.json,
+            ).directory
+            content["joint"] = str(joint)
         output.result(content)
         for outlier in content["outlying"]:
             output.text(f"{outlier['run']} does not fit the others: {outlier['reason']}.")
@@ -68,4 +86,6 @@ class Reconcile:
         output.table(["parameter", "common", percent, "spread between runs", "unit"], rows)
         if self.output is not None:
             output.text(str(self.output / "report.html"))
+        if joint is not None:
+            output.text(str(joint / "report.html"))
         return 0

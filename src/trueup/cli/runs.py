@@ -66,7 +66,9 @@ def _value(record: dict[str, Any] | None) -> str:
 def _score(scores: list[dict[str, Any]], part: str, channel: str) -> str:
     for r in scores:
         if (r["part"], r["channel"], r["predictor"]) == (part, channel, "identified"):
-            return f"{r['fit_percent']:.2f} % (RMSE {r['rmse']:.3g})"
+            error = f"RMSE {r['rmse']:.3g}"
+            fit = r["fit_percent"]
+            return error if fit is None else f"{fit:.2f} % ({error})"
     return "-"
 
 

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
+    from trueup.networks.motion.motion_base import MotionBase, PdJoint
     from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_run import run_motion_training
+    from trueup.networks.motion.motion_run import resume_motion_training, run_motion_training
     from trueup.networks.motion.motion_settings import MotionSettings
     from trueup.networks.motion.motion_training import (
         MotionTraining,
@@ -70,6 +71,7 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
+    "MotionBase": "trueup.networks.motion.motion_base",
     "MotionResult": "trueup.networks.motion.motion_result",
     "MotionSettings": "trueup.networks.motion.motion_settings",
     "MotionTraining": "trueup.networks.motion.motion_training",
@@ -79,6 +81,7 @@ _EXPORTS = {
     "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
     "NetworkScores": "trueup.networks.evaluation.metrics",
     "Normalization": "trueup.networks.data.normalization",
+    "PdJoint": "trueup.networks.motion.motion_base",
     "RollOut": "trueup.networks.evaluation.closed_loop",
     "Scores": "trueup.networks.evaluation.metrics",
     "SeriesScores": "trueup.networks.evaluation.metrics",
@@ -96,6 +99,7 @@ _EXPORTS = {
     "predict": "trueup.networks.runtime.compiled_runtime",
     "predict_series": "trueup.networks.evaluation.metrics",
     "read_series": "trueup.networks.data.reading",
+    "resume_motion_training": "trueup.networks.motion.motion_run",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
     "run_motion_training": "trueup.networks.motion.motion_run",
@@ -126,6 +130,7 @@ __all__ = [
     "FileCheck",
     "InertiaGroup",
     "JointModel",
+    "MotionBase",
     "MotionResult",
     "MotionSettings",
     "MotionTraining",
@@ -135,6 +140,7 @@ __all__ = [
     "NetworkRuntime",
     "NetworkScores",
     "Normalization",
+    "PdJoint",
     "RollOut",
     "Scores",
     "SeriesScores",
@@ -152,6 +158,7 @@ __all__ = [
     "predict",
     "predict_series",
     "read_series",
+    "resume_motion_training",
     "roll_out",
     "roll_out_in_model",
     "run_motion_training",

@@ -1,24 +1,28 @@
 """The run that rows are drawn from, whatever its kind."""
 
+import importlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from trueup.errors import RunDirectoryError
 from trueup.posterior.gaussian_run import DrawnRun
-from trueup.posterior.identified import identified_run
-from trueup.posterior.servo_run import servo_run
 from trueup.runs.kinds import kind_of
 from trueup.studies import RunDirectory
 
-_READERS: dict[str, Callable[..., DrawnRun]] = {
-    "identification": identified_run,
-    "servo": servo_run,
+_READERS = {
+    "identification": "trueup.posterior.identified:identified_run",
+    "servo": "trueup.posterior.servo_run:servo_run",
+    "network": "trueup.posterior.network_run:network_run",
 }
+"""Kind of run -> its reader, as ``module:function``; imported when a run of the kind is met."""
 
 
 def drawn_run(
-    directory: str | os.PathLike[str], *, anyway: bool = False, folder: Path | None = None
+    directory: str | os.PathLike[str],
+    *,
+    anyway: bool = False,
+    folder: Path | None = None,
+    joints: int | None = None,
 ) -> DrawnRun:
     """Read a finished run that rows can be drawn from.
 
@@ -26,6 +30,7 @@ def drawn_run(
       directory: run directory; or the parameter file of a servo, whose run lies beside it.
       anyway: take a run whose verdict is "do not use" too.
       folder: where the inputs are, if they have moved away from the run.
+      joints: joints of an environment that the networks of an ensemble drive.
 
     Raises:
       RunDirectoryError: nothing can be drawn from a run of its kind, it is not finished, has no
@@ -37,9 +42,18 @@ def drawn_run(
     if kind not in _READERS:
         raise RunDirectoryError(
             f"{opened.path} is a run of the kind {kind!r}; draws are made from an identification "
-            "of a model (trueup identify) or a servo fit (trueup actuator fit)"
+            "of a model (trueup identify), a servo fit (trueup actuator fit) or an ensemble of "
+            "networks (trueup network train model.ensemble_members=5)"
         )
-    return _READERS[kind](path, anyway=anyway, folder=folder)
+    if joints is not None and kind != "network":
+        raise RunDirectoryError(
+            f"{opened.path} holds no networks: the number of joints is for an ensemble of them"
+        )
+    module, name = _READERS[kind].split(":")
+    more = {"joints": joints} if kind == "network" else {}
+    return getattr(importlib.import_module(module), name)(
+        path, anyway=anyway, folder=folder, **more
+    )
 
 
 def run_directory_of(path: str | os.PathLike[str]) -> Path:

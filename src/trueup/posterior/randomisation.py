@@ -1,6 +1,7 @@
 """Export of what is known of a model as randomisation for a simulator."""
 
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ def export_randomisation(
     anyway: bool = False,
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Randomisation:
     """Draw what a run leaves open, and write it for a simulator.
@@ -71,6 +73,7 @@ def export_randomisation(
       anyway: take a run whose verdict is "do not use" too; the files say so.
       overwrite: replace files of an export that the folder holds.
       folder: where the run's inputs are, if they have moved.
+      joints: joints of an environment that the networks of an ensemble drive.
       progress: called with the share that is done.
 
     Raises:
@@ -81,7 +84,7 @@ def export_randomisation(
     _check_count(draws)
     target = Path(output)
     _check_free(target, overwrite)
-    source, fleet = _run_of(run, anyway, folder)
+    source, fleet = _run_of(run, anyway, folder, joints)
     form = source.form(simulator)
     check, values = source.draw(draws, seed, progress)
     made, skipped = source.rows(values)
@@ -103,6 +106,7 @@ def plan_randomisation(
     anyway: bool = False,
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
+    joints: int | None = None,
 ) -> dict[str, Any]:
     """Plan of :func:`export_randomisation`, with the seconds that it takes.
 
@@ -113,7 +117,7 @@ def plan_randomisation(
     """
     _check_count(draws)
     _check_free(Path(output), overwrite)
-    source, _ = _run_of(run, anyway, folder)
+    source, _ = _run_of(run, anyway, folder, joints)
     form = source.form(simulator)
     held_out, seconds = source.cost(draws)
     names = [DRAWS_FILE, DESCRIPTION, PAGE, *([form.file] if form.file else [])]
@@ -128,13 +132,16 @@ def plan_randomisation(
 
 
 def _run_of(
-    run: Any, anyway: bool, folder: str | os.PathLike[str] | None
+    run: Any, anyway: bool, folder: str | os.PathLike[str] | None, joints: int | None
 ) -> tuple[DrawnRun, ReconciledRuns | None]:
     """One run, or the runs of a fleet together."""
-    if isinstance(run, str | os.PathLike):
-        return drawn_run(run, anyway=anyway, folder=None if folder is None else Path(folder)), None
-    runs = list(run)
-    return _run_of(runs[0], anyway, folder) if len(runs) == 1 else fleet_run(runs, anyway, folder)
+    runs = [run] if isinstance(run, str | os.PathLike) else list(run)
+    if not runs:
+        raise RunDirectoryError("there is nothing to draw from: name a run directory")
+    if len(runs) > 1:
+        return fleet_run(runs, anyway, folder)
+    given = None if folder is None else Path(folder)
+    return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
 
 
 def _check_count(draws: int) -> None:
@@ -213,10 +220,15 @@ def _write(
     from trueup.posterior.report import randomisation_report
 
     page = randomisation_report(description, made, check).html()
-    text = None if form.source is None else form.source(made, source.solution["name"])
-    target.mkdir(parents=True, exist_ok=True)
-    files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
-    made.write(files[0])
+    with tempfile.TemporaryDirectory() as scratch:
+        made_in = Path(scratch)
+        text = None if form.source is None else form.source(made, source.solution["name"], made_in)
+        target.mkdir(parents=True, exist_ok=True)
+        files = [target / DRAWS_FILE, target / DESCRIPTION, target / PAGE]
+        made.write(files[0])
+        for name in form.further:
+            files.append(target / name)
+            atomic.write_bytes(files[-1], (made_in / name).read_bytes())
     if text is not None:
         files.append(target / form.file)
         atomic.write_text(files[-1], text)

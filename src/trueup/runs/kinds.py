@@ -19,6 +19,7 @@ KINDS = {
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "design": "trueup.posterior.excitation.design_job:DesignJob",
     "gait": "trueup.gait.job:GaitJob",
+    "explanation": "trueup.posterior.gap.explain_job:ExplainJob",
 }
 """Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""
 

@@ -266,19 +266,19 @@ def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
     return np.asarray(getattr(owner, name.removeprefix("opt.")))
 
 
-def written_model(
-    model: mujoco.MjModel, writes: Sequence[tuple[FieldWrite, np.ndarray]]
-) -> mujoco.MjModel:
-    """The model of a simulation into whose batch fields ``(1, entries)`` were written.
+def written_models(
+    model: mujoco.MjModel, writes: Sequence[tuple[FieldWrite, np.ndarray]], n: int
+) -> list[mujoco.MjModel]:
+    """Models of a batch of ``n`` simulations into whose fields ``(n, entries)`` were written.
 
     Raises:
       BatchError, ValueError: a field cannot be written.
     """
-    batch = Batch(model, 1, 1)
+    batch = Batch(model, n, 1)
     for write, values in writes:
-        batch.expand(write.field).reshape(1, -1)[:, write.entries] = values
+        batch.expand(write.field).reshape(n, -1)[:, write.entries] = values
     batch.set_const()
-    return batch.get_model(0)
+    return [batch.get_model(i) for i in range(n)]
 
 
 def _integration_rows(

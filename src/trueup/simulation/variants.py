@@ -1,15 +1,22 @@
 """One model with unknowns: how a batch of candidates becomes a batch of models."""
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from trueup.errors import ModelError, ParameterError, TrueupError
+from trueup.errors import ModelError, ParameterError, TargetError, TrueupError
 from trueup.parameters import Parameter, ParameterDict
+from trueup.simulation.callback_fields import (
+    CallbackFields,
+    difference_when_written,
+    find_callback_fields,
+)
+from trueup.simulation.callback_use import CallbackUse
 from trueup.simulation.model_writes import ModelWrites, has_own_modifier
 from trueup.simulation.spec_view import apply_modifier
 from trueup.simulation.targets import FieldWrite
@@ -37,6 +44,9 @@ _SIZES = (
     *("nsensor", "nsensordata", "nuserdata", "nmocap", "nhistory", "nM", "nC", "nD", "nplugin"),
 )
 
+_SHORT_COMPILATION = 0.005
+"""Time of a compilation [s] below which threads cost more than they save."""
+
 BuildModel = Callable[[ParameterDict, Any], mujoco.MjModel]
 """``build_model(parameters, spec)`` compiles a candidate."""
 
@@ -58,8 +68,10 @@ class ModelVariants:
     """A spec and the parameters that change it.
 
     Declarative targets and body inertias are written into the batch's fields, with no compilation.
-    As soon as one parameter has a modifier of the user's own, or ``build_model`` is given, each
-    candidate is compiled, in parallel. The spec that is passed in is never changed.
+    Where a parameter has a modifier of the user's own, candidates are compiled, in parallel, until
+    as many were as it takes to find out what the modifiers write; from then on fields are written
+    instead, if that gives the same models. With ``build_model`` each candidate is compiled. The
+    spec that is passed in is never changed.
 
     Args:
       spec: the model to identify.
@@ -96,6 +108,8 @@ class ModelVariants:
             writes = ModelWrites(model, self.parameters)
         self.writes = writes
         self.model = model
+        self._start = self.parameters.as_vector()
+        self.callbacks = CallbackUse() if own and build_model is None else None
         if self.compiles:
             self._use_layout_of_start()
         else:
@@ -121,11 +135,95 @@ class ModelVariants:
             with captured_warnings():
                 start = self._compile(self.parameters.copy(), self.spec.copy())
         except _FAILURES:
+            self.callbacks = None
             return  # said when the start values are simulated
         self.model = start
-        states = [p for p in self.parameters.values() if _is_state(p)]
-        if states:
-            self._state_writes = ModelWrites(start, ParameterDict({p.name: p for p in states}))
+        # bodies that a modifier adds before others move their places
+        self._state_writes = ModelWrites(start, self.parameters)
+
+    def batch(
+        self, X: np.ndarray, failures: dict[int, str]
+    ) -> tuple[list[mujoco.MjModel] | None, list[tuple[FieldWrite, np.ndarray]]]:
+        """What an engine simulates candidates ``(n, p)`` with: compiled models, field writes.
+
+        ``model`` may be another one after a call: an engine runs on the present one.
+        """
+        use = self.callbacks
+        if use is not None and (self._start == X).all():
+            return None, self.field_writes(X)  # the model is the one at the start values
+        if use is not None and use.is_due(len(X)):
+            self._probe(use)
+        if use is None or use.fields is None or not self._stands(use, X):
+            return self.models(X, failures), self.field_writes(X)
+        return None, self._all_writes(use.fields, X)
+
+    def confirm(self, x: np.ndarray) -> bool:
+        """Whether one candidate ``(p,)`` compiled is the model that was simulated.
+
+        Where it is not, candidates are compiled from now on.
+        """
+        use = self.callbacks
+        if use is None or use.fields is None:
+            return True
+        try:
+            with captured_warnings():
+                writes = self._all_writes(use.fields, x[None, :])
+                physical = [w for w in writes if not w[0].field.startswith("state.")]
+                difference = difference_when_written(self.model, physical, [self.model_at(x)])
+        except _FAILURES as error:
+            difference = str(error)
+        if difference:
+            use.drop(self.name, difference)
+        return not difference
+
+    def _stands(self, use: CallbackUse, X: np.ndarray) -> bool:
+        return not use.is_check_due() or self.confirm(X[0])
+
+    def _all_writes(self, fields: CallbackFields, X: np.ndarray):
+        table = self.parameters.value_table(X)
+        return [*self._state_writes.fields(table), *fields.writes(table)]
+
+    def _probe(self, use: CallbackUse) -> None:
+        """Find what the callbacks write; without success candidates are compiled as before."""
+        try:
+            found = self._found_fields()
+            reshaped = found.reshaped_bodies(self.model)
+            bodies = [b for b in reshaped if self.spec.body(b) is not None]
+            if bodies and _keep_sparsity(self.spec, self.model, bodies):
+                with captured_warnings():
+                    self.model = self._compile(self.parameters.copy(), self.spec.copy())
+                self._state_writes = ModelWrites(self.model, self.parameters)
+                found = self._found_fields()
+        except _FAILURES as error:
+            use.refuse(str(error))
+        else:
+            use.accept(found)
+
+    def _found_fields(self) -> CallbackFields:
+        return find_callback_fields(
+            self.model, self.parameters, self._state_writes, self._compile_all
+        )
+
+    def _compile_all(self, candidates: Sequence[ParameterDict]) -> list[mujoco.MjModel]:
+        """Compile candidates, each from its own copy of the spec.
+
+        Raises:
+          TargetError: one does not compile.
+        """
+
+        def build(candidate: ParameterDict) -> mujoco.MjModel:
+            try:
+                return self._compile(candidate, self.spec.copy())
+            except _FAILURES as error:
+                raise TargetError(f"a value within the bounds does not compile: {error}") from error
+
+        with captured_warnings():
+            began = time.perf_counter()
+            models = [build(candidate) for candidate in candidates[:1]]
+            if time.perf_counter() - began < _SHORT_COMPILATION:
+                return [*models, *map(build, candidates[1:])]
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                return [*models, *pool.map(build, candidates[1:])]
 
     def field_writes(self, X: np.ndarray) -> list[tuple[FieldWrite, np.ndarray]]:
         """Field writes of candidates ``(n, p)``; state targets only where models are compiled."""
@@ -144,7 +242,9 @@ class ModelVariants:
             return None
         candidates = [self._at(x) for x in X]
         workers = min(os.cpu_count() or 1, len(candidates))
-        fresh = self._needs_fresh_spec() if self.build_model is None else True
+        # with one candidate a worker, each has a spec of its own anyway
+        shares = self.build_model is None and len(candidates) > workers
+        fresh = self._needs_fresh_spec() if shares else True
 
         def build(worker: int) -> None:
             spec = self.spec.copy()

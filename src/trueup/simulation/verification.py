@@ -13,24 +13,11 @@ from mujoco.batch import SimulationError as BatchError
 
 from trueup.errors import ModelError, TargetError, listing
 from trueup.parameters import Parameter, ParameterDict
-from trueup.simulation.engine import BatchEngine, written_model
+from trueup.simulation.engine import BatchEngine, written_models
+from trueup.simulation.model_difference import different_field, same_in_every_bit
 from trueup.simulation.model_writes import ModelWrites
 from trueup.simulation.segment import Segment
 
-# text, names and drawing do not move anything; bounding volumes are compared by the motion
-_IGNORED = (
-    "name",
-    "names",
-    "text",
-    "numeric",
-    "vis",
-    "stat",
-    "mat_",
-    "tex_",
-    "light",
-    "cam",
-    "bvh",
-)
 _STEPS = 60
 
 
@@ -94,7 +81,7 @@ def _difference(
         return str(error)
     if any("error" in reason.lower() or "simple" in reason for reason in failures.values()):
         return "; ".join(failures.values())
-    different = _different_fields(expected, engine.model_of(0))
+    different = different_field(expected, engine.model_of(0))
     if different:
         return f"a recompiled model has another {different}"
     return _different_motion(expected, segment, blocks)
@@ -112,18 +99,10 @@ def _is_identical(
     if any(write.field.startswith("state.") for write, _ in fields):
         return False
     try:
-        actual = written_model(model, fields)
+        actual = written_models(model, fields, 1)[0]
     except (BatchError, ValueError):
         return False
-    # a batch shares it; it scales the tolerance at which the constraint solver stops
-    actual.stat.meaninertia = expected.stat.meaninertia
-    return np.array_equal(_serialised(expected), _serialised(actual))
-
-
-def _serialised(model: mujoco.MjModel) -> np.ndarray:
-    buffer = np.zeros(mujoco.mj_sizeModel(model), np.uint8)
-    mujoco.mj_saveModel(model, None, buffer)
-    return buffer
+    return same_in_every_bit(expected, actual)
 
 
 def _recompiled(
@@ -184,32 +163,6 @@ def _excitation(model: mujoco.MjModel) -> np.ndarray:
     high = np.where(limited, model.actuator_ctrlrange[:, 1], 0.1)
     phase = np.linspace(0, 3 * np.pi, _STEPS)[:, None] + np.arange(len(low))
     return (low + high) / 2 + (high - low) / 2 * 0.5 * np.sin(phase)
-
-
-def _different_fields(expected: mujoco.MjModel, actual: mujoco.MjModel) -> str:
-    """Name of the first array of two models that differs beyond rounding, or ''."""
-    for size in ("nq", "nv", "nu", "na", "nhistory", "nsensordata", "nC", "nM", "nD", "nJmom"):
-        if getattr(expected, size, 0) != getattr(actual, size, 0):
-            return f"{size} ({getattr(expected, size)} instead of {getattr(actual, size)})"
-    for name in dir(expected):
-        if name.startswith(("_", *_IGNORED)):
-            continue
-        wanted = getattr(expected, name)
-        if not isinstance(wanted, np.ndarray) or wanted.dtype.kind not in "fiub":
-            continue
-        found = getattr(actual, name)
-        if wanted.shape != found.shape:
-            return name
-        if np.array_equal(wanted, found):
-            continue
-        scale = np.max(np.abs(wanted), initial=0.0)
-        near = np.isclose(wanted, found, rtol=1e-8, atol=1e-10 * max(scale, 1e-6), equal_nan=True)
-        if name == "body_iquat":  # q and -q are one orientation
-            flipped = np.isclose(wanted, -found, rtol=1e-8, atol=1e-9).all(axis=-1, keepdims=True)
-            near = near | flipped
-        if not near.all():
-            return name
-    return ""
 
 
 def _different_motion(expected: mujoco.MjModel, segment: Segment, blocks) -> str | None:

@@ -391,6 +391,7 @@ def _course(summary: dict[str, Any]) -> reports.Section:
             f"{stats.get('failed_evaluations', 0)} of them failed. {summary['advice']}"
         )
     )
+    content += [reports.Note(sentence) for sentence in summary.get("models", ())]
     return reports.Section("Course", "course", content=content)
 
 

@@ -408,6 +408,35 @@ def test_what_is_known_to_be_right_can_be_accepted(tmp_path):
         settings(tmp_path, accept=("finite",))
 
 
+def test_a_wheel_and_a_free_joint_can_be_accepted(tmp_path):
+    columns = joint_columns()
+    turned = {n: 60 * v if n in ("Encoder_Angle", "Gyro_Z") else v for n, v in columns.items()}
+    turned["Commanded_Angle"] = np.full(400, 7.0)
+    write_csv(tmp_path / "low" / "run.csv", turned)
+    groups = (InertiaGroup("a", "low", 0.1),)
+    with pytest.raises(RecordingError, match=r"data\.accept=\[units,command\]"):
+        read_checked(settings(tmp_path, inertia_groups=groups))
+    given = settings(tmp_path, inertia_groups=groups, accept=("units", "command"))
+    _, found = read_checked(given)
+    assert {f.check for f in found.doubtful} >= {"units", "command"}
+
+
+def test_one_recording_without_a_command_that_changes_is_no_reason_to_refuse(folder):
+    columns = joint_columns()
+    columns["Commanded_Angle"][:] = 7.0
+    write_csv(folder / "low" / "run.csv", columns)
+    assert check_data(settings(folder)).usable
+
+
+def test_a_wheel_that_turns_one_way_is_not_in_degrees(tmp_path):
+    columns = joint_columns()
+    columns["Encoder_Angle"] = 3000.0 * np.arange(400) / 400
+    columns["Gyro_Z"] = np.full(400, 750.0)
+    columns["Commanded_Angle"] = columns["Encoder_Angle"] + 10.0
+    write_csv(tmp_path / "low" / "run.csv", columns)
+    assert check_data(settings(tmp_path, inertia_groups=(InertiaGroup("a", "low", 0.1),))).usable
+
+
 def test_one_stretch_at_rest_refuses_no_recording(tmp_path):
     columns = joint_columns(600)
     columns["Acc_Y"][:200] = 0.0

@@ -60,7 +60,69 @@ def a_torque_that_never_changes(data):
     write_csv(data / "low" / "run.csv", columns)
 
 
+def commands_that_never_change(data):
+    for name in ("low", "high"):
+        columns = joint_columns()
+        columns["Commanded_Angle"][:] = 12.0
+        write_csv(data / name / "run.csv", columns)
+
+
+def a_command_in_degrees(data):
+    for name in ("low", "high"):
+        columns = joint_columns()
+        columns = {n: np.radians(v) if n != "Time_ms" else v for n, v in columns.items()}
+        columns["Commanded_Angle"] = np.degrees(0.2 * columns["Commanded_Angle"])
+        columns["Encoder_Angle"], columns["Gyro_Z"] = (
+            0.2 * columns[n] for n in ("Encoder_Angle", "Gyro_Z")
+        )
+        write_csv(data / name / "run.csv", columns)
+
+
+def several_gains(data):
+    for gain, name in ((10, "low"), (20, "high")):
+        write_csv(data / name / "run.csv", {**joint_columns(), "Kp": np.full(400, gain)})
+
+
+def a_gain_missing(data):
+    several_gains(data)
+    write_csv(data / "low" / "run.csv", joint_columns())
+
+
+RADIANS = (
+    "data.columns.current_angle_rad=Encoder_Angle",
+    "data.columns.target_angle_rad=Commanded_Angle",
+    "data.columns.current_ang_vel_rad_s=Gyro_Z",
+    "data.columns.torque=Acc_Y",
+)
+WITH_GAIN = (*RADIANS, "data.columns.position_gain=Kp")
 CASES = {
+    "commands that never change": (commands_that_never_change, (GROUPS,), "No command changes in"),
+    "degrees as radians": (
+        None,
+        (GROUPS, *RADIANS),
+        "current_angle_rad reaches 28.65 rad, 5 turns: it looks like degrees",
+    ),
+    "a command in degrees": (
+        a_command_in_degrees,
+        (GROUPS, *RADIANS),
+        "target_angle_rad moves 68.8 times as far as current_angle_rad",
+    ),
+    "several gains that the network is not told": (
+        several_gains,
+        (GROUPS, *WITH_GAIN, "data.accept=[units]"),
+        "gains 10, 20, and the network is not told which",
+    ),
+    "a gain that is missing": (a_gain_missing, (GROUPS, *WITH_GAIN), "Kp"),
+    "a stretch longer than the shortest recording": (
+        None,
+        (GROUPS, "data.sequence_duration_s=5"),
+        "5 s, longer than the shortest recording",
+    ),
+    "an inertia that is unknown": (
+        None,
+        ("data.inertia_groups=[{id: a, folder: low}]",),
+        "with a measured torque, mapped as columns.torque, the inertia is not needed",
+    ),
     "missing column": (lacking_a_column, (GROUPS,), "Gyro_Z"),
     "missing group folder": (another_name, (GROUPS,), "no folder 'low'"),
     "one group left out": (

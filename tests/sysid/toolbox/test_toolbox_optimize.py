@@ -207,3 +207,41 @@ class TestIntervals:
         assert np.isinf(half).all()
         _, half = sysid.calculate_intervals([np.ones(9)], np.zeros((9, 2)))
         assert np.isinf(half).all()
+
+
+def test_a_fit_says_how_callbacks_entered_the_model_and_equals_one_with_targets(caplog):
+    _, models = spring_mass()
+    function = sysid.build_residual_fn(models_sequences=[models])
+    target = sysid.Parameter("mass", 2.0, 0.3, 3.0, target="body/ball/mass")
+    by_target, other = sysid.optimize(
+        sysid.ParameterDict({"mass": target}), function, verbose=False
+    )
+    with caplog.at_level("INFO", "trueup.sysid"):
+        found, result = sysid.optimize(mass_params(), function)
+    np.testing.assert_array_equal(found.as_vector(), by_target.as_vector())
+    (sentence,) = result.models
+    assert "written into the compiled model" in sentence and "body_mass (1, prop" in sentence
+    assert sentence in caplog.messages and other.models == []
+    page = sysid.default_report(
+        [models], mass_params(), found, function, result, generate_videos=False
+    )
+    assert sentence in page.html()
+
+
+def test_a_callback_with_a_corner_at_the_solution_is_fitted_with_compiled_models():
+    def callback(spec, param):
+        spec.body("ball").mass = param.value[0]
+        if abs(param.value[0] - 1.0) < 0.02:
+            spec.joint("slide").damping = 5.5
+
+    _, models = spring_mass()
+    start = sysid.Parameter("mass", 2.0, 0.3, 3.0, modifier=callback)
+    function = sysid.build_residual_fn(models_sequences=[models])
+    with pytest.warns(TrueupWarning, match="values where they were not tried"):
+        found, result = sysid.optimize(
+            sysid.ParameterDict({"mass": start}), function, verbose=False
+        )
+    assert "compiled for each candidate" in result.models[0]
+    residual = np.concatenate(function(found.as_vector(), found)[0])
+    assert result.cost == pytest.approx(0.5 * residual @ residual)
+    assert result.cost > 1e-6  # the damping of the corner is in the models of the result

@@ -63,7 +63,7 @@ def load_model(
         data = json.loads(read_settings(path))
     except OSError as error:
         raise ParameterError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ParameterError(f"{path}: not a parameter file, not JSON: {error}") from error
     found = model_from_dict(data, str(path))
     if model is not None and found.friction.name != str(model).lower():

@@ -8,7 +8,8 @@ import numpy as np
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.clock_repair import usable
-from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, DataSettings
+from trueup.networks.data.command_checks import check_commands, check_gains, look_like_degrees
+from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.data.raw_signals import COMMANDS, RawSignals
 from trueup.networks.data.reading import (
@@ -19,8 +20,8 @@ from trueup.networks.data.reading import (
 )
 from trueup.signals import Finding, QualityReport, check_quality
 
-# a wheel turns far, a free joint has no command: both can be learnt from
-_ACCEPTED = ("units", "excitation")
+# one recording without a command that changes can be learnt from beside others
+_ACCEPTED = ("excitation",)
 _REPAIRED = ("time order", "duplicate times", "finite")
 
 
@@ -177,7 +178,13 @@ def _check_recorded(recorded: list[RawSignals], settings: DataSettings) -> DataC
     if len(set(names)) < len(names):
         names = [f"{raw.file.group}/{raw.file.path.name}" for raw in recorded]
     files = tuple(_check_file(r, name, settings) for r, name in zip(recorded, names, strict=True))
-    return DataCheck(files, (*_check_rates(files, settings), *_check_groups(recorded)))
+    together = (
+        *_check_rates(files, settings),
+        *check_commands(recorded, settings),
+        *check_gains(recorded, settings),
+        *_check_groups(recorded),
+    )
+    return DataCheck(files, together)
 
 
 def _check_file(raw: RawSignals, name: str, settings: DataSettings) -> FileCheck:
@@ -201,14 +208,20 @@ def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
     roles = dict.fromkeys(channels, "other")
     roles |= {name: "control" for name in COMMANDS if name in channels}
     roles |= {ANGLE: "position", VELOCITY: "velocity"}
-    return check_quality(
+    found = check_quality(
         raw.times,
         channels,
         roles={name: role for name, role in roles.items() if name in channels},
         pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
         responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
-        accept=(*_ACCEPTED, *({SIGNS} & set(settings.accept))),
+        accept=(*_ACCEPTED, *({SIGNS, UNITS} & set(settings.accept))),
     )
+    degrees = look_like_degrees(raw, settings)
+    told = {finding.channel for finding in degrees}
+    rest = [f for f in found.findings if f.check != UNITS or f.channel not in told]
+    refused = [f for f in degrees if f.severity == "refuse"]
+    others = [f for f in degrees if f.severity != "refuse"]
+    return replace(found, findings=(*refused, *rest, *others))
 
 
 def _quality_with_repair(

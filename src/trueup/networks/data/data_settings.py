@@ -29,9 +29,13 @@ EXTRA_SIGNALS = (TORQUE, REFERENCE_TORQUE, ACCELERATION)
 
 
 SIGNS = "position-velocity"
-ACCEPTABLE = (SIGNS, TORQUE)
+UNITS = "units"
+COMMAND = "command"
+GAINS = "gains"
+ACCEPTABLE = (SIGNS, UNITS, COMMAND, GAINS, TORQUE)
 """Kinds of findings that refuse recordings, and can be accepted: a velocity whose sign or unit does
-not fit the angle, and a torque that never changes."""
+not fit the angle, angles that look like degrees, commands that never change, several gains of which
+the network sees none, and a torque that never changes."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ VOLTAGE = "voltage_v"
 TEMPERATURE = "temperature_c"
 INERTIA = "inertia_kg_m2"
 POSITION_GAIN = "position_gain"
+DERIVATIVE_GAIN = "derivative_gain"
 
 FEATURES = {
     feature.name: feature
@@ -54,6 +55,7 @@ FEATURES = {
         Feature(TEMPERATURE, "degC", "temperature", "measured motor temperature", False, False),
         Feature(INERTIA, "kg m2", "inertia", "inertia of the load, constant in a recording", False),
         Feature(POSITION_GAIN, "1", "gain", "proportional gain in units of the firmware", False),
+        Feature(DERIVATIVE_GAIN, "1", "kd", "derivative gain in units of the firmware", False),
     )
 }
 """Name -> feature."""

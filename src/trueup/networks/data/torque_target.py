@@ -48,8 +48,9 @@ def _from_acceleration(raw: RawSignals, settings: DataSettings) -> tuple[np.ndar
     if INERTIA not in raw.signals:
         raise ExperimentError(
             f"{raw.file.path}: the torque is inertia x acceleration / radius, but the group "
-            f"{raw.file.group!r} has no inertia. Give data.inertia_groups, or map a measured "
-            "torque as columns.torque"
+            f"{raw.file.group!r} has no inertia. Motion alone gives the ratio of both: with the "
+            "inertia in data.inertia_groups the scale of the torque follows; with a measured "
+            "torque, mapped as columns.torque, the inertia is not needed"
         )
     acceleration = raw.signals[ACCELERATION]
     note = f"target: inertia x acceleration / {settings.radius_accel:g} m"

@@ -90,13 +90,18 @@ class NetworkEnsemble:
         Raises:
             SignalError: the shape is another.
         """
-        from trueup.networks.runtime.compiled_runtime import predict
         from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 
-        inputs = np.asarray(inputs)
-        torque = np.stack([predict(network, inputs) for network in self.networks])
+        torque = self.each(inputs)
         return EnsembleTorque(
             mean=torque.mean(axis=0),
             spread=torque.std(axis=0, ddof=1),
             out_of_range=NetworkRuntime(self.networks[0]).out_of_range(inputs),
         )
+
+    def each(self, inputs: np.ndarray) -> np.ndarray:
+        """Torque of each member ``(members, n)`` [N m]; arguments and errors as :meth:`predict`."""
+        from trueup.networks.runtime.compiled_runtime import predict
+
+        inputs = np.asarray(inputs)
+        return np.stack([predict(network, inputs) for network in self.networks])

@@ -53,6 +53,7 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
     data = configuration.data
     settings = replace(data, data_base_dir=os.fspath(data_folder(configuration)))
     series, check = read_checked(settings, refuse=refuse)
+    _check_sequence(series, data.sequence_duration_s)
     shares = (data.global_train_ratio, data.global_val_ratio, data.split_by, configuration.seed)
     if configuration.evaluation_mode == "lomo_cv":
         if data.test or data.validation:
@@ -66,6 +67,21 @@ def read_recordings(configuration: TrainingConfiguration, *, refuse: bool = True
     else:
         splits = [split_global(series, *shares)]
     return RunRecordings(series, splits, check)
+
+
+def _check_sequence(series: list[ActuatorSeries], duration: float | None) -> None:
+    """Refuse a stretch to unroll that no recording is as long as.
+
+    Raises:
+        ExperimentError: it is longer than the shortest recording.
+    """
+    shortest = min(series, key=lambda each: len(each) / each.rate)
+    seconds = len(shortest) / shortest.rate
+    if duration is not None and duration > seconds:
+        raise ExperimentError(
+            f"data.sequence_duration_s is {duration:g} s, longer than the shortest recording, "
+            f"{shortest.name} of {seconds:.3g} s: give {seconds:.3g} s at most, or leave it out"
+        )
 
 
 def data_folder(configuration: TrainingConfiguration) -> Path:

@@ -15,7 +15,7 @@ import yaml
 from trueup._version import __version__
 from trueup.errors import ExperimentError
 from trueup.fitting.solution import Solution, Status
-from trueup.fitting.verdict import Comparison, Grade, Reason, Verdict
+from trueup.fitting.verdict import Grade, Reason, Verdict
 from trueup.posterior.excitation.clearance import Clearance
 from trueup.posterior.excitation.comparison import compared_with
 from trueup.posterior.excitation.criterion import NORMAL, Criterion, half_scales
@@ -507,13 +507,10 @@ def _verdict(
         return Verdict((Reason(Grade.DO_NOT_USE, sentence, "unknown"),))
     key = "with_known"
     largest = max(r[key] for r in learned)
-    reasons, comparisons = [], ()
+    reasons = []
     if baseline is not None:
         both = [r for r in learned if r["chirp"] < IDENTIFIABLE] or learned
         own, other = max(r["relative"] for r in both), max(r["chirp"] for r in both)
-        comparisons = (
-            Comparison("largest relative interval", own, {"chirp, 0.1 to 10 Hz": other}, True),
-        )
         reasons.append(
             Reason(
                 Grade.USE if own < other else Grade.LOOK,
@@ -541,4 +538,4 @@ def _verdict(
             )
         )
     reasons.sort(key=lambda r: -r.grade.severity)
-    return Verdict(tuple(reasons), comparisons)
+    return Verdict(tuple(reasons))

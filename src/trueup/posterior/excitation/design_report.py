@@ -55,6 +55,7 @@ def design_page(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> re
 
 def _intervals(summary: dict[str, Any]) -> list[Any]:
     number = reports.format_number
+    followed = summary["after"] is not None
     rows = []
     for r in summary["parameters"]:
         low, high = r["over_draws"]
@@ -65,7 +66,7 @@ def _intervals(summary: dict[str, Any]) -> list[Any]:
                 f"{number(r['low'])} to {number(r['high'])}",
                 r["unit"],
                 _percent(r["relative"]),
-                _percent(r["with_known"]),
+                *([_percent(r["with_known"])] if followed else []),
                 "" if r["chirp"] is None else _percent(r["chirp"]),
                 f"{low:.2f} to {high:.2f}",
             ]
@@ -73,7 +74,7 @@ def _intervals(summary: dict[str, Any]) -> list[Any]:
     level = f"{100 * summary['level']:.3g} % interval"
     columns = [
         "parameter", "present value", f"predicted {level}", "unit", "share of what was allowed",
-        "with former recordings", "chirp", "over draws",
+        *(["with former recordings"] if followed else []), "chirp", "over draws",
     ]  # fmt: skip
     notes = [
         "Share of what was allowed: width of the interval over that of the bounds, or of the "

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 from trueup.errors import TrueupError, did_you_mean, listing
@@ -15,17 +16,20 @@ class SimulatorForm:
 
     file: str
     """Name of the module; empty for none."""
-    source: Callable[[Draws, str], str] | None = None
-    """Writes the module, of the draws and the name of the run."""
+    source: Callable[[Draws, str, Path], str] | None = None
+    """Text of the module, of the draws, the name of the run and the folder, where it writes the
+    further files."""
     lost: Callable[[Draws], list[str]] = lambda made: []
     """Sentences on what the simulator cannot take."""
+    further: tuple[str, ...] = ()
+    """Names of further files."""
 
 
 def _of_fields(file: str, module: ModuleType) -> SimulatorForm:
     """A form that writes fields of MjModel and numbers of signals."""
     return SimulatorForm(
         file,
-        lambda made, name: module.source(made.fields, made.signals, name),
+        lambda made, name, folder: module.source(made.fields, made.signals, name),
         lambda made: module.lost(made.fields, made.signals),
     )
 

@@ -156,7 +156,9 @@ def servo_forms(model: ServoModel) -> dict[str, SimulatorForm]:
     """
 
     def form(write: Callable[[ServoModel, Draws, str], str]) -> SimulatorForm:
-        return SimulatorForm("posterior_servo.py", lambda made, name: write(model, made, name))
+        return SimulatorForm(
+            "posterior_servo.py", lambda made, name, folder: write(model, made, name)
+        )
 
     return {
         "mjlab": form(_mjlab_module),

@@ -116,9 +116,8 @@ class IdentificationJob(SearchJob):
             if str(directory.path) in str(error):
                 raise
             raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
-        files = [p.file for p in (experiment.model, *experiment.variants.values())]
-        files += [p.file for p in experiment.recordings]
-        return cls(experiment, _folder_of_inputs(directory, content.get("folder"), folder, files))
+        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
+        return cls(experiment, place)
 
     def identity(self) -> dict[str, Any]:
         return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
@@ -337,8 +336,8 @@ def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxP
         check_folds(prepared, experiment.held_out.folds)
 
 
-def _folder_of_inputs(
-    directory: RunDirectory, recorded: str | None, folder: Path | None, files: Sequence[str]
+def folder_of_inputs(
+    directory: RunDirectory, recorded: str | None, folder: Path | None, experiment: Experiment
 ) -> Path:
     """Folder that the file names of a run refer to.
 
@@ -346,7 +345,8 @@ def _folder_of_inputs(
     records, the working folder, the nearest above the run.
     """
     # as the experiment names them: a model may lie outside of the folder
-    names = list(dict.fromkeys(files))
+    parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
+    names = list(dict.fromkeys(part.file for part in parts))
     first = [] if recorded is None else [Path(os.path.normpath(directory.path / recorded))]
     tried = [*first, Path.cwd(), *directory.path.parents] if folder is None else [folder]
     for place in tried:

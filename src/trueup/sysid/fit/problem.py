@@ -249,8 +249,9 @@ class GrayBoxProblem(Problem):
                 late = {channel: table[name][:, 0] for channel, name in delays.items()}
                 sequence = group.sequences[placed.sequence]
                 readers.append(WindowReader(sequence, placed.window, late))
-            models = group.variants.models(X, failures)
-            writes = group.variants.field_writes(X)
+            models, writes = group.variants.batch(X, failures)
+            if group.engine.model is not group.variants.model:
+                group.make_engine(self.n_threads)
             for block in group.engine.run(len(X), writes, models, failures):
                 for position, index in enumerate(block.segments):
                     placed = group.windows[index]

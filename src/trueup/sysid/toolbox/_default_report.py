@@ -83,6 +83,7 @@ def default_report(
         assessment,
         quality=_quality(models_sequences),
     )
+    summary["models"] = list(getattr(opt_result, "models", ()))
     videos: list[reports.Content] = []
     if generate_videos:
         videos = _videos(problem, models_sequences, build_model, before, start, x)

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,7 @@ import numpy as np
 from trueup.errors import SimulationError, TrueupWarning, listing
 from trueup.fitting import LeastSquares, Loss, Problem, Solution, Status, final_jacobian, minimise
 from trueup.parameters import ParameterDict
+from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.toolbox.optimizer_options import Options, read_options
 from trueup.sysid.toolbox.user_residual import problem_of
 
@@ -54,7 +56,8 @@ def optimize(
       The identified parameters, and a :class:`scipy.optimize.OptimizeResult` with ``x``, ``cost``,
       ``fun`` (residuals, then priors), ``jac`` and ``grad`` at ``x`` by central differences,
       ``active_mask``, ``status`` (:class:`trueup.fitting.Status`), ``success``, ``message``,
-      ``advice``, ``nfev``, ``history``, ``warnings``, ``names``, and ``extras`` with ``objective``
+      ``advice``, ``nfev``, ``history``, ``warnings``, ``names``, ``models`` (whether callbacks
+      were written as fields or candidates compiled), and ``extras`` with ``objective``
       and ``candidate`` of each iteration.
 
     Raises:
@@ -75,11 +78,27 @@ def optimize(
         _warn(conditioning)
         notes += conditioning
     solution = _fit(problem, optimizer, options)
+    if not _confirmed(problem, solution):
+        problem.space = replace(problem.space, start=solution.x)
+        solution = _fit(problem, optimizer, options)
     opt_params.update_from_vector(solution.x)
     result = _result(problem, solution, options, notes, optimizer)
     if verbose:
         _show(initial_params, opt_params, result)
     return opt_params, result
+
+
+def _confirmed(problem: Problem, solution: Solution) -> bool:
+    """Whether the models that were simulated are those that callbacks give at the solution."""
+    variants = problem.variants if isinstance(problem, GrayBoxProblem) else []
+    return all(variant.confirm(solution.x) for variant in variants)
+
+
+def _models(problem: Problem) -> list[str]:
+    """How callbacks entered the models, one sentence a model with callbacks."""
+    if not isinstance(problem, GrayBoxProblem):
+        return []
+    return [f"{v.name}: {v.callbacks.sentence()}" for v in problem.variants if v.callbacks]
 
 
 def _fit(problem: Problem, optimizer: str, options: Options) -> Solution:
@@ -204,6 +223,7 @@ def _result(
         optimizer=optimizer,
         history=solution.history,
         warnings=notes,
+        models=_models(problem),
         extras={
             "objective": [record["cost"] for record in solution.history],
             "candidate": [np.array(record["x"]) for record in solution.history],
@@ -233,6 +253,7 @@ def _nothing_to_fit(verbose: bool) -> "OptimizeResult":
         advice="Free the parameters that are to be identified.",
         history=[],
         warnings=[sentence],
+        models=[],
         extras={},
     )
 
@@ -242,6 +263,8 @@ def _show(initial: ParameterDict, found: ParameterDict, result: "OptimizeResult"
 
     table = found.compare_parameters(initial.as_vector(), found.as_vector())
     _logger.info("%s", result.message)
+    for sentence in result.models:
+        _logger.info("%s", sentence)
     console = Console(soft_wrap=True)
     console.print(table, markup=False, highlight=False)
     console.print(f"{result.status.value}: {result.message}", markup=False, highlight=False)

@@ -1,0 +1,111 @@
+"""Checks of commands, gains and angles before a network is trained: what recordings must vary."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueup.networks.data.data_settings import COMMAND, GAINS, UNITS, DataSettings
+from trueup.networks.data.features import (
+    ANGLE,
+    ANGLE_ERROR,
+    POSITION_GAIN,
+    TARGET_ANGLE,
+    with_derived,
+)
+from trueup.networks.data.raw_signals import COMMANDS, RawSignals
+from trueup.signals import Finding, suspect_units
+from trueup.signals.checks.units import RELATED
+
+_CONSTANT = 1e-9
+"""Range of a command, relative to its size, that is rounding."""
+
+_DEGREES = 180.0 / math.pi
+_DEGREES_TOLERANCE = 1.25
+"""Factor by which a command may be followed too far or not far enough, and still show degrees."""
+
+
+def check_commands(recorded: Sequence[RawSignals], settings: DataSettings) -> list[Finding]:
+    """Refuse recordings of which no command ever changes."""
+    commands: dict[str, bool] = {}
+    for raw in recorded:
+        known = with_derived(raw.signals)
+        for name in COMMANDS:
+            if name in known:
+                commands[name] = commands.get(name, False) or _varies(known[name])
+    if any(commands.values()):
+        return []
+    if not commands:
+        # an angle error that stands alone may vary by the command as well as by the motion
+        if any(ANGLE_ERROR in raw.signals for raw in recorded):
+            return []
+        sentence = (
+            f"No command is among the columns ({', '.join(COMMANDS)}): the network sees motion, "
+            "and not what the actuator was asked for."
+        )
+        return [Finding(COMMAND, "warning", "", sentence)]
+    sentence = (
+        f"No command changes in any of {len(recorded)} recordings ({', '.join(commands)}): what "
+        "the actuator does when it is driven cannot be learnt. Record motion that is commanded, or "
+        "map the column of the command that was given."
+    )
+    return [Finding(COMMAND, _severity(COMMAND, settings), "", sentence)]
+
+
+def check_gains(recorded: Sequence[RawSignals], settings: DataSettings) -> list[Finding]:
+    """Refuse recordings at several gains where the network is not told which."""
+    signals = [raw.signals[POSITION_GAIN] for raw in recorded if POSITION_GAIN in raw.signals]
+    gains = sorted({float(gain) for values in signals for gain in np.unique(values)})
+    if len(gains) < 2 or POSITION_GAIN in settings.features or not np.isfinite(gains).all():
+        return []
+    sentence = (
+        f"The recordings have the gains {', '.join(f'{gain:g}' for gain in gains)}, and the "
+        f"network is not told which: add {POSITION_GAIN} to data.features, or train on one gain."
+    )
+    return [Finding(GAINS, _severity(GAINS, settings), POSITION_GAIN, sentence)]
+
+
+def look_like_degrees(raw: RawSignals, settings: DataSettings) -> list[Finding]:
+    """Angles of a recording that look like degrees: by their range, or command beside motion."""
+    sentences = {}
+    for name in (ANGLE, TARGET_ANGLE, ANGLE_ERROR):
+        if name in raw.signals:
+            sentences[name] = suspect_units(name, raw.signals[name], "angle")
+    if not any(sentences.values()):
+        sentences = _beside_each_other(raw)
+    return [
+        Finding(UNITS, _severity(UNITS, settings), name, sentence)
+        for name, sentence in sentences.items()
+        if sentence
+    ]
+
+
+def _beside_each_other(raw: RawSignals) -> dict[str, str | None]:
+    """The angle that is in degrees where the commanded and the measured one are in two units."""
+    if not {ANGLE, TARGET_ANGLE} <= set(raw.signals):
+        return {}
+    pair = np.stack([raw.signals[TARGET_ANGLE], raw.signals[ANGLE]])
+    pair = pair[:, np.isfinite(pair).all(axis=0)]
+    if pair.shape[1] < 3:
+        return {}
+    sizes = pair.std(axis=1)
+    if not (sizes > 0).all() or np.corrcoef(pair)[0, 1] < RELATED:
+        return {}
+    ratio = float(sizes[0] / sizes[1])
+    if abs(abs(math.log(ratio)) - math.log(_DEGREES)) > math.log(_DEGREES_TOLERANCE):
+        return {}
+    large, small = (TARGET_ANGLE, ANGLE) if ratio > 1.0 else (ANGLE, TARGET_ANGLE)
+    times = max(ratio, 1.0 / ratio)
+    return {
+        large: f"{large} moves {times:.3g} times as far as {small}: it looks like degrees: give "
+        "its unit as deg."
+    }
+
+
+def _severity(kind: str, settings: DataSettings) -> str:
+    return "warning" if kind in settings.accept else "refuse"
+
+
+def _varies(values: np.ndarray) -> bool:
+    finite = values[np.isfinite(values)]
+    return finite.size > 0 and float(np.ptp(finite)) > _CONSTANT * float(np.abs(finite).max())
