@@ -25,7 +25,8 @@ import torch
 from trueup.actuators import ServoModel, fit, load_model, read_logs, resample_log, save_model
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.networks import MotionSettings, run_motion_training
-from trueup.networks.motion.driven_joint import DrivenJoint, MotionLogs
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.motion_logs import MotionLogs
 
 COUNT = 2 * np.pi / 4096
 """Angle of one count of the encoder [rad]."""

@@ -8,7 +8,7 @@ import driven_pendulum
 from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
 
-from trueup import actuators, gait, networks, runs, sysid
+from trueup import actuators, gait, networks, posterior, runs, sysid
 from trueup.actuators import ComparisonSettings, FitSettings
 from trueup.runs import StudySettings
 from trueup.studies import Budget
@@ -183,5 +183,31 @@ class Walk(RunKind):
         return [*words, "--maxiter", "4", "--seed", "3", "--output", str(run)]
 
 
-KINDS = (Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk)
+class Explanation(RunKind):
+    kind = "explanation"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.files = driven_pendulum.write(folder)
+
+    def python(self, run, resume=False):
+        experiment = sysid.load_experiment(self.files.experiment)
+        return posterior.explain(
+            experiment,
+            self.folder,
+            causes=("friction", "armature"),
+            output=run,
+            resume=resume,
+            verbose=False,
+        )
+
+    def command(self, run):
+        words = ["explain", str(self.files.experiment), "--causes", "friction", "armature"]
+        return [*words, "--output", str(run)]
+
+
+KINDS = (
+    *(Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk),
+    Explanation,
+)
 """Every kind of run."""

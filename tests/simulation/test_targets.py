@@ -30,6 +30,7 @@ _ELEMENTS = {
         "solref_friction": ["hinge", "ball", "free"],
         "solimp_friction": ["hinge", "ball", "free"],
         "actfrcrange": ["slide"],
+        "actfrclimit": ["slide"],
     },
     "body": {
         "mass": ["cart", "arm", "block"],
@@ -58,6 +59,7 @@ _ELEMENTS = {
         "damping": ["motor"],
         "ctrlrange": ["servo"],
         "forcerange": ["servo"],
+        "forcelimit": ["servo"],
         "delay": ["servo"],
     },
     "sensor": {"delay": ["angle"], "cutoff": ["speed"]},

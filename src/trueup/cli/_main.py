@@ -33,6 +33,7 @@ Examples:
   trueup init arm.xml run.csv          write a commented experiment file
   trueup check experiment.yaml         data quality and identifiability, before spending time
   trueup identify experiment.yaml      fit, intervals, held-out check, report
+  trueup explain experiment.yaml       why the robot does not do what the simulation does
   trueup report runs/arm               write the report of a finished run again
   trueup compare runs/arm runs/arm2    two runs side by side
   trueup reconcile runs/*              which runs agree, which one does not and why

@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
+from trueup.cli.explain_commands import Explain
 from trueup.cli.export_commands import Export
 from trueup.cli.gait_commands import Gait
 from trueup.cli.network_commands import Network
@@ -215,7 +216,7 @@ class Demo:
 
 
 COMMANDS = (
-    *(Identify, Check, Report, Compare, Reconcile, Export),
+    *(Identify, Check, Explain, Report, Compare, Reconcile, Export),
     *(Study, Actuator, Network, Gait),
     *(Init, Import, Demo),
 )

@@ -1,4 +1,4 @@
-"""``trueup network train-motion``: a correction of a servo, trained through the simulator."""
+"""``trueup network train-motion``: a correction of a joint's torque, trained by its motion."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +13,18 @@ from trueup.errors import ExperimentError
 
 @dataclass(frozen=True, kw_only=True)
 class TrainMotion:
-    """Train a correction of a servo's torque by its motion, without a torque sensor.
+    """Train a correction of a joint's torque by its motion, without a torque sensor.
 
-    Logs need command and angle. The joint of the servo model is simulated with the correction, and
-    the error of angle and speed is what is trained on, over horizons that grow. The correction is
-    written where it is better than the servo model on validation logs.
+    Logs need command and angle. The joint is simulated with its base, a servo model or a PD law,
+    and with the correction; the error of angle and speed is what is trained on, over horizons that
+    grow. The correction is written where it is better than the base on validation logs.
 
     Examples:
       trueup network train-motion logs --servo m4.json --output runs/knee
       trueup network train-motion logs --servo m4.json -o runs/knee --test-kp 400 --time 5min
       trueup network train-motion logs --servo m4.json -o runs/knee --test sin_sin --learn-base
+      trueup network train-motion logs --base pd -o runs/knee --inputs kp load
+      trueup network train-motion logs --servo m4.json -o runs/knee --identify-gains
       trueup network train-motion logs --servo m4.json -o runs/knee --dry-run
       trueup network train-motion --resume -o runs/knee
 
@@ -33,9 +35,13 @@ class TrainMotion:
     logs: Annotated[Positional[Path | None], arg(metavar="LOGS")] = None
     """Folder of servo logs; raw ones are resampled to 5 ms."""
     servo: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Parameter file of the servo model, as trueup actuator fit writes it."""
+    """Base: parameter file of a servo model, as trueup actuator fit writes it."""
+    base: Annotated[str | None, arg(metavar="pd|none|FILE")] = None
+    """Base without a servo model. pd: a PD law within a torque-speed curve, with armature and
+    friction, all found from the training logs; a base.json of a run; none: the correction is the
+    whole torque."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory, for network.safetensors, servo.json, metrics.json and the report."""
+    """Run directory, for network.safetensors, servo.json or base.json, scores and report."""
     test_kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
     """Gains whose logs test; the highest of three or more where nothing is named."""
     test: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
@@ -50,8 +56,16 @@ class TrainMotion:
     """Gradient steps at most."""
     horizons: Annotated[tuple[float, ...], arg(metavar="S [S ...]")] = (0.1, 0.3, 1.0)
     """Horizons of the error, one after the other [s]."""
+    inputs: Annotated[
+        tuple[Literal["kp", "kd", "load", "voltage", "temperature"], ...],
+        arg(metavar="CONDITION [CONDITION ...]"),
+    ] = ()
+    """Conditions of a log that the correction is told; kp, and of kd, load and voltage those that
+    differ among the training logs, where none is named."""
     learn_base: bool = False
-    """Move the parameters of the servo along."""
+    """Move the numbers of the base along."""
+    identify_gains: bool = False
+    """Find along what the firmware makes of each gain that training logs state."""
     seed: int = 0
     """Seed of weights and windows."""
     resume: bool = False
@@ -91,23 +105,27 @@ class TrainMotion:
         return print_outcome(outcome, output, show_motion)
 
     def _job(self, name: str) -> Any:
-        from trueup.actuators import load_model
         from trueup.networks import MotionSettings
         from trueup.networks.motion.motion_job import MotionJob
         from trueup.networks.training.settings import seconds_of
 
-        if self.logs is None or self.servo is None:
-            raise ExperimentError("give the folder of the logs, and the servo model with --servo")
+        if self.logs is None or (self.servo is None) == (self.base is None):
+            raise ExperimentError(
+                "give the folder of the logs, and what is corrected: a servo model with --servo, "
+                "or --base pd or none"
+            )
         settings = MotionSettings(
             family=self.family,
             seconds=seconds_of(self.time, "--time"),
             max_steps=self.steps,
             horizons=self.horizons,
+            inputs=self.inputs,
             learn_base=self.learn_base,
+            identify_gains=self.identify_gains,
             seed=self.seed,
         )
         return MotionJob(
-            load_model(self.servo),
+            self._base(),
             self.logs,
             settings,
             name=name,
@@ -115,3 +133,12 @@ class TrainMotion:
             test=self.test,
             validation=self.validation,
         )
+
+    def _base(self) -> Any:
+        from trueup.actuators import load_model
+        from trueup.networks.motion.motion_base import NONE, PD, read_base
+
+        if self.servo is not None:
+            return load_model(self.servo)
+        assert self.base is not None
+        return self.base if self.base in (PD, NONE) else read_base(Path(self.base))

@@ -15,9 +15,18 @@ def show_motion(outcome: Outcome, output: Output) -> None:
         [name, f"{1e3 * result.base_errors[name]:.4g}", f"{1e3 * error:.4g}"]
         for name, error in result.errors.items()
     ]
-    where = "test" if result.parts.test else "validation"
-    output.table([f"{where} log", "servo model, mrad", "corrected, mrad"], rows)
-    output.text(f"RMS angle error of whole logs, {result.training.steps} gradient steps.")
+    where, words = "test" if result.parts.test else "validation", result.training.start.words
+    head = [f"{where} log", f"{words}, mrad", "corrected, mrad"]
+    pairs = [(result.base_motions[name], motion) for name, motion in result.motions.items()]
+    torques = [[motion.torque_error for motion in pair] for pair in pairs]
+    if all(torque is not None for pair in torques for torque in pair):
+        head += [f"torque, {words}, N m", "torque, corrected, N m"]
+        for row, pair in zip(rows, torques, strict=True):
+            row += [f"{torque:.3g}" for torque in pair]
+    output.table(head, rows)
+    output.text(f"RMS error of whole logs, {result.training.steps} gradient steps.")
+    for gain, factor in result.training.base.gains.items():
+        output.text(f"The firmware puts a factor of {factor:.4g} on the stated gain {gain:g}.")
     output.text(f"Run directory: {outcome.directory}", f"Report: {outcome.report}")
 
 
@@ -31,8 +40,8 @@ def show_plan(content: dict[str, Any], output: Output) -> int:
         for horizon, pace in zip(settings["horizons"], content["step_seconds"], strict=True)
     )
     output.text(
-        f"Angle error of the servo model: {1e3 * errors['training']:.4g} mrad on training logs, "
-        f"{1e3 * errors['validation']:.4g} mrad on validation logs",
+        f"Angle error of the {content['base_words']}: {1e3 * errors['training']:.4g} mrad on "
+        f"training logs, {1e3 * errors['validation']:.4g} mrad on validation logs",
         f"{settings['family']} of width {settings['hidden']}, {content['steps']} gradient steps at "
         f"most ({paces}): about {duration(content['seconds'])}",
     )

@@ -17,6 +17,7 @@ PRINTERS = {
     "network": "trueup.cli.network_training:show_summary",
     "motion": "trueup.cli.network_motion_results:show_motion",
     "gait": "trueup.cli.gait_optimize:show_summary",
+    "explanation": "trueup.cli.explain:show_summary",
 }
 """Kind -> function ``(outcome, output)`` that prints its outcome; the capability is imported when
 it is needed."""

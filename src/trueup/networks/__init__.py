@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from trueup.networks.evaluation.model_rollout import roll_out_in_model
     from trueup.networks.model.network import FAMILIES, Network
     from trueup.networks.model.network_file import load_network, save_network
+    from trueup.networks.motion.motion_base import MotionBase, PdJoint
     from trueup.networks.motion.motion_result import MotionResult
     from trueup.networks.motion.motion_run import resume_motion_training, run_motion_training
     from trueup.networks.motion.motion_settings import MotionSettings
@@ -70,6 +71,7 @@ _EXPORTS = {
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
     "JointModel": "trueup.networks.evaluation.closed_loop",
+    "MotionBase": "trueup.networks.motion.motion_base",
     "MotionResult": "trueup.networks.motion.motion_result",
     "MotionSettings": "trueup.networks.motion.motion_settings",
     "MotionTraining": "trueup.networks.motion.motion_training",
@@ -79,6 +81,7 @@ _EXPORTS = {
     "NetworkRuntime": "trueup.networks.runtime.numpy_runtime",
     "NetworkScores": "trueup.networks.evaluation.metrics",
     "Normalization": "trueup.networks.data.normalization",
+    "PdJoint": "trueup.networks.motion.motion_base",
     "RollOut": "trueup.networks.evaluation.closed_loop",
     "Scores": "trueup.networks.evaluation.metrics",
     "SeriesScores": "trueup.networks.evaluation.metrics",
@@ -127,6 +130,7 @@ __all__ = [
     "FileCheck",
     "InertiaGroup",
     "JointModel",
+    "MotionBase",
     "MotionResult",
     "MotionSettings",
     "MotionTraining",
@@ -136,6 +140,7 @@ __all__ = [
     "NetworkRuntime",
     "NetworkScores",
     "Normalization",
+    "PdJoint",
     "RollOut",
     "Scores",
     "SeriesScores",

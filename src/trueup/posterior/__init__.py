@@ -3,7 +3,7 @@
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
 sets runs of one robot, or of a fleet, against each other, and :func:`fit_jointly` fits those that
-agree together.
+agree together. :func:`explain` attributes the gap between simulated and recorded motion to causes.
 """
 
 from typing import TYPE_CHECKING
@@ -13,18 +13,28 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.posterior.belief import Belief
     from trueup.posterior.draws import Draws, ModelField
+    from trueup.posterior.gap._explain import explain
+    from trueup.posterior.gap.causes import CAUSES, Cause, Unknown
+    from trueup.posterior.gap.explanation import Explanation
+    from trueup.posterior.gap.situation import Situation
     from trueup.posterior.identified import IdentifiedRun, identified_run
     from trueup.posterior.joint_fit import fit_jointly, joint_experiment
     from trueup.posterior.randomisation import Randomisation, export_randomisation
     from trueup.posterior.reconciled import ReconciledRuns, reconcile
 
 _EXPORTS = {
+    "CAUSES": "trueup.posterior.gap.causes",
     "Belief": "trueup.posterior.belief",
+    "Cause": "trueup.posterior.gap.causes",
     "Draws": "trueup.posterior.draws",
+    "Explanation": "trueup.posterior.gap.explanation",
     "IdentifiedRun": "trueup.posterior.identified",
     "ModelField": "trueup.posterior.draws",
     "Randomisation": "trueup.posterior.randomisation",
     "ReconciledRuns": "trueup.posterior.reconciled",
+    "Situation": "trueup.posterior.gap.situation",
+    "Unknown": "trueup.posterior.gap.causes",
+    "explain": "trueup.posterior.gap._explain",
     "export_randomisation": "trueup.posterior.randomisation",
     "fit_jointly": "trueup.posterior.joint_fit",
     "identified_run": "trueup.posterior.identified",
@@ -33,12 +43,18 @@ _EXPORTS = {
 }
 
 __all__ = [
+    "CAUSES",
     "Belief",
+    "Cause",
     "Draws",
+    "Explanation",
     "IdentifiedRun",
     "ModelField",
     "Randomisation",
     "ReconciledRuns",
+    "Situation",
+    "Unknown",
+    "explain",
     "export_randomisation",
     "fit_jointly",
     "identified_run",

@@ -18,6 +18,7 @@ KINDS = {
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "gait": "trueup.gait.job:GaitJob",
+    "explanation": "trueup.posterior.gap.explain_job:ExplainJob",
 }
 """Kind -> class of its jobs, as ``module:name``; imported when a run of the kind is met."""
 

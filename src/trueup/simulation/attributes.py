@@ -112,6 +112,19 @@ def _write_kv(actuator: Any, index: int, value: float) -> None:
     _vector("biasprm")(actuator, 2, -value)
 
 
+def _write_symmetric(name: str) -> Callable[[Any, int, float], None]:
+    def write(element: Any, index: int, value: float) -> None:
+        setattr(element, name, (-value, value))
+
+    return write
+
+
+def _symmetric(field: str, name: str, **options: Any) -> Attribute:
+    """Size of a range that is symmetric about zero."""
+    parts = (Part(field, _entry(field, 1)), Part(field, _entry(field, 0), -1.0))
+    return Attribute(parts, _write_symmetric(name), shared=True, lowest=0.0, strict=True, **options)
+
+
 def _write_geom_pos(geom: Any, index: int, value: float) -> None:
     ends = np.array(geom.fromto, float)
     if not np.isfinite(ends).all():
@@ -179,6 +192,12 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             needs="jnt_actfrclimited",
             needs_advice="set actfrcrange on the joint in the MJCF",
         ),
+        "actfrclimit": _symmetric(
+            "jnt_actfrcrange",
+            "actfrcrange",
+            needs="jnt_actfrclimited",
+            needs_advice="set actfrcrange on the joint in the MJCF",
+        ),
     },
     "body": {
         "mass": _plain("body_mass", "mass", lowest=0.0, strict=True),
@@ -227,6 +246,12 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             needs_advice="set ctrlrange on the actuator in the MJCF",
         ),
         "forcerange": _plain_vector(
+            "actuator_forcerange",
+            "forcerange",
+            needs="actuator_forcelimited",
+            needs_advice="set forcerange on the actuator in the MJCF",
+        ),
+        "forcelimit": _symmetric(
             "actuator_forcerange",
             "forcerange",
             needs="actuator_forcelimited",

@@ -16,7 +16,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
 from trueup.networks import MotionSettings, load_network, run_motion_training
-from trueup.networks.motion.driven_joint import MAX_STEP
+from trueup.networks.motion.motion_logs import MAX_STEP
 from trueup.networks.motion.motion_result import motion_parts
 from trueup.networks.motion.motion_training import motion_errors, train_motion
 

@@ -11,21 +11,24 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
-from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict, save_model
-from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.catalogue.parameter_file import save_model
 from trueup.actuators.logs._process import resample_log
 from trueup.actuators.search.run_logs import Logs, RunLogs
 from trueup.errors import RunDirectoryError, listing
 from trueup.networks.model.network_file import save_network
+from trueup.networks.motion.base_fit import fit_base
+from trueup.networks.motion.motion_base import SERVO as SERVO_KIND
+from trueup.networks.motion.motion_base import Joint, MotionBase
+from trueup.networks.motion.motion_logs import MotionLogs, condition_inputs
 from trueup.networks.motion.motion_report import ANGLES, motion_report
 from trueup.networks.motion.motion_result import MotionParts, motion_parts, scored
+from trueup.networks.motion.motion_rollout import FEATURES
 from trueup.networks.motion.motion_settings import MotionSettings
 from trueup.networks.motion.motion_state import check_state, steps_and_seconds
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.motion.motion_training import (
     MotionTraining,
     checked_logs,
-    motions,
     train_motion,
 )
 from trueup.networks.plain_settings import build_settings
@@ -37,8 +40,11 @@ from trueup.studies import RunDirectory, atomic
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.progress import Progress
 
-NETWORK, SERVO, METRICS = "network.safetensors", "servo.json", "metrics.json"
-"""Files of a training: the correction, the servo model beneath it, scores and verdict."""
+NETWORK, SERVO, BASE = "network.safetensors", "servo.json", "base.json"
+"""Files of a training: the correction; the servo model beneath it; another base, or the factors of
+its gains."""
+METRICS = "metrics.json"
+"""Scores and verdict."""
 CHECKPOINT = "checkpoint.npz"
 """What a stopped training goes on from."""
 
@@ -46,10 +52,10 @@ _TIMED_STEPS = 3
 
 
 class MotionJob(Job):
-    """Training of a correction of a servo through its simulated joint.
+    """Training of a correction of a joint's torque through its simulated motion.
 
     Args:
-        model: servo model beneath the correction.
+        base: model beneath the correction, see :func:`train_motion`.
         logs: logs, or where they are.
         settings: of network and training.
         name: name of the run.
@@ -64,7 +70,7 @@ class MotionJob(Job):
 
     def __init__(
         self,
-        model: ServoModel,
+        base: Joint | MotionBase | str,
         logs: Logs | RunLogs,
         settings: MotionSettings | None = None,
         *,
@@ -73,7 +79,7 @@ class MotionJob(Job):
         test: Sequence[str] = (),
         validation: Sequence[str] = (),
     ):
-        self.model, self.motion_settings = model, settings or MotionSettings()
+        self.base, self.motion_settings = MotionBase.of(base), settings or MotionSettings()
         self.source = logs if isinstance(logs, RunLogs) else RunLogs(logs)
         self.name, self.seed = name, self.motion_settings.seed
         self.named = {
@@ -85,10 +91,10 @@ class MotionJob(Job):
     # --- experiment.yaml -------------------------------------------------------------------------
 
     def plain(self, directory: Path) -> dict[str, Any]:
-        """Servo model, settings and parts, and where the logs are."""
+        """Base, settings and parts, and where the logs are."""
         return {
             "name": self.name,
-            "servo": atomic.to_plain(model_to_dict(self.model)),
+            "base": atomic.to_plain(self.base.to_dict()),
             **self.source.plain(directory),
             "parts": self.named,
             "settings": atomic.to_plain(asdict(self.motion_settings)),
@@ -99,15 +105,16 @@ class MotionJob(Job):
         cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
     ) -> "MotionJob":
         """The training of a run directory, with its own settings."""
-        needed = ("servo", "parts", "settings")
+        needed = ("base", "parts", "settings")
         if missing := [key for key in needed if not isinstance(content.get(key), dict)]:
             raise RunDirectoryError(
                 f"{directory.experiment} is damaged: it lacks {listing(missing)}. Start the "
                 "training again with --overwrite"
             )
-        settings = {**content["settings"], "horizons": tuple(content["settings"]["horizons"])}
+        settings = dict(content["settings"])
+        settings |= {name: tuple(settings.get(name) or ()) for name in ("horizons", "inputs")}
         return cls(
-            model_from_dict(content["servo"], str(directory.experiment)),
+            MotionBase.from_dict(content["base"], str(directory.experiment)),
             RunLogs.from_plain(content, directory, folder),
             build_settings(MotionSettings, settings, "settings"),
             name=str(content.get("name") or directory.path.name),
@@ -117,7 +124,7 @@ class MotionJob(Job):
     def identity(self) -> dict[str, Any]:
         """What a resumed run must have been started with."""
         return {
-            "servo model": {n: float(v) for n, v in self.model.values.items()},
+            "base": self.base.to_dict(),
             "settings": asdict(self.motion_settings),
             "parts": self.named,
         }
@@ -146,9 +153,9 @@ class MotionJob(Job):
     def prepare(self) -> None:
         """Read, check and split the logs."""
         parts, settings = self.parts, self.motion_settings
-        checked_logs(self.model, parts.training, parts.validation, settings)
-        if parts.test:
-            checked_logs(self.model, parts.training, parts.test, settings)
+        inputs = condition_inputs(parts.training, settings.inputs)
+        MotionLogs.of(self.base, (*parts.training, *parts.validation, *parts.test), inputs)
+        checked_logs(self.base, parts.training, parts.validation, settings)
 
     def check_execution(self) -> None:
         """Nothing is distributed."""
@@ -173,7 +180,7 @@ class MotionJob(Job):
             parts = self.parts
             try:
                 return train_motion(
-                    self.model,
+                    self.base,
                     parts.training,
                     parts.validation,
                     self.motion_settings,
@@ -190,7 +197,7 @@ class MotionJob(Job):
 
     def finish(self, run: Run, solution: MotionTraining) -> Outcome:
         """Scores and verdict on held-out logs."""
-        result = scored(self.model, solution, self.parts, run.directory.path)
+        result = scored(solution, self.parts, run.directory.path)
         errors = list(result.errors.values())
         return Outcome(
             result,
@@ -207,33 +214,36 @@ class MotionJob(Job):
         )
 
     def write(self, run: Run, outcome: Outcome) -> None:
-        """Write servo model, correction, scores, and the motion of the held-out logs."""
+        """Write base, correction, scores, and the motion of the held-out logs."""
         directory, result = run.directory, outcome.result
         training, parts = result.training, result.parts
-        save_model(training.servo, directory.inside(SERVO))
+        for name in (SERVO, BASE):
+            directory.inside(name).unlink(missing_ok=True)
+        if training.base.kind == SERVO_KIND:
+            save_model(training.servo, directory.inside(SERVO))
+        if training.base.kind != SERVO_KIND or training.base.gains:
+            atomic.write_json(directory.inside(BASE), training.base.to_dict())
         file = directory.inside(NETWORK)
         if training.network is None:
             file.unlink(missing_ok=True)
         else:
             hashes = {self.source.hash_of(log) for log in (*parts.training, *parts.validation)}
             training.network.provenance.update(
-                target="correction of the torque of servo.json, trained by the motion",
+                target=f"correction of the torque of the {training.base.words}, trained by the "
+                "motion",
+                base=training.base.to_dict(),
                 settings=asdict(self.motion_settings),
                 trained_on=sorted(hashes),
             )
             save_network(training.network, file)
-        judged = parts.test or parts.validation
-        base = motions(self.model, judged)
-        own = base
-        if training.network is not None:
-            own = motions(training.servo, judged, training.network)
-        for log, *angles in zip(judged, base, own, strict=True):
+        place = directory.path / ANGLES
+        place.mkdir(exist_ok=True)
+        for log in parts.test or parts.validation:
+            angles = (result.base_motions[log.name].position, result.motions[log.name].position)
             columns = {"time_s": log.times, "recorded_rad": log.position}
-            columns |= dict(zip(("servo_model_rad", "corrected_rad"), angles, strict=True))
+            columns |= dict(zip(("base_rad", "corrected_rad"), angles, strict=True))
             lines = [",".join(columns)]
             lines += [",".join(f"{v:.9g}" for v in row) for row in np.stack([*columns.values()], 1)]
-            place = directory.path / ANGLES
-            place.mkdir(exist_ok=True)
             atomic.write_text(place / f"{_file_name(log.name)}.csv", "\n".join(lines) + "\n")
         atomic.write_json(directory.inside(METRICS), outcome.summary)
 
@@ -282,7 +292,8 @@ class MotionJob(Job):
             part = "test" if content["logs"]["test"] else "validation"
             scores = [
                 {"part": part, "channel": f"angle of {n}", "predictor": "identified",
-                 "rmse": each["corrected"], "fit_percent": None}
+                 "rmse": each["corrected"],
+                 "fit_percent": 100.0 * (1.0 - each["corrected"] / (each["deviation"] or 1.0))}
                 for n, each in content["test"].items()
             ]  # fmt: skip
             return {
@@ -298,8 +309,9 @@ class MotionJob(Job):
     def plan(self) -> dict[str, Any]:
         """What would be trained, and how long that takes at most."""
         parts, settings = self.parts, self.motion_settings
-        logs, held = checked_logs(self.model, parts.training, parts.validation, settings)
-        trainer = MotionTrainer(self.model, logs, held, settings)
+        logs, held = checked_logs(self.base, parts.training, parts.validation, settings)
+        base = fit_base(self.base, logs, settings.identify_gains)
+        trainer = MotionTrainer(base, logs, held, settings)
         seconds = []
         for horizon in settings.horizons:
             share = (settings.horizons.index(horizon) + 0.5) / len(settings.horizons)
@@ -310,6 +322,9 @@ class MotionJob(Job):
         whole = float(np.mean(seconds)) * settings.max_steps
         return {
             "settings": asdict(settings),
+            "base": base.to_dict(),
+            "base_words": base.words,
+            "inputs": [*FEATURES, *logs.inputs],
             "logs": {n: [log.name for log in getattr(parts, n)] for n in self.part_names},
             "angle_error": {"training": trainer.own_error, "validation": trainer.base_error},
             "steps": settings.max_steps,

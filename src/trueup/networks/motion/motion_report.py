@@ -13,8 +13,7 @@ ANGLES = "angles"
 """Folder of the motions of the held-out logs, one CSV file a log."""
 
 _SHOWN = 24
-_NAMES = {"recorded_rad": ("recorded", "measured"), "servo_model_rad": ("servo model", "initial"),
-          "corrected_rad": ("corrected", "fitted")}  # fmt: skip
+_KINDS = {"recorded_rad": "measured", "base_rad": "initial", "corrected_rad": "fitted"}
 
 
 def motion_report(folder: Path) -> reports.Page:
@@ -40,31 +39,23 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
     test, settings = metrics["test"], metrics["settings"]
     base, own = (1e3 * float(np.mean([each[name] for each in test.values()]))
                  for name in ("base", "corrected"))  # fmt: skip
+    words = metrics["base_words"]
     part = "test" if metrics["logs"]["test"] else "validation"
     subtitle = (
-        f"{settings['family']} of width {settings['hidden']} over a servo model, trained by the "
+        f"{settings['family']} of width {settings['hidden']} over the {words}, trained by the "
         f"motion of {len(metrics['logs']['training'])} logs"
     )
     figures = reports.KeyFigures(
         [
             reports.KeyFigure(own, "angle error, corrected", "mrad", f"{part} logs, mean"),
-            reports.KeyFigure(base, "angle error, servo model", "mrad", f"{part} logs, mean"),
+            reports.KeyFigure(base, f"angle error, {words}", "mrad", f"{part} logs, mean"),
             reports.KeyFigure(metrics["steps"], "gradient steps", "", ""),
         ]
     )
     page = reports.Page(f"Motion of {metrics['name']}", subtitle, {}, [figures])
     page.add(reports.verdict_section(metrics["verdict"]))
-    columns = [
-        reports.Column("log"),
-        reports.Column("servo model", "mrad", digits=4),
-        reports.Column("corrected", "mrad", digits=4),
-    ]
-    rows = [[name, 1e3 * e["base"], 1e3 * e["corrected"]] for name, e in test.items()]
-    note = f"RMS angle error of whole {part} logs, rolled out from their first sample."
-    page.add(
-        reports.Section("Scores", "scores", content=[reports.Table(columns, rows, notes=note)])
-    )
-    if panels := _motions(folder):
+    page.add(reports.Section("Scores", "scores", content=[_scores(test, words, part)]))
+    if panels := _motions(folder, words):
         page.add(
             reports.Section(
                 "Motion",
@@ -74,20 +65,50 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
             )
         )
     page.add(_curves(metrics))
+    page.add(_base(metrics["base"]))
     listed = [[name, str(value)] for name, value in settings.items()]
     table = reports.Table([reports.Column("setting"), reports.Column("value")], listed)
     page.add(reports.Section("Settings", content=[table], collapsed=True))
     return page
 
 
-def _motions(folder: Path) -> list[reports.Panel]:
+def _scores(test: dict[str, Any], words: str, part: str) -> reports.Table:
+    """Errors of each log: of the angle, and of the torque where it was recorded."""
+    columns = [reports.Column("log")]
+    columns += [reports.Column(name, "mrad", digits=4) for name in (words, "corrected")]
+    rows = [[name, 1e3 * e["base"], 1e3 * e["corrected"]] for name, e in test.items()]
+    note = f"RMS angle error of whole {part} logs, rolled out from their first sample."
+    if all("base_torque" in each for each in test.values()):
+        columns += [reports.Column(f"torque, {name}", "N m", digits=3)
+                    for name in (words, "corrected")]  # fmt: skip
+        for row, each in zip(rows, test.values(), strict=True):
+            row += [each["base_torque"], each["corrected_torque"]]
+        note += " Torque: RMS error of that on the load, along the simulated motion."
+    return reports.Table(columns, rows, notes=note)
+
+
+def _base(base: dict[str, Any]) -> reports.Section:
+    """Numbers of the base, and what the firmware makes of the stated gains."""
+    rows = [[name, float(value)] for name, value in (base.get("pd") or {}).items() if value]
+    rows += [
+        [name, float(value)]
+        for name, value in (base.get("servo") or {}).items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    rows += [[f"factor of the gain {gain:g}", factor] for gain, factor in base.get("gains", ())]
+    table = reports.Table([reports.Column("number"), reports.Column("value", digits=4)], rows)
+    return reports.Section("Base", content=[table], collapsed=True)
+
+
+def _motions(folder: Path, words: str) -> list[reports.Panel]:
+    labels = {"recorded_rad": "recorded", "base_rad": words, "corrected_rad": "corrected"}
     panels = []
     for file in sorted((folder / ANGLES).glob("*.csv"))[:_SHOWN]:
         names = file.read_text().partition("\n")[0].split(",")
         rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
         found = dict(zip(names, rows.T, strict=True))
-        traces = [reports.Trace(label, found["time_s"], found[name], kind)
-                  for name, (label, kind) in _NAMES.items()]  # fmt: skip
+        traces = [reports.Trace(labels[name], found["time_s"], found[name], kind)
+                  for name, kind in _KINDS.items()]  # fmt: skip
         panels.append(reports.Panel(file.stem, "rad", traces, quantity="angle"))
     return panels
 

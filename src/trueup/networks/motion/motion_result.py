@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
-from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
@@ -16,8 +15,9 @@ from trueup.fitting.baselines import BASE_ALONE, CONSTANT
 from trueup.networks.model.network import Network
 from trueup.networks.motion.motion_training import (
     ENOUGH,
+    Motion,
     MotionTraining,
-    motion_errors,
+    motions,
 )
 
 
@@ -36,17 +36,27 @@ class MotionResult:
 
     training: MotionTraining
     parts: MotionParts
-    base_errors: dict[str, float]
-    """RMS angle error of the servo model on each test log [rad]."""
-    errors: dict[str, float]
-    """The same of servo model and correction."""
+    base_motions: dict[str, Motion]
+    """Motion of the base along each test log."""
+    motions: dict[str, Motion]
+    """The same of base and correction."""
     verdict: Verdict
     directory: Path | None
 
     @property
     def network(self) -> Network | None:
-        """Correction of the torque; None where the servo model suffices."""
+        """Correction of the torque; None where the base suffices."""
         return self.training.network
+
+    @property
+    def base_errors(self) -> dict[str, float]:
+        """RMS angle error of the base on each test log [rad]."""
+        return {name: motion.angle_error for name, motion in self.base_motions.items()}
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The same of base and correction."""
+        return {name: motion.angle_error for name, motion in self.motions.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Scores as JSON values."""
@@ -56,10 +66,10 @@ class MotionResult:
             "corrected": self.network is not None,
             "unit": "rad",
             "validation": {"base": base, "corrected": best},
-            "test": {
-                name: {"base": self.base_errors[name], "corrected": error}
-                for name, error in self.errors.items()
-            },
+            "base": self.training.base.to_dict(),
+            "base_words": self.training.base.words,
+            "inputs": [] if self.network is None else list(self.network.features),
+            "test": {name: self._score(name) for name in self.motions},
             "logs": {
                 part: [log.name for log in getattr(self.parts, part)]
                 for part in ("training", "validation", "test")
@@ -69,6 +79,16 @@ class MotionResult:
             "history": list(self.training.history),
             "verdict": self.verdict.plain(),
         }
+
+    def _score(self, name: str) -> dict[str, float]:
+        """Errors of a test log, and the deviation of its angle [rad]; torque [N m]."""
+        base, own = self.base_motions[name], self.motions[name]
+        log = next(each for each in (*self.parts.test, *self.parts.validation) if each.name == name)
+        found = {"base": base.angle_error, "corrected": own.angle_error}
+        found["deviation"] = float(log.position.std())
+        if base.torque_error is not None and own.torque_error is not None:
+            found |= {"base_torque": base.torque_error, "corrected_torque": own.torque_error}
+        return found
 
 
 def motion_parts(
@@ -117,28 +137,33 @@ def motion_parts(
     return MotionParts(tuple(training), tuple(validating), tuple(held))
 
 
-def scored(
-    model: ServoModel, done: MotionTraining, parts: MotionParts, directory: Path | None = None
-) -> MotionResult:
-    """A training scored on held-out logs; the servo model alone where it is better on them."""
+def scored(done: MotionTraining, parts: MotionParts, directory: Path | None = None) -> MotionResult:
+    """A training scored on held-out logs; the base alone where it is better on them."""
     judged = parts.test or parts.validation
-    base = motion_errors(model, judged)
-    errors = base if done.network is None else motion_errors(done.servo, judged, done.network)
-    worse = float(np.mean(list(errors.values()))) if parts.test else 0.0
-    if worse > float(np.mean(list(base.values()))):
-        # never worse than the servo model on motion that was held out
-        done, errors = replace(done, network=None, servo=model), base
+    names = [log.name for log in judged]
+    base = dict(zip(names, motions(done.start, judged), strict=True))
+    own = base
+    if done.network is not None:
+        own = dict(zip(names, motions(done.base, judged, done.network), strict=True))
+    worse = _mean_error(own) if parts.test else 0.0
+    if worse > _mean_error(base):
+        # never worse than the base on motion that was held out
+        done, own = replace(done, network=None, base=done.start), base
     else:
         worse = 0.0
-    verdict = _verdict(done, parts, base, errors, worse)
-    return MotionResult(done, parts, base, errors, verdict, directory)
+    verdict = _verdict(done, parts, base, own, worse)
+    return MotionResult(done, parts, base, own, verdict, directory)
+
+
+def _mean_error(found: dict[str, Motion]) -> float:
+    return float(np.mean([motion.angle_error for motion in found.values()]))
 
 
 def _verdict(
     done: MotionTraining,
     parts: MotionParts,
-    base: dict[str, float],
-    errors: dict[str, float],
+    base: dict[str, Motion],
+    own: dict[str, Motion],
     worse: float,
 ) -> Verdict:
     mean = float(np.concatenate([log.position for log in parts.training]).mean())
@@ -146,28 +171,28 @@ def _verdict(
     comparisons = [
         Comparison(
             channel=f"angle of {name}",
-            error=1e3 * error,
+            error=1e3 * motion.angle_error,
             baselines={
-                BASE_ALONE: 1e3 * base[name],
+                BASE_ALONE: 1e3 * base[name].angle_error,
                 CONSTANT: 1e3 * float(np.sqrt(np.mean((logs[name].position - mean) ** 2))),
             },
             held_out=bool(parts.test),
             unit="mrad",
         )
-        for name, error in errors.items()
+        for name, motion in own.items()
     ]
-    reasons = []
+    words, reasons = done.start.words, []
     if worse:
         sentence = (
             f"The correction has an angle error of {1e3 * worse:.3g} mrad on held-out logs, the "
-            f"servo model {1e3 * float(np.mean(list(base.values()))):.3g} mrad: the servo model "
-            "alone is written. Train longer, or record what is like the held-out motion."
+            f"{words} {1e3 * _mean_error(base):.3g} mrad: the {words} is what is written. Train "
+            "longer, or record what is like the held-out motion."
         )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     elif done.network is None:
         sentence = (
-            f"The servo model suffices: no correction bettered its angle error on validation logs, "
-            f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The servo model alone is "
+            f"The {words} suffices: no correction bettered its angle error on validation logs, "
+            f"{1e3 * done.validation[0]:.3g} mrad, by {100 * ENOUGH:g} %. The {words} is what is "
             "written."
         )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))

@@ -1,13 +1,13 @@
-"""Trains a correction of a servo through its simulated joint, from the logs to the report."""
+"""Trains a correction of a joint through its simulated motion, from the logs to the report."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from trueup import runs
-from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import RunDirectoryError
+from trueup.networks.motion.motion_base import Joint, MotionBase
 from trueup.networks.motion.motion_job import MotionJob
 from trueup.networks.motion.motion_result import MotionResult, scored
 from trueup.networks.motion.motion_settings import MotionSettings
@@ -19,7 +19,7 @@ from trueup.studies.progress import Progress
 
 
 def run_motion_training(
-    model: ServoModel,
+    base: Joint | MotionBase | str,
     logs: Logs,
     directory: str | os.PathLike[str] | None = None,
     *,
@@ -31,19 +31,20 @@ def run_motion_training(
     overwrite: bool = False,
     verbose: bool = True,
 ) -> MotionResult:
-    """Train a correction of a servo model as ``trueup network train-motion`` does.
+    """Train a correction of a joint's torque as ``trueup network train-motion`` does.
 
     ``network.safetensors`` of the run directory holds the correction of the torque, in addition to
-    the servo model of ``servo.json``; it is absent where no correction is at least 1 % better on
-    validation logs. A run that was begun here is continued by ``trueup study resume`` and reported
-    by ``trueup report``::
+    the servo model of ``servo.json`` or the base of ``base.json``; it is absent where no correction
+    is at least 1 % better on validation logs. A run that was begun here is continued by
+    ``trueup study resume`` and reported by ``trueup report``::
 
         model = actuators.load_model("m4.json")
         result = networks.run_motion_training(model, "logs", "runs/knee")
         print(*result.verdict.lines(), sep="\\n")
 
     Args:
-        model: servo model beneath the correction, which has to be beaten.
+        base: what is corrected and has to be beaten: a servo model, a :class:`PdJoint`, ``pd`` for
+            one whose numbers are found from the training logs, or ``none``.
         logs: logs, or where they are; raw ones are resampled to 5 ms.
         directory: run directory; nothing is written where absent.
         settings: of network and training.
@@ -57,7 +58,7 @@ def run_motion_training(
         RunInterrupted: Ctrl-C; what was reached is kept.
     """
     job = MotionJob(
-        model,
+        base,
         logs,
         settings,
         name=Path(directory).name if directory is not None else "motion",
@@ -73,9 +74,9 @@ def run_motion_training(
             hooks = TrainingHooks(progress=progress.update)
             parts = job.parts
             done = train_motion(
-                model, parts.training, parts.validation, job.motion_settings, hooks=hooks
+                base, parts.training, parts.validation, job.motion_settings, hooks=hooks
             )
-        return scored(model, done, parts)
+        return scored(done, parts)
     return start_motion_training(
         job, directory, resume=resume, overwrite=overwrite, verbose=verbose
     ).result

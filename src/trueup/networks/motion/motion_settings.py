@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
-from trueup.errors import FitError
+from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
 
 BURN_IN = 0.2
 """Time that a window is preceded by, in which the network follows the recording [s]."""
+
+CONDITIONS = ("kp", "kd", "load", "voltage", "temperature")
+"""Conditions of a log that a correction may be told."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,13 @@ class MotionSettings:
     """Highest learning rate."""
     regularization: float = 1e-3
     """Weight of the squared correction beside the squared error, each in its own scale."""
+    inputs: tuple[str, ...] = ()
+    """Conditions of a log that the correction is told: kp, kd, load, voltage, temperature. None:
+    kp, and of kd, load and voltage those that differ among the training logs."""
     learn_base: bool = False
-    """Move the parameters of the servo along."""
+    """Move the numbers of the base along."""
+    identify_gains: bool = False
+    """Find along what the firmware makes of each gain that training logs state: a factor a gain."""
     seed: int = 0
     """Seed of weights and windows."""
 
@@ -41,3 +49,9 @@ class MotionSettings:
             raise FitError(f"family is {self.family!r}; there are gru, lstm and mlp")
         if not (self.seconds > 0 and self.max_steps >= 1 and self.horizons and self.batch >= 1):
             raise FitError("seconds, max_steps, horizons and batch must be positive")
+        if not all(horizon > 0 for horizon in self.horizons):
+            raise FitError(f"horizons are {listing(map(str, self.horizons))} s; must be positive")
+        if unknown := [name for name in self.inputs if name not in CONDITIONS]:
+            raise FitError(
+                f"there is no condition {unknown[0]!r} of a log; there are {listing(CONDITIONS)}"
+            )

@@ -9,12 +9,12 @@ from zipfile import BadZipFile
 import numpy as np
 import torch
 
-from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict
-from trueup.errors import RunDirectoryError, reason
+from trueup.errors import RunDirectoryError, TrueupError, reason
+from trueup.networks.motion.motion_base import MotionBase
 from trueup.studies import atomic
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError)
-_UNREADABLE += (BadZipFile,)
+_UNREADABLE += (BadZipFile, TrueupError)
 _PLAIN = "state"
 _NUMBERS = ("done", "seconds", "loss_sum", "best_error", "history")
 
@@ -27,20 +27,21 @@ class Checkpointed(Protocol):
     optimizer: torch.optim.Optimizer
     random: np.random.Generator
     best: Any
-    servo: Any
+    base: MotionBase
 
 
 def write_state(trainer: Checkpointed, file: Path) -> None:
     """Write all that a stopped training goes on from, whole or not at all."""
     arrays = {f"module.{n}": value.numpy() for n, value in trainer.module.state_dict().items()}
     arrays["joint.steps"] = trainer.joint.steps.detach().numpy()
+    arrays["joint.gain_steps"] = trainer.joint.gain_steps.detach().numpy()
     for index, state in trainer.optimizer.state_dict()["state"].items():
         arrays |= {f"optimizer.{index}.{n}": np.asarray(value) for n, value in state.items()}
     best = trainer.best
     arrays |= {} if best is None else {f"best.{n}": value for n, value in best.weights.items()}
     plain: dict[str, Any] = {name: getattr(trainer, name) for name in _NUMBERS}
     plain["random"] = trainer.random.bit_generator.state
-    plain["servo"] = model_to_dict(trainer.servo)
+    plain["base"] = trainer.base.to_dict()
     arrays[_PLAIN] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -64,7 +65,8 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
         weights = {n: torch.as_tensor(value) for n, value in parts["module"].items()}
         trainer.module.load_state_dict(weights)
         with torch.no_grad():
-            trainer.joint.steps.copy_(torch.as_tensor(parts["joint"]["steps"]))
+            for name in ("steps", "gain_steps"):
+                getattr(trainer.joint, name).copy_(torch.as_tensor(parts["joint"][name]))
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, value in parts["optimizer"].items():
             index, _, which = name.partition(".")
@@ -74,7 +76,7 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
         trainer.random.bit_generator.state = plain["random"]
         for name in _NUMBERS:
             setattr(trainer, name, plain[name])
-        trainer.servo = model_from_dict(plain["servo"])
+        trainer.base = MotionBase.from_dict(plain["base"], str(file))
         if parts["best"]:
             kept = {n: np.asarray(value) for n, value in parts["best"].items()}
             trainer.best = trainer.module.to_network()

@@ -10,19 +10,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.errors import FitError
-from trueup.networks.data.features import ANGLE, ANGLE_ERROR, POSITION_GAIN, VELOCITY
 from trueup.networks.data.normalization import Normalization
-from trueup.networks.model.network import RECURRENT, Network, last_layer
-from trueup.networks.model.torch_network import State, TorchNetwork, initial_network
-from trueup.networks.motion.driven_joint import DrivenJoint, MotionLogs
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.model.torch_network import TorchNetwork, initial_network
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
+from trueup.networks.motion.motion_logs import MotionLogs
+from trueup.networks.motion.motion_rollout import (
+    FEATURES,
+    correction_features,
+    correction_step,
+    joint_inputs,
+    rms_errors,
+    torque_balance,
+    whole_motion,
+)
 from trueup.networks.motion.motion_settings import BURN_IN, MotionSettings
 from trueup.networks.motion.motion_state import read_state, write_state
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-
-FEATURES = (ANGLE, ANGLE_ERROR, VELOCITY, POSITION_GAIN)
-"""Inputs of a correction. A motor without torque has no angle error."""
 
 SAVED_EVERY = 30.0
 """Time between checkpoints [s]."""
@@ -37,30 +43,39 @@ class MotionTrainer:
     """A training: weights, optimiser, random draws, the best correction so far.
 
     Args:
-        model: servo model that is corrected.
+        base: model that is corrected.
         logs: to learn from.
         held: logs that the correction is chosen by.
         settings: of network and training.
     """
 
     def __init__(
-        self, model: ServoModel, logs: MotionLogs, held: MotionLogs, settings: MotionSettings
+        self,
+        base: Joint | MotionBase,
+        logs: MotionLogs,
+        held: MotionLogs,
+        settings: MotionSettings,
     ):
         self.settings, self.logs, self.held = settings, logs, held
         self.random = np.random.default_rng(settings.seed)
-        self.joint = DrivenJoint(model, settings.learn_base)
-        self.module = TorchNetwork(_start(logs, settings)).double()
+        gains = tuple(sorted(set(logs.kp.tolist()))) if settings.identify_gains else ()
+        self.joint = DrivenJoint(base, settings.learn_base, gains)
+        alone = self.joint.base.kind == NONE
+        # a correction is held small where its base suffices; the whole torque is not
+        self.weight = 0.0 if alone else settings.regularization
+        self.module = TorchNetwork(_start(logs, settings, alone)).double()
         self.base_error = self._whole_error(held, False)
         self.own_error = self._whole_error(logs, False)
         self._scales = (max(self.own_error, _LEAST_ERROR), max(float(logs.speed.std()), 1e-6))
         groups = [{"params": list(self.module.parameters()), "lr": settings.learning_rate}]
-        if self.joint.names:
-            rate = _BASE_RATE * settings.learning_rate
-            groups.append({"params": [self.joint.steps], "lr": rate})
+        self.moved = [self.joint.steps] if self.joint.names else []
+        self.moved += [self.joint.gain_steps] if gains else []
+        if self.moved:
+            groups.append({"params": self.moved, "lr": _BASE_RATE * settings.learning_rate})
         self._rates = [group["lr"] for group in groups]
         self.optimizer = torch.optim.Adam(groups)
         self.best: Network | None = None
-        self.best_error, self.servo = self.base_error, model
+        self.best_error, self.base = self.base_error, self.joint.base
         self.history: list[dict[str, float]] = []
         self.done, self.seconds, self.loss_sum = 0, 0.0, 0.0
 
@@ -128,7 +143,7 @@ class MotionTrainer:
                 "learning rate or the first horizon"
             )
         loss.backward()
-        torch.nn.utils.clip_grad_norm_([*self.module.parameters(), self.joint.steps], 1.0)
+        torch.nn.utils.clip_grad_norm_([*self.module.parameters(), *self.moved], 1.0)
         self.optimizer.step()
         self.done, self.loss_sum = self.done + 1, self.loss_sum + float(loss.detach())
 
@@ -147,12 +162,12 @@ class MotionTrainer:
         # what lets a learned motion drift over its whole length lets others drift too
         if error < self.best_error and learned <= self.own_error:
             self.best_error, self.best = error, self.module.to_network()
-            self.servo = self.joint.moved_model()
+            self.base = self.joint.moved_base()
 
     def _whole_error(self, logs: MotionLogs, corrected: bool = True) -> float:
         """Mean over the logs of the RMS angle error of the whole log [rad]."""
         with torch.no_grad():
-            positions = whole_motion(self.joint, logs, self.module if corrected else None)
+            positions, _ = whole_motion(self.joint, logs, self.module if corrected else None)
         return float(np.mean(rms_errors(positions, logs)))
 
     def _window_loss(self, horizon: float) -> Tensor:
@@ -167,32 +182,33 @@ class MotionTrainer:
             before = starts[:, None] + torch.arange(-warm, 0)[None]
             every = rows[:, None].expand_as(before)
             moved = logs.position[every, before], logs.speed[every, before]
-            inputs = _features(logs, *moved, before, every)
+            inputs = correction_features(logs, *moved, before, every)
             _, state = module.unlimited(inputs)
         position, speed = logs.position[rows, starts], logs.speed[rows, starts]
         angle_error, speed_error, size = 0.0, 0.0, 0.0
         for step in range(steps):
             at = starts + step
-            correction, state = _correction(module, logs, position, speed, at, rows, state)
-            position, speed = joint(position, speed, **_inputs(logs, rows, at, correction))
+            correction, state = correction_step(module, logs, position, speed, at, rows, state)
+            inputs = joint_inputs(joint, logs, rows, at, correction)
+            position, speed = joint(position, speed, **inputs)
             angle_error = angle_error + (position - logs.position[rows, at + 1]).square().mean()
             speed_error = speed_error + (speed - logs.speed[rows, at + 1]).square().mean()
             size = size + correction.square().mean()
         torque = module.output_deviation
         total = angle_error / scale**2 + _SPEED_WEIGHT * speed_error / speed_scale**2
-        return (total + settings.regularization * size / torque**2) / steps  # type: ignore[return-value]
+        return (total + self.weight * size / torque**2) / steps  # type: ignore[return-value]
 
 
-def _start(logs: MotionLogs, settings: MotionSettings) -> Network:
-    """The correction before training: zero torque."""
+def _start(logs: MotionLogs, settings: MotionSettings, alone: bool) -> Network:
+    """The correction before training: zero torque, or the linear one where it stands alone."""
     inputs = [
-        _features(logs, logs.position[:, t], logs.speed[:, t], t).numpy()
+        correction_features(logs, logs.position[:, t], logs.speed[:, t], t).numpy()
         for t in range(int(logs.lengths.min()))
     ]
     stacked = np.concatenate(inputs)
     # the weight of the load is the torque that everything else is set beside
     torque = 0.2 * max(float(logs.gravity.abs().max()), 1e-3)
-    stats = Normalization.of(FEATURES, [stacked], [np.zeros(len(stacked))])
+    stats = Normalization.of((*FEATURES, *logs.inputs), [stacked], [np.zeros(len(stacked))])
     template: dict[str, Any] = {
         "family": settings.family,
         "normalization": replace(stats, output_deviation=torque),
@@ -205,61 +221,27 @@ def _start(logs: MotionLogs, settings: MotionSettings) -> Network:
     layers = 1 if settings.family in RECURRENT else 2
     network = initial_network(template, settings.hidden, layers, settings.seed)
     last = last_layer(network)
-    zero = {f"{last}.{part}": np.zeros_like(network.weights[f"{last}.{part}"])
-            for part in ("weight", "bias")}  # fmt: skip
-    return replace(network, weights={**network.weights, **zero})
+    weight, bias = (network.weights[f"{last}.{part}"] for part in ("weight", "bias"))
+    changed = {f"{last}.weight": np.zeros_like(weight), f"{last}.bias": np.zeros_like(bias)}
+    if alone:
+        slopes, level = _linear_torque(logs, network)
+        changed[f"{last}.bias"] = np.full_like(bias, level)
+        skip = np.zeros((1, network.history * len(network.features)), weight.dtype)
+        skip[0, : len(slopes)] = slopes
+        changed[SKIP] = skip
+    return replace(network, weights={**network.weights, **changed})
 
 
-def _features(logs: MotionLogs, position: Tensor, speed: Tensor, at: Any, rows: Any = None) -> Any:
-    """Inputs of the correction, shape (B, features)."""
-    pick = slice(None) if rows is None else rows
-    error = logs.on[pick, at, 0] * (logs.goal[pick, at, 0] - position)
-    return torch.stack([position, error, speed, logs.kp[pick].expand_as(position)], dim=-1)
+def _linear_torque(logs: MotionLogs, network: Network) -> tuple[np.ndarray, float]:
+    """Slopes by the normalised features, and level, of the torque that the load takes.
 
-
-def _correction(
-    module: TorchNetwork,
-    logs: MotionLogs,
-    position: Tensor,
-    speed: Tensor,
-    at: Any,
-    rows: Any,
-    state: State | None,
-) -> tuple[Tensor, State]:
-    inputs = _features(logs, position, speed, at, rows)[:, None]
-    torque, state = module.unlimited(inputs, state)
-    return torque[:, 0], state
-
-
-def _inputs(logs: MotionLogs, rows: Any, at: Any, correction: Tensor) -> dict[str, Any]:
-    """Inputs of the joint over a sample."""
-    constant = {
-        name: getattr(logs, name)[rows]
-        for name in ("gain", "rate_gain", "voltage", "inertia", "gravity")
-    }
-    moving = {name: getattr(logs, name)[rows, at] for name in ("on", "volts", "warmth")}
-    target = {"target": logs.goal[rows, at], "correction": correction, "rate": logs.rate}
-    return {**constant, **moving, **target}
-
-
-def whole_motion(joint: DrivenJoint, logs: MotionLogs, module: TorchNetwork | None) -> Tensor:
-    """Positions of whole logs from their first samples, shape (logs, samples)."""
-    rows = torch.arange(len(logs.names))
-    position, speed = logs.position[:, 0], logs.speed[:, 0]
-    found, state = [position], None
-    correction = torch.zeros_like(position)
-    for step in range(int(logs.lengths.max()) - 1):
-        if module is not None:
-            correction, state = _correction(module, logs, position, speed, step, rows, state)
-        position, speed = joint(position, speed, **_inputs(logs, rows, step, correction))
-        found.append(position)
-    return torch.stack(found, dim=1)
-
-
-def rms_errors(positions: Tensor, logs: MotionLogs) -> list[float]:
-    """RMS angle error of each log [rad]."""
-    errors = (positions - logs.position).numpy()
-    return [
-        float(np.sqrt(np.mean(row[:count] ** 2)))
-        for row, count in zip(errors, logs.lengths, strict=True)
-    ]
+    Both in deviations of the network's output, by least squares over the logs.
+    """
+    balance, stats = torque_balance(logs), network.normalization
+    conditions = logs.conditions.numpy()[balance.rows].T
+    columns = np.stack([balance.angle, balance.error, balance.speed, *conditions], axis=1)
+    normalised = (columns - stats.input_mean) / stats.input_deviation
+    ones = np.ones(len(normalised))
+    found = np.linalg.lstsq(np.column_stack([normalised, ones]), balance.torque, rcond=None)[0]
+    found /= stats.output_deviation
+    return found[:-1], float(found[-1])

@@ -1,9 +1,9 @@
-"""Trains a correction of a servo's torque by the motion of its joint.
+"""Trains a correction of a joint's torque by the joint's motion.
 
 Windows of all logs are simulated side by side; the loss is the error of angle and speed over
 horizons that grow. Only command and angle are needed. The correction starts at zero, so that
-training starts at the servo model, and it is kept only where it is better on validation logs and
-not worse on the training logs, each rolled out as a whole.
+training starts at the base, and it is kept only where it is better on validation logs and not
+worse on the training logs, each rolled out as a whole.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,21 @@ import torch
 
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.errors import RecordingError
+from trueup.errors import FitError, RecordingError
 from trueup.networks.model.network import Network
 from trueup.networks.model.torch_network import TorchNetwork
-from trueup.networks.motion.driven_joint import DrivenJoint, MotionLogs
+from trueup.networks.motion.base_fit import fit_base
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.motion_base import Joint, MotionBase
+from trueup.networks.motion.motion_logs import MotionLogs, condition_inputs
+from trueup.networks.motion.motion_rollout import (
+    FEATURES,
+    rms_errors,
+    torque_errors,
+    whole_motion,
+)
 from trueup.networks.motion.motion_settings import BURN_IN, MotionSettings
-from trueup.networks.motion.motion_trainer import MotionTrainer, whole_motion
+from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.training.hooks import TrainingHooks
 
 ENOUGH = 0.01
@@ -32,20 +41,45 @@ class MotionTraining:
     """Result of a training through the simulator."""
 
     network: Network | None
-    """Correction of the torque; None where the servo model suffices."""
-    servo: ServoModel
-    """Servo model beneath it, with parameters moved where they were learned."""
+    """Correction of the torque; None where the base suffices."""
+    base: MotionBase
+    """Base beneath it, with numbers moved where they were learned."""
+    start: MotionBase
+    """Base before the training, which has to be beaten."""
     validation: tuple[float, float]
-    """Angle error of the validation logs [rad]: of the servo model, and of the best correction."""
+    """Angle error of the validation logs [rad]: of the base, and of the best correction."""
     history: tuple[dict[str, float], ...]
     """Of each validation: steps done, horizon [s], loss, angle error of the validation logs and of
     the training logs as a whole [rad]."""
     steps: int
     seconds: float
 
+    @property
+    def servo(self) -> ServoModel:
+        """The servo model of the base.
+
+        Raises:
+            FitError: the base is none.
+        """
+        if not isinstance(self.base.joint, ServoModel):
+            raise FitError(f"the base is a {self.base.words}, not a servo model")
+        return self.base.joint
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Simulated motion of a log from its first sample."""
+
+    position: np.ndarray
+    """Angle, shape (n,) [rad]."""
+    angle_error: float
+    """RMS error of the angle [rad]."""
+    torque_error: float | None
+    """RMS error of the torque on the load [N m]; None where none is recorded."""
+
 
 def train_motion(
-    model: ServoModel,
+    base: Joint | MotionBase | str,
     training: Sequence[ServoLog],
     validation: Sequence[ServoLog],
     settings: MotionSettings | None = None,
@@ -54,10 +88,12 @@ def train_motion(
     hooks: TrainingHooks | None = None,
     checkpoint: Path | None = None,
 ) -> MotionTraining:
-    """Train a correction of a servo's torque so that its simulated motion is the recorded one.
+    """Train a correction of a joint's torque so that its simulated motion is the recorded one.
 
     Args:
-        model: servo model that is corrected; its error is what has to be beaten.
+        base: what is corrected, whose error has to be beaten: a servo model; a PD joint, or ``pd``
+            for one whose numbers are first found from the training logs; ``none``, and the
+            correction is the whole torque.
         training: logs to learn from, evenly sampled at one rate.
         validation: logs that the correction is chosen by, rolled out as a whole.
         settings: of network and training.
@@ -72,22 +108,24 @@ def train_motion(
     """
     settings = settings or MotionSettings()
     hooks = hooks or TrainingHooks(**({} if progress is None else {"progress": progress}))
-    logs, held = checked_logs(model, training, validation, settings)
+    logs, held = checked_logs(base, training, validation, settings)
     former = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            trainer = MotionTrainer(model, logs, held, settings)
+            start = fit_base(MotionBase.of(base), logs, settings.identify_gains)
+            trainer = MotionTrainer(start, logs, held, settings)
             trainer.run(hooks, checkpoint)
     finally:
         torch.set_num_threads(former)
-    best, servo = trainer.best, trainer.servo
+    best, reached = trainer.best, trainer.base
     if trainer.best_error > (1.0 - ENOUGH) * trainer.base_error:
-        best, servo = None, model
+        best, reached = None, start
     return MotionTraining(
         best,
-        servo,
+        reached,
+        start,
         (trainer.base_error, trainer.best_error),
         tuple(trainer.history),
         trainer.done,
@@ -96,7 +134,7 @@ def train_motion(
 
 
 def checked_logs(
-    model: ServoModel,
+    base: Joint | MotionBase | str,
     training: Sequence[ServoLog],
     validation: Sequence[ServoLog],
     settings: MotionSettings,
@@ -106,32 +144,38 @@ def checked_logs(
     Raises:
         RecordingError: logs cannot be stepped, or the shortest is shorter than a horizon.
     """
-    logs, held = MotionLogs.of(model, training), MotionLogs.of(model, validation)
-    shortest = float(logs.lengths.min()) / logs.rate
-    if max(settings.horizons) + BURN_IN >= shortest:
+    given, inputs = MotionBase.of(base), condition_inputs(training, settings.inputs)
+    logs, held = (MotionLogs.of(given, part, inputs) for part in (training, validation))
+    if max(settings.horizons) + BURN_IN >= logs.shortest:
         raise RecordingError(
             f"the horizon of {max(settings.horizons):g} s with {BURN_IN:g} s before it is longer "
-            f"than the shortest recording, {shortest:.3g} s: give shorter horizons"
+            f"than the shortest recording, {logs.shortest:.3g} s: give shorter horizons"
         )
     return logs, held
 
 
 def motion_errors(
-    model: ServoModel, logs: Sequence[ServoLog], network: Network | None = None
+    base: Joint | MotionBase, logs: Sequence[ServoLog], network: Network | None = None
 ) -> dict[str, float]:
     """RMS angle error of each log, rolled out as a whole from its first sample [rad]."""
     return {
-        log.name: float(np.sqrt(np.mean((angle - log.position) ** 2)))
-        for log, angle in zip(logs, motions(model, logs, network), strict=True)
+        log.name: motion.angle_error
+        for log, motion in zip(logs, motions(base, logs, network), strict=True)
     }
 
 
 def motions(
-    model: ServoModel, logs: Sequence[ServoLog], network: Network | None = None
-) -> list[np.ndarray]:
-    """Simulated angle of each log from its first sample, shape (n,) [rad]."""
+    base: Joint | MotionBase, logs: Sequence[ServoLog], network: Network | None = None
+) -> list[Motion]:
+    """Simulated motion of each log from its first sample."""
+    inputs = () if network is None else network.features[len(FEATURES) :]
     with torch.no_grad():
-        stacked = MotionLogs.of(model, logs)
+        stacked = MotionLogs.of(base, logs, inputs)
         module = None if network is None else TorchNetwork.from_network(network).double()
-        positions = whole_motion(DrivenJoint(model), stacked, module).numpy()
-    return [row[: len(log)] for row, log in zip(positions, logs, strict=True)]
+        positions, speeds = whole_motion(DrivenJoint(base), stacked, module)
+    angles = rms_errors(positions, stacked)
+    torques = torque_errors(positions, speeds, stacked) or [None] * len(angles)
+    return [
+        Motion(row[: len(log)].numpy(), angle, torque)
+        for row, log, angle, torque in zip(positions, logs, angles, torques, strict=True)
+    ]

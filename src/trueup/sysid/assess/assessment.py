@@ -19,6 +19,7 @@ from trueup.fitting.solution import Solution
 from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
 from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
 from trueup.fitting.uncertainty.start_noise import with_added_spread
+from trueup.parameters import Space
 from trueup.sysid.assess.held_motion import velocity_sources
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, busy_seconds, refit
 from trueup.sysid.fit.problem import GrayBoxProblem
@@ -158,7 +159,7 @@ def assess(
         covariance = estimates[0]
     solution.residuals = residual
     slope = space.slope(x)
-    intervals = _intervals(problem, x, covariance)
+    intervals = value_intervals(problem.space, x, covariance)
     standard_errors = covariance.standard_errors * slope
     signals = sequence_signals(problem, start, x, held_out=False)
     flaw = _flaw(signals) if solution.success else ""
@@ -376,11 +377,8 @@ def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
     return out
 
 
-def _intervals(
-    problem: GrayBoxProblem, x: np.ndarray, covariance: CovarianceEstimate
-) -> np.ndarray:
+def value_intervals(space: Space, x: np.ndarray, covariance: CovarianceEstimate) -> np.ndarray:
     """Intervals in parameter units; symmetric in the search coordinates, cut at the bounds."""
-    space = problem.space
     lower, upper = space.search_bounds
     ends = covariance.intervals(space.to_search(x), lower, upper)
     out = np.array(space.unclipped(ends.T)).T

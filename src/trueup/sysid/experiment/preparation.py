@@ -116,6 +116,8 @@ def prepare(
     folder: Path,
     opened: Mapping[Path, Recording] | None = None,
     on_read: Callable[[str, float], None] = lambda name, share: None,
+    change: Callable[[Any], Any] | None = None,
+    needs_parameters: bool = True,
 ) -> Prepared:
     """Read models and recordings, and check everything before time is spent.
 
@@ -125,10 +127,19 @@ def prepare(
       opened: recordings that were read already, by their resolved paths.
       on_read: called with the file of each recording before it is read, and the share of those
         that are done.
+      change: gives the ``MjSpec`` that is simulated for the one of a file; None for the same.
+      needs_parameters: whether an experiment without ``parameters`` is refused.
 
     Raises:
       TrueupError: the first thing that is wrong, with what exists and what to do.
     """
+    if needs_parameters and not experiment.parameters:
+        raise ExperimentError(
+            "'parameters' is missing: name what is unknown, such as\n"
+            "    parameters:\n"
+            "      elbow_damping: {target: joint/elbow/damping, bounds: [0, 1]}\n"
+            "or ask trueup explain, which needs none, what the recording speaks for"
+        )
     specs = {"model": load_spec(experiment.model, folder)}
     inputs = model_files(specs["model"], folder / experiment.model.file)
     for name, part in experiment.variants.items():
@@ -139,6 +150,8 @@ def prepare(
     targets = [part.target for part in experiment.parameters.values()]
     named = [t for given in targets for t in (given if isinstance(given, list) else [given]) if t]
     simulated = {name: simulated_spec(spec, named) for name, spec in specs.items()}
+    if change is not None:
+        simulated = {name: change(spec) for name, spec in simulated.items()}
     models = {name: spec.copy().compile() for name, spec in simulated.items()}
     parameters = build_parameters(experiment.parameters, simulated["model"], models["model"])
     rules = measurement_rules(experiment.measurement, parameters)

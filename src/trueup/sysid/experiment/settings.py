@@ -349,8 +349,8 @@ class Experiment(_Part):
     """Other models with the same unknowns, such as one with a known payload."""
     recordings: Annotated[list[RecordingPart], Field(min_length=1)]
     """What was recorded."""
-    parameters: Annotated[dict[str, ParameterPart], Field(min_length=1)]
-    """What is unknown."""
+    parameters: dict[str, ParameterPart] = {}
+    """What is unknown; ``trueup explain`` needs none."""
     measurement: MeasurementPart = MeasurementPart()
     """Sensors."""
     control: Literal["zoh", "linear"] = "zoh"

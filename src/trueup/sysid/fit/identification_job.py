@@ -111,7 +111,7 @@ class IdentificationJob(SearchJob):
             if str(directory.path) in str(error):
                 raise
             raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
-        return cls(experiment, _folder_of_inputs(directory, content.get("folder"), folder))
+        return cls(experiment, folder_of_inputs(directory, content.get("folder"), folder))
 
     def identity(self) -> dict[str, Any]:
         return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
@@ -330,7 +330,7 @@ def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxP
         check_folds(prepared, experiment.held_out.folds)
 
 
-def _folder_of_inputs(directory: RunDirectory, recorded: str | None, folder: Path | None) -> Path:
+def folder_of_inputs(directory: RunDirectory, recorded: str | None, folder: Path | None) -> Path:
     """Folder that the file names of a run refer to.
 
     It is ``folder`` where that is given; else the first that holds all inputs: the one that the run

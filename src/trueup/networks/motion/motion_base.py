@@ -1,0 +1,159 @@
+"""What stands beneath a correction: a servo model, a PD law of the joint, or nothing."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.errors import FitError, listing, reason
+from trueup.networks.base.analytic_base import AnalyticBase
+
+PD, NONE, SERVO = "pd", "none", "servo"
+KINDS = (SERVO, PD, NONE)
+
+
+@dataclass(frozen=True)
+class PdJoint:
+    """Joint of a simulator: a PD law within a torque-speed curve, armature and joint friction.
+
+    All zero leaves the load alone, and the correction is the whole torque.
+    """
+
+    kp: float = 0.0
+    """Proportional gain for each unit of the gain that a log states [N m/rad]."""
+    kd: float = 0.0
+    """Derivative gain [N m s/rad]; for each unit of the derivative gain where logs state one."""
+    stall_torque: float | None = None
+    """Torque at rest that the law is limited to [N m]; None: no limit."""
+    no_load_speed: float | None = None
+    """Speed at which no torque is left in the direction of motion [rad/s]."""
+    armature: float = 0.0
+    """Inertia of motor and gears at the joint [kg m2]."""
+    frictionloss: float = 0.0
+    """Coulomb friction of the joint [N m]."""
+
+    def __post_init__(self):
+        _ = self.law
+        for name in ("kp", "kd", "armature", "frictionloss"):
+            if not getattr(self, name) >= 0:
+                raise FitError(f"{name} of a PD base is {getattr(self, name)}; at least 0")
+
+    @property
+    def law(self) -> AnalyticBase:
+        """The PD law and its curve."""
+        return AnalyticBase(
+            self.kp, self.kd, stall_torque=self.stall_torque, no_load_speed=self.no_load_speed
+        )
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Numbers that are not zero, by name."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+Joint = ServoModel | PdJoint
+"""Model of the joint beneath a correction."""
+
+
+@dataclass(frozen=True)
+class MotionBase:
+    """Model beneath a correction, and what the firmware makes of the gains that logs state."""
+
+    joint: Joint | None
+    """None: a PD joint whose numbers are found from the training logs."""
+    gains: Mapping[float, float] = field(default_factory=dict)
+    """Gain that a log states -> factor that the firmware puts on it; between and beyond those by
+    interpolation over the logarithm. Empty: the gains are as stated."""
+
+    @classmethod
+    def of(cls, given: "Joint | MotionBase | str") -> "MotionBase":
+        """A base of a servo model or a PD joint; ``pd`` and ``none`` by name; a base as it is.
+
+        Raises:
+            FitError: there is no base of that name.
+        """
+        if isinstance(given, MotionBase):
+            return given
+        if not isinstance(given, str):
+            return cls(given)
+        if given not in (PD, NONE):
+            raise FitError(
+                f"there is no base named {given!r}; there are pd, none and any servo model"
+            )
+        return cls(None if given == PD else PdJoint())
+
+    @property
+    def kind(self) -> str:
+        """``servo``, ``pd`` or ``none``."""
+        if isinstance(self.joint, ServoModel):
+            return SERVO
+        return PD if self.joint is None or self.joint.values else NONE
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
+
+    def with_values(
+        self, values: Mapping[str, float], gains: Mapping[float, float]
+    ) -> "MotionBase":
+        """The base with some numbers moved."""
+        joint = self.joint
+        if isinstance(joint, ServoModel):
+            return MotionBase(replace(joint, values={**joint.values, **values}), gains)
+        return MotionBase(replace(joint or PdJoint(), **values), gains)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        joint = self.joint
+        content: dict[str, Any] = {"kind": self.kind}
+        if isinstance(joint, ServoModel):
+            content["servo"] = model_to_dict(joint)
+        elif joint is not None and self.kind == PD:
+            content["pd"] = asdict(joint)
+        if self.gains:
+            content["gains"] = [[gain, factor] for gain, factor in self.gains.items()]
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], where: str = "the base") -> "MotionBase":
+        """The base from `to_dict`.
+
+        Raises:
+            FitError: the kind is unknown, or an entry is missing or unknown.
+        """
+        kind = content.get("kind")
+        if kind not in KINDS:
+            raise FitError(
+                f"{where}: there is no base of the kind {kind!r}; there are {listing(KINDS)}"
+            )
+        try:
+            gains = {float(gain): float(factor) for gain, factor in content.get("gains", ())}
+            if kind == SERVO:
+                return cls(model_from_dict(content["servo"], where), gains)
+            if kind == PD:
+                return cls(PdJoint(**content["pd"]) if "pd" in content else None, gains)
+            return cls(PdJoint(), gains)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise FitError(f"{where} cannot be read as a base: {error!r}") from error
+
+
+def read_base(file: Path) -> MotionBase:
+    """The base of a ``base.json``.
+
+    Raises:
+        FitError: there is no such file, or it holds no base.
+    """
+    try:
+        content = json.loads(file.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise FitError(
+            f"{file} cannot be read as a base: {reason(error)}. Give pd, none, or the base.json of "
+            "a run"
+        ) from error
+    if not isinstance(content, dict):
+        raise FitError(f"{file} holds no base: give pd, none, or the base.json of a run")
+    return MotionBase.from_dict(content, str(file))

@@ -1,0 +1,285 @@
+"""Logs of a joint side by side, as the simulator of a training takes them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trueup.actuators.bench.loads import Pendulum, bench_of
+from trueup.actuators.bench.simulator import BenchSimulator
+from trueup.actuators.catalogue.servo_model import ServoModel
+from trueup.actuators.equations import servo_equations as equations
+from trueup.actuators.logs.servo_log import ServoLog
+from trueup.errors import RecordingError, listing
+from trueup.networks.data.features import (
+    DERIVATIVE_GAIN,
+    INERTIA,
+    POSITION_GAIN,
+    TEMPERATURE,
+    VOLTAGE,
+)
+from trueup.networks.motion.motion_base import Joint, MotionBase
+from trueup.networks.motion.motion_settings import CONDITIONS
+from trueup.signals import suspect_units
+
+MAX_STEP = 2.5e-3
+"""Greatest step of the joint [s]."""
+
+TORQUE_COLUMN = "torque"
+"""Field of a log that holds the measured torque on the load [N m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class MotionLogs:
+    """Logs side by side, as tensors of shape (logs, samples); short ones end with their last row.
+
+    All are sampled at one rate.
+    """
+
+    names: tuple[str, ...]
+    rate: float
+    """Samples a second [Hz]."""
+    lengths: np.ndarray
+    position: Tensor
+    speed: Tensor
+    substeps: int
+    """Steps of the joint a sample."""
+    goal: Tensor
+    """Command as the servo gets it, with its delay [rad], (logs, samples, substeps)."""
+    on: Tensor
+    """Torque enable, likewise."""
+    volts: Tensor
+    warmth: Tensor
+    gain: Tensor
+    """Gain of the error, (logs,)."""
+    rate_gain: Tensor
+    voltage: Tensor
+    inertia: Tensor
+    gravity: Tensor
+    kp: Tensor
+    """Firmware gain, (logs,)."""
+    inputs: tuple[str, ...]
+    """Features that tell the correction the conditions of a log."""
+    conditions: Tensor
+    """Their values, (logs, inputs)."""
+    torque: Tensor | None
+    """Measured torque on the load [N m]; None where a log has none."""
+
+    @classmethod
+    def of(
+        cls,
+        base: Joint | MotionBase,
+        logs: Sequence[ServoLog],
+        inputs: Sequence[str] = (POSITION_GAIN,),
+    ) -> "MotionLogs":
+        """The logs of a joint.
+
+        Args:
+            base: what drives it.
+            logs: evenly sampled logs.
+            inputs: features that tell the conditions of a log.
+
+        Raises:
+            RecordingError: a log is not evenly sampled, rates differ, no command of a log ever
+                changes, angles look like degrees, or a log lacks its load or a condition.
+        """
+        if not logs:
+            raise RecordingError("there is no log to train on")
+        rates = sorted({round(1.0 / log.dt, 6) for log in logs if log.dt is not None})
+        if len(rates) != 1 or any(log.dt is None for log in logs):
+            raise RecordingError(
+                f"logs are stepped at one rate; these have {listing(map(str, rates))} Hz, and raw "
+                "logs none: resample them to one time step"
+            )
+        rate = rates[0]
+        _check_motion(logs)
+        size = max(len(log) for log in logs)
+        substeps = max(1, math.ceil(1.0 / (rate * MAX_STEP) - 1e-9))
+        model = MotionBase.of(base).joint
+        delay = model.values.get("command_delay", 0.0) if isinstance(model, ServoModel) else 0.0
+        lag = delay * rate * substeps
+
+        def stacked(rows: Sequence[np.ndarray]) -> Tensor:
+            padded = [np.concatenate([r, np.repeat(r[-1:], size - len(r), axis=0)]) for r in rows]
+            return torch.as_tensor(np.stack(padded).astype(np.float64))
+
+        benches = [_bench(log) for log in logs]
+        if isinstance(model, ServoModel):
+            # its checks: the servo of the logs, and measurements that terms read
+            BenchSimulator(model, logs, benches=benches, max_step=MAX_STEP)
+        gains = [_gains(model, log, logs) for log in logs]
+        volts = [np.zeros(len(g)) if g.input_volts is None else g.input_volts for g in logs]
+        warm = [
+            np.zeros(len(g))
+            if g.temperature is None
+            else g.temperature - equations.REFERENCE_TEMPERATURE
+            for g in logs
+        ]
+        numbers = [bench.numbers() for bench in benches]
+        supply = model.servo.vin if isinstance(model, ServoModel) else math.nan
+        nominal = [supply if log.vin is None else log.vin for log in logs]
+        torques = [log.columns.get(TORQUE_COLUMN) for log in logs]
+        measured = [torque for torque in torques if torque is not None]
+        return cls(
+            names=tuple(log.name for log in logs),
+            rate=rate,
+            lengths=np.array([len(log) for log in logs]),
+            position=stacked([log.position for log in logs]),
+            speed=stacked([log.speed for log in logs]),
+            substeps=substeps,
+            goal=stacked([_delayed(log.goal_position, lag, substeps) for log in logs]),
+            on=stacked([_delayed(log.torque_enable, lag, substeps) for log in logs]),
+            volts=stacked(volts),
+            warmth=stacked(warm),
+            gain=_column([gain for gain, _ in gains]),
+            rate_gain=_column([each for _, each in gains]),
+            voltage=_column([v if math.isfinite(v) else 1.0 for v in nominal]),
+            inertia=_column([inertia for inertia, _ in numbers]),
+            gravity=_column([gravity for _, gravity in numbers]),
+            kp=_column([log.kp for log in logs]),
+            inputs=tuple(inputs),
+            conditions=torch.tensor([_conditions(log, inputs) for log in logs]).double(),
+            torque=stacked(measured) if len(measured) == len(logs) else None,
+        )
+
+    @property
+    def shortest(self) -> float:
+        """Duration of the shortest log [s]."""
+        return float(self.lengths.min()) / self.rate
+
+
+def condition_inputs(logs: Sequence[ServoLog], named: Sequence[str]) -> tuple[str, ...]:
+    """Features that tell a correction the conditions of the logs it is trained on.
+
+    Args:
+        logs: training logs.
+        named: names out of ``CONDITIONS``; none: the gain, and of derivative gain, load and supply
+            voltage those that differ among the logs. A value that all share tells nothing, and the
+            temperature of few logs tells them apart instead of what it does.
+
+    Raises:
+        RecordingError: a log lacks a condition that is named.
+    """
+    if named:
+        chosen = tuple(_FEATURE_OF[name] for name in named)
+        for log in logs:
+            _conditions(log, chosen)
+        return chosen
+    found = [POSITION_GAIN]
+    for name, value in _VALUES.items():
+        if name in (POSITION_GAIN, TEMPERATURE):
+            continue
+        known = {value(log) for log in logs}
+        if None not in known and len(known) > 1:
+            found.append(name)
+    return tuple(found)
+
+
+def _voltage(log: ServoLog) -> float | None:
+    """Supply voltage of a log [V]: the stated one, for the measured one sags with the load."""
+    if log.vin is None and log.input_volts is not None:
+        return float(np.mean(log.input_volts))
+    return log.vin
+
+
+def _temperature(log: ServoLog) -> float | None:
+    return None if log.temperature is None else float(np.mean(log.temperature))
+
+
+_FEATURE_OF = dict(
+    zip(CONDITIONS, (POSITION_GAIN, DERIVATIVE_GAIN, INERTIA, VOLTAGE, TEMPERATURE), strict=True)
+)
+_VALUES: dict[str, Callable[[ServoLog], float | None]] = {
+    POSITION_GAIN: lambda log: log.kp,
+    DERIVATIVE_GAIN: lambda log: log.damping,
+    INERTIA: lambda log: float(_bench(log).numbers()[0]),
+    VOLTAGE: _voltage,
+    TEMPERATURE: _temperature,
+}
+
+
+def _conditions(log: ServoLog, inputs: Sequence[str]) -> list[float]:
+    """Conditions of a log.
+
+    Raises:
+        RecordingError: it states or holds none of a kind.
+    """
+    found = []
+    for name in inputs:
+        value = _VALUES[name](log)
+        if value is None:
+            word = next(word for word, feature in _FEATURE_OF.items() if feature == name)
+            raise RecordingError(
+                f"{log.name}: the log holds no {word}, which the correction is told: record it in "
+                "every log, or leave it out of the inputs"
+            )
+        found.append(float(value))
+    return found
+
+
+def _gains(model: Joint | None, log: ServoLog, logs: Sequence[ServoLog]) -> tuple[float, float]:
+    """Gain of the error and of the speed of a log.
+
+    Raises:
+        RecordingError: some logs state a derivative gain, and this one does not.
+    """
+    if isinstance(model, ServoModel):
+        return model.servo.gains(log.kp, log.damping)
+    stated = [each.damping is not None for each in logs]
+    if log.damping is None and any(stated):
+        raise RecordingError(
+            f"{log.name}: the log states no derivative gain (damping), and {sum(stated)} of "
+            f"{len(logs)} logs do: state it in every log, or in none"
+        )
+    return log.kp, 1.0 if log.damping is None else log.damping
+
+
+def _check_motion(logs: Sequence[ServoLog]) -> None:
+    """Refuse logs without a command that changes, and angles that look like degrees."""
+    if all(np.ptp(log.goal_position) == 0 for log in logs):
+        raise RecordingError(
+            f"the command never changes in any of {len(logs)} logs: record motion, such as "
+            "trueup actuator record makes"
+        )
+    for log in logs:
+        for name, values in (("position", log.position), ("goal_position", log.goal_position)):
+            if suspect_units(name, values, "angle"):
+                raise RecordingError(
+                    f"{log.name}: angles of {name} reach {float(np.abs(values).max()):.4g}: a log "
+                    "holds radians, and these look like degrees"
+                )
+
+
+def _bench(log: ServoLog) -> Pendulum:
+    """Load of a log.
+
+    Raises:
+        RecordingError: it states none.
+    """
+    try:
+        return bench_of(log)
+    except RecordingError as error:
+        raise RecordingError(
+            f"{error}. Motion alone gives the torque over the inertia: with the inertia stated, "
+            "the scale of the torque follows; with the torque known, the inertia does"
+        ) from error
+
+
+def _delayed(values: np.ndarray, lag: float, substeps: int) -> np.ndarray:
+    """Command of each step of the joint, some steps late, (samples, substeps).
+
+    Commands hold; a step that two of them share is driven by their mean over it.
+    """
+    whole = int(lag)
+    step = np.arange(len(values) * substeps) - whole
+    now = values[np.maximum(step, 0) // substeps].astype(float)
+    before = values[np.maximum(step - 1, 0) // substeps].astype(float)
+    return (now + (lag - whole) * (before - now)).reshape(len(values), substeps)
+
+
+def _column(values: Sequence[Any]) -> Tensor:
+    return torch.tensor([float(v) for v in values], dtype=torch.float64)

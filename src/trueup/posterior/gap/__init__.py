@@ -1,0 +1,1 @@
+"""Attribution of the gap between simulated and recorded motion to causes."""

@@ -1,0 +1,190 @@
+"""The explanation of a gap as a piece of work; see :mod:`trueup.runs.job` for the order."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from trueup.errors import FitError, RunDirectoryError, listing
+from trueup.posterior.gap.attribution import Attribution
+from trueup.posterior.gap.explained_log import ExplainedLog, explained_log, prepare_log
+from trueup.posterior.gap.explanation import Explanation, summarise
+from trueup.posterior.gap.freed import ITERATIONS, FreedFit
+from trueup.posterior.gap.report import explanation_report
+from trueup.reports import Page
+from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.studies import Progress, RunDirectory, atomic
+from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.experiment.settings import Experiment
+from trueup.sysid.fit.identification_job import folder_of_inputs
+
+FITS = "fits.json"
+"""File of the fits that are made."""
+
+
+class ExplainJob(Job):
+    """The explanation of a gap as a piece of work.
+
+    Args:
+      experiment: the experiment; it needs no parameters.
+      folder: folder that its file names refer to.
+      causes: causes to free; all where empty.
+      level: coverage of intervals.
+    """
+
+    kind = "explanation"
+    noun = "the explanation of a gap"
+    known_limits = ()
+    searched = False
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        folder: Path,
+        causes: Sequence[str] = (),
+        level: float = 0.95,
+    ):
+        if not 0.5 < level < 1:
+            raise FitError(f"the level has to lie between 0.5 and 1, got {level:g}")
+        self.experiment = experiment
+        self.folder = folder
+        self.causes = list(causes)
+        self.level = level
+        self.name = experiment.name
+        self.seed = experiment.seed
+        self._prepared: Prepared | None = None
+        self._log: ExplainedLog | None = None
+
+    @property
+    def prepared(self) -> Prepared:
+        """Model and recordings, read once."""
+        if self._prepared is None:
+            assert self.folder is not None
+            self._prepared = prepare_log(self.experiment, self.folder)
+            self.notes = self._prepared.notes
+        return self._prepared
+
+    @property
+    def log(self) -> ExplainedLog:
+        """The log with the unknowns of the causes, made once."""
+        if self._log is None:
+            self._log = explained_log(self.prepared, self.causes)
+        return self._log
+
+    def run_directory(self, output: str | Path | None = None) -> Path:
+        """Run directory: ``output``, or one beside those of identifications."""
+        assert self.folder is not None
+        return Path(output) if output is not None else self.folder / f"runs/{self.name}-explained"
+
+    def inputs(self) -> Sequence[Path]:
+        return self.prepared.inputs
+
+    def plain(self, directory: Path) -> dict[str, Any]:
+        assert self.folder is not None
+        folder = os.path.relpath(self.folder, directory)
+        return {"folder": folder, **self.origin(directory)}
+
+    def origin(self, directory: Path) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "causes": self.causes,
+            "level": self.level,
+            "experiment": self.experiment.model_dump(mode="json"),
+        }
+
+    @classmethod
+    def from_plain(
+        cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
+    ) -> "ExplainJob":
+        try:
+            experiment = Experiment.model_validate(content["experiment"])
+            causes, level = [str(c) for c in content["causes"]], float(content["level"])
+        except (KeyError, TypeError, ValueError, ValidationError) as error:
+            raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
+        place = folder_of_inputs(directory, content.get("folder"), folder)
+        return cls(experiment, place, causes, level)
+
+    def identity(self) -> dict[str, Any]:
+        experiment = self.experiment.model_dump(mode="json", exclude={"output"})
+        return {**experiment, "causes": self.causes, "level": self.level}
+
+    def prepare(self) -> None:
+        _ = self.log
+
+    def check_execution(self) -> None:
+        """Nothing to check: fits run in this process."""
+
+    def has_progress(self, directory: RunDirectory) -> bool:
+        return directory.inside(FITS).is_file()
+
+    def solve(self, run: Run) -> Attribution:
+        run.describe()
+        file = run.directory.inside(FITS)
+        fits = _read_fits(file) if run.resume and file.is_file() else {}
+
+        def keep(made: dict[str, FreedFit]) -> None:
+            atomic.write_json(file, {name: fit.plain() for name, fit in made.items()})
+
+        with Progress(run.verbose) as shown:
+            found = Attribution(self.log, self.level, fits, keep, shown.update)
+            found.run()
+        return found
+
+    def stopped(self, directory: RunDirectory) -> str:
+        file = directory.inside(FITS)
+        if not file.is_file():
+            return "stopped before the first fit ended"
+        made = list(_read_fits(file))
+        return f"stopped; {len(made)} fits are saved ({listing(made, 12)})"
+
+    def finish(self, run: Run, solution: Attribution) -> Outcome:
+        summary = summarise(self.name, solution, self.seed or 0)
+        summary["provenance"] = run.origin
+        return Outcome(Explanation(solution, summary, run.directory.path), summary)
+
+    def bare_summary(self, solution: Attribution) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "status": "finished",
+            "cost": None,
+            "parameters": [],
+            "chosen": solution.chosen,
+            "stats": {"evaluations": sum(f.evaluations for f in solution.fits.values())},
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def report(cls, directory: RunDirectory) -> Page:
+        return explanation_report(read_solution(directory))
+
+    def plan(self) -> dict[str, Any]:
+        log = self.log
+        problem, count = log.training, 8
+        began = time.perf_counter()
+        problem.costs(np.tile(log.start, (count, 1)))
+        seconds = (time.perf_counter() - began) / count
+        sizes = {cause: len(columns) for cause, columns in log.columns.items()}
+        usual = sum(4 + 5 * n + 4 * (n + 1 + len(log.always)) for n in sizes.values())
+        usual += 5 * (sum(sizes.values()) + len(log.always))
+        return {
+            "causes": sizes,
+            "absent": log.absent,
+            "training": problem.sequence_names,
+            "held_out": log.held_out.sequence_names,
+            "residuals": problem.residual_size,
+            "iterations": ITERATIONS,
+            "seconds": seconds * usual,
+            "notes": log.notes,
+        }
+
+
+def _read_fits(file: Path) -> dict[str, FreedFit]:
+    try:
+        return {name: FreedFit.from_plain(fit) for name, fit in atomic.read_json(file).items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RunDirectoryError(f"{file} is damaged: {error}") from error

@@ -1,0 +1,140 @@
+"""The page of an explanation: verdict, ranked table, one figure, values."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup import reports
+
+_STATES = {
+    "named": "named",
+    "not named": "",
+    "no effect": "changes nothing here",
+    "not in the model": "not in the model",
+}
+
+_LEFT = -10.0  # share [%] at which the figure ends on the left
+
+
+def explanation_report(summary: dict[str, Any]) -> reports.Page:
+    """Build the page.
+
+    Args:
+      summary: content of ``solution.json``.
+    """
+    page = reports.Page(
+        f"Why {summary['name']} moves otherwise",
+        subtitle=summary["message"],
+        provenance=summary.get("provenance") or {},
+    )
+    page.add(reports.verdict_section(summary["verdict"]))
+    page.add(_causes(summary))
+    page.add(_gap(summary))
+    page.add(_parameters(summary))
+    if summary["notes"]:
+        notes = [reports.Note(note) for note in summary["notes"]]
+        page.add(reports.Section("Notes", "notes", content=notes))
+    return page
+
+
+def _causes(summary: dict[str, Any]) -> reports.Section:
+    rows = summary["causes"]
+    columns = ["rank", "cause", "explains", *_interval_title(summary), "unknowns", "state"]
+    table = reports.Table(columns, [cause_row(row) for row in rows])
+    shown = [r for r in rows if r["rank"] and np.isfinite(r["explained"])]
+    low, high, values = (
+        np.clip([100 * r[key] for r in shown], _LEFT, 100.0) for key in ("low", "high", "explained")
+    )
+    figure = reports.interval_figure(
+        [r["label"] for r in shown],
+        values,
+        low=low,
+        high=high,
+        lower=np.full(len(shown), _LEFT - 5.0),
+        upper=np.full(len(shown), 105.0),
+        units="%",
+        title="Part of the held-out error above noise that each cause explains alone",
+        caption="What makes the error larger lies left of 0. Interval: noise, spread over time.",
+    )
+    text = reports.Text(
+        "Each cause is freed alone on the training part, with the same budget: it looks along "
+        "every unknown, then descends. The error counts on the part that no fit has seen."
+    )
+    return reports.Section("Causes", "causes", content=[text, table, figure])
+
+
+def cause_row(row: dict[str, Any]) -> list[str]:
+    """Cells of the ranked table."""
+    if row["rank"] is None:
+        return ["", row["label"], "", "", "", _STATES[row["state"]]]
+    return [
+        str(row["rank"]),
+        row["label"],
+        share_text(row["explained"]),
+        f"{share_text(row['low'])} to {share_text(row['high'])}",
+        str(row["unknowns"]),
+        _state(row),
+    ]
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["state"] == "together":
+        return f"cannot be told from {', '.join(row['together'])}"
+    return _STATES[row["state"]]
+
+
+def _interval_title(summary: dict[str, Any]) -> list[str]:
+    return [f"{100 * summary['level']:.3g} %"]
+
+
+def share_text(share: float) -> str:
+    """A share in percent; words for what makes the error larger."""
+    if not np.isfinite(share):
+        return "fails"
+    return f"{100 * share:.1f} %" if share > -1 else "worse"
+
+
+def _gap(summary: dict[str, Any]) -> reports.Section:
+    gap = summary["gap"]
+    number = reports.format_number
+
+    def times(error: float) -> str:
+        return number(error / gap["noise"], 3) if gap["noise"] > 0 else ""
+
+    named = ", ".join(summary["chosen"]) or "nothing"
+    rows = [
+        ["the model as it is", number(gap["model"], 3), times(gap["model"])],
+        [f"named: {named}", number(gap["explained"], 3), times(gap["explained"])],
+        ["all causes freed at once", number(gap["all_free"], 3), times(gap["all_free"])],
+        ["noise", number(gap["noise"], 3), "1"],
+    ]
+    judged = reports.Text(f"Judged by {', '.join(summary['held_out'])}.")
+    table = reports.Table(["held-out error", "weighted RMS", "times noise"], rows)
+    return reports.Section("The gap", "gap", content=[judged, table])
+
+
+def _parameters(summary: dict[str, Any]) -> reports.Section:
+    content: list[Any] = []
+    number = reports.format_number
+    for row in summary["causes"]:
+        if not row.get("parameters"):
+            continue
+        body = [
+            [
+                p["name"],
+                number(p["model"], 4) if np.isfinite(p["model"]) else "none",
+                number(p["value"], 4),
+                f"{number(p['low'], 3)} to {number(p['high'], 3)}",
+                p["unit"],
+                "on a bound" if p["at_bound"] else "changed" if p["changed"] else "",
+            ]
+            for p in row["parameters"]
+        ]
+        columns = ["unknown", "model", "freed", *_interval_title(summary), "unit", "remark"]
+        title = f"{row['label']}: {row['check']}"
+        content.append(reports.Group(title, reports.Table(columns, body)))
+    note = reports.Note(
+        "Values of causes that are named together come from their common fit, those of the others "
+        "from the fit of the cause alone: a wrong cause has wrong values."
+    )
+    return reports.Section("Values", "values", content=[note, *content])
