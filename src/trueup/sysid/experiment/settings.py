@@ -72,6 +72,11 @@ class ColumnPart(_Part):
     """Factor on the column before the unit is converted."""
     offset: float = 0.0
     """Subtracted from the column before the factor, such as the encoder count at zero."""
+    minus: str | None = None
+    """Column that is subtracted first, such as the motor's angle for the deflection of an elastic
+    joint."""
+    minus_scale: float = 1.0
+    """Factor on that column, such as one over the gear ratio."""
 
 
 class SignalPart(ColumnPart):
