@@ -125,7 +125,7 @@ WRONG = {
     "infinite": (LEG.replace("8.0</mass>", "inf</mass>"), "finite"),
     "negative mass": (LEG.replace("8.0</mass>", "-8.0</mass>"), "negative"),
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
-    "a ring": (LEG.replace("parent>/bodyset/ground", "parent>/bodyset/tibia"), "tree"),
+    "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),
