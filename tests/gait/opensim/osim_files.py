@@ -197,6 +197,7 @@ def walker():
             low, high = np.deg2rad(numbers["joints"][moves]["range"])
             if moves == "knee_angle":
                 bend = motion("rotation1", "0 0 -1", f"{moves}_{side}", LINE)
+                bend += motion("rotation2", "0 1 0") + motion("rotation3", "1 0 0")
                 own = coordinate(f"{moves}_{side}", -high, -low)
                 joints.append(joint("CustomJoint", full, parent, full, own, place, motions=bend))
             else:

@@ -93,3 +93,11 @@ def test_forces_at_rest_are_those_of_opensim(curves, length, forces):
     for activation, force in zip((1.0, 0.5, 0.05), forces, strict=True):
         found = isometric_force(curves, np.array([length]), activation, **numbers)
         assert found == pytest.approx(force, rel=2e-4)
+
+
+@pytest.mark.parametrize("rigid", [False, True])
+def test_a_path_that_is_too_short_is_slack(rigid):
+    numbers = {"fiber": 0.1, "tendon": 0.3, "pennation": 0.2, "rigid": rigid}
+    assert isometric_force(ThelenCurves(), np.array([0.25, 0.3]), 1.0, **numbers) == pytest.approx(
+        0
+    )

@@ -48,6 +48,16 @@ MUSCLES = {
             ENDS[1],
         ],
     ),
+    "both": osim.muscle(
+        "both",
+        [
+            osim.point("a", "femur", "0.014 -0.2099 0.0188"),
+            osim.conditional("c", "femur", "0.037 -0.4048 -0.0125", "knee", -3, -1.1),
+            osim.conditional("d", "femur", "0.0274 -0.4255 -0.0131", "knee", -3, -1.6),
+            osim.point("e", "tibia", "0.04 0.022 -0.0146"),
+        ],
+        tendon_slack_length=0.12,
+    ),
     "moving": osim.muscle(
         "moving",
         [
@@ -133,6 +143,7 @@ def test_a_moment_arm_is_minus_the_slope_of_the_length(leg):
 
 def test_points_that_come_and_go_and_ellipsoids_are_near_and_named(leg):
     assert muscle(leg, "coming").length_error < 2e-3
+    assert muscle(leg, "both").length_error < 2e-3
     assert muscle(leg, "ellipsoid").length_error < 2e-3
     said = {one.part: one.words for one in leg.remarks if one.kind == "approximated"}
     assert said["coming"].startswith("v: a fitted")

@@ -30,6 +30,10 @@ VERSION_3 = """<OpenSimDocument Version="30000"><Model name="made"><BodySet><obj
       <TransformAxis name="rotation1"><coordinates>flexion</coordinates><axis>0 0 1</axis>
         <function><LinearFunction><coefficients>-1 0.1</coefficients></LinearFunction></function>
       </TransformAxis>
+      <TransformAxis name="rotation2"><coordinates></coordinates><axis>0 1 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
+      <TransformAxis name="rotation3"><coordinates></coordinates><axis>1 0 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
       <TransformAxis name="translation1"><coordinates>flexion</coordinates><axis>1 0 0</axis>
         <function><MultiplierFunction><function><PolynomialFunction>
           <coefficients>3 2 1</coefficients></PolynomialFunction></function><scale>0.01</scale>
@@ -37,7 +41,7 @@ VERSION_3 = """<OpenSimDocument Version="30000"><Model name="made"><BodySet><obj
     </SpatialTransform></CustomJoint></Joint>
 </Body></objects></BodySet>
 <ForceSet><objects><Thelen2003Muscle name="m"><GeometryPath><PathPointSet><objects>
-  <PathPoint name="p1"><location>0 0 0</location><body>ground</body></PathPoint>
+  <PathPoint name="p1"><location>0 1.1 0.1</location><body>ground</body></PathPoint>
   <PathPoint name="p2"><location>0.1 -0.2 0</location><body>thigh</body></PathPoint>
 </objects></PathPointSet></GeometryPath><max_isometric_force>500</max_isometric_force>
 <optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>

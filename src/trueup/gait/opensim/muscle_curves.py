@@ -288,7 +288,8 @@ def isometric_force(
     """Force of muscle and tendon at rest, relative to the largest isometric force ``(n,)``.
 
     Fibers keep their distance from the tendon's line, and pull as much as the tendon: the root is
-    found by bisection, between fibers of a hundredth of their optimal length and a slack tendon.
+    found by bisection, between fibers of a hundredth of their optimal length and a slack tendon. A
+    path that is too short for both is slack.
 
     Args:
       curves: curves.
@@ -309,12 +310,13 @@ def isometric_force(
         force = activation * curves.active(normal) + curves.passive(normal)
         return force * along / whole
 
+    slack = length - tendon <= least
     high = np.maximum(length - tendon, least)
     if rigid:
-        return pull(high)
+        return np.where(slack, 0.0, pull(high))
     low = np.full_like(high, least)
     for _ in range(50):
         middle = 0.5 * (low + high)
         long = pull(middle) > curves.tendon((length - middle) / tendon)
         low, high = np.where(long, low, middle), np.where(long, middle, high)
-    return pull(0.5 * (low + high))
+    return np.where(slack, 0.0, pull(0.5 * (low + high)))
