@@ -27,10 +27,9 @@ import yaml
 from trueup import sysid
 from trueup.posterior import explain
 
-STEP, SECONDS, NOISE = 0.002, 3.0, 0.001
-HOLD = 2  # steps that a command holds, and between samples
+STEP, SECONDS, NOISE = 0.004, 3.0, 0.001
 
-ARM = """<mujoco><option timestep="0.002" integrator="implicitfast"/><compiler angle="radian"/>
+ARM = """<mujoco><option timestep="0.004" integrator="implicitfast"/><compiler angle="radian"/>
 <worldbody><body name="base"><joint name="yaw" axis="0 0 1" armature=".02" damping=".2"/>
 <inertial pos="0 0 0" mass="1" diaginertia=".01 .01 .01"/>
 <body name="upper"><joint name="shoulder" axis="0 1 0" armature=".02" damping=".2"
@@ -45,7 +44,7 @@ frictionloss=".1"/><inertial pos="0 0 -.13" mass=".8" diaginertia=".006 .006 .00
 <sensor><jointpos name="q0" joint="yaw"/>
 <jointpos name="q1" joint="shoulder"/><jointpos name="q2" joint="elbow"/></sensor></mujoco>"""
 
-LEG = """<mujoco><option timestep="0.002" integrator="implicitfast"/><compiler angle="radian"/>
+LEG = """<mujoco><option timestep="0.004" integrator="implicitfast"/><compiler angle="radian"/>
 <worldbody><geom name="floor" type="plane" size="2 2 .1" friction=".8"/>
 <body name="trunk" pos="0 0 .5"><joint name="height" type="slide" axis="0 0 1"/>
 <inertial pos="0 0 0" mass="2" diaginertia=".01 .01 .01"/>
@@ -61,13 +60,13 @@ frictionloss=".05"/><inertial pos="0 0 -.12" mass=".3" diaginertia=".003 .003 .0
 <jointpos name="q1" joint="hip"/><jointpos name="q2" joint="knee"/></sensor></mujoco>"""
 
 SIZES = {
-    "delay": (0.003, 0.008),
+    "delay": (0.004, 0.01),
     "gains": (0.1, 0.25),
     "friction": (0.5, 1.5),
     "armature": (0.4, 1.2),
-    "inertia": (0.06, 0.2),
+    "inertia": (0.03, 0.1),
     "encoder-zero": (0.07, 0.12),
-    "contact-friction": (0.15, 0.4),
+    "contact-friction": (0.3, 0.5),
     "limits": (0.93, 0.8),
 }
 """Small and large size of each cause: seconds, relative change, kg, rad, share of the largest
@@ -129,7 +128,7 @@ def record(robot: Planted, xml: str, folder: Path, rng: np.random.Generator) -> 
     zero = robot.zero[-model.nu :]
 
     def goal(now: float) -> np.ndarray:
-        now = HOLD * STEP * np.floor(now / (HOLD * STEP) + 1e-9)
+        now = STEP * np.floor(now / STEP + 1e-9)  # a command holds until the next
         waves = np.sin(2 * np.pi * tones * max(now, 0.0) + phases) - np.sin(phases)
         return rest + reach * min(1.0, max(now, 0.0) / 0.3) * waves.mean(axis=0)
 
@@ -140,15 +139,14 @@ def record(robot: Planted, xml: str, folder: Path, rng: np.random.Generator) -> 
         data = mujoco.MjData(model)
         if leg:
             data.qpos[:3] = -0.03, *rest
-        for _ in range(600):  # comes to rest
+        for _ in range(400):  # comes to rest
             data.ctrl[:] = rest - zero
             mujoco.mj_step(model, data)
         rows, forces = [], []
         for step in range(round(SECONDS / STEP)):
             now = step * STEP
             data.ctrl[:] = goal(now - robot.late) - zero
-            if step % HOLD == 0:
-                rows.append([now, *(data.qpos[:3] + robot.zero), *goal(now)])
+            rows.append([now, *(data.qpos[:3] + robot.zero), *goal(now)])
             mujoco.mj_step(model, data)
             forces.append(np.abs(data.actuator_force))
         first, last = np.split(np.array(forces), [round(0.75 * len(forces))])

@@ -4,8 +4,8 @@ The first run makes a virtual environment (see ``environment.py``). Run::
 
     python benchmarks/simulator_contracts/run.py [NAME ...]
 
-with names among ``mjlab``, ``isaac_lab``, ``networks``, ``newton``, ``modules`` and ``tests``; all
-by default. ``tests`` runs the project's tests of the torch code there.
+with names among ``mjlab``, ``isaac_lab``, ``networks``, ``newton``, ``modules``, ``draws``
+and ``tests``; all by default. ``tests`` runs the project's tests of the torch code there.
 """
 
 import os
@@ -23,6 +23,7 @@ CHECKS = {
     "networks": [str(HERE / "check_networks.py")],
     "newton": [str(HERE / "check_newton.py")],
     "modules": [str(HERE / "check_servo_modules.py")],
+    "draws": [str(HERE / "check_servo_draws.py")],
     "tests": [
         "-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider",
         str(ROOT / "tests" / "actuators" / "mjlab"),

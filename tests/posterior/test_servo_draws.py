@@ -1,51 +1,20 @@
 """Draws of a servo: each environment of a module moves as the servo of its row does alone."""
 
 import json
-import re
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import servo_model_logs as made
-from distinct_servos import LAWS, distinct_model
-from exported_modules import DT, MEMORYLESS, module_of
+from distinct_servos import LAWS
+from drawn_servos import ENVS, drawn, loaded
+from exported_modules import DT, module_of
+from fitted_servo import TRUTH
 
-from trueup import actuators
-from trueup.actuators import FitSettings, ServoModel
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
-from trueup.posterior import Draws, export_randomisation
-from trueup.posterior.simulators.servo_forms import servo_forms
+from trueup.posterior import export_randomisation
 
 torch = pytest.importorskip("torch")
-
-ENVS = 3
-TRUTH = ServoModel.create(
-    "xl330", "m1", kt=0.35, R=3.2, armature=0.0016, friction_base=0.02, friction_viscous=0.006,
-    q_offset=0.02,
-)  # fmt: skip
-
-
-def drawn(law):
-    """A servo with every effect, and rows of its numbers that all differ."""
-    model = distinct_model(law, "m6", (*MEMORYLESS[law], "command_delay", "max_velocity"))
-    names = tuple(name for name in model.names if name != "q_offset")
-    rng = np.random.default_rng(LAWS.index(law))
-    factors = 1.0 + 0.25 * rng.uniform(-1.0, 1.0, (2, len(names)))
-    values = factors * np.array([model.values[name] for name in names])
-    rows = Draws(names, ("",) * len(names), ("",) * len(names), values)
-    return model, rows, [model.with_values(**dict(zip(names, row, strict=True))) for row in values]
-
-
-def loaded(simulator, model, rows, folder):
-    """The module of draws as an import of its file makes it."""
-    text = servo_forms(model)[simulator].source(rows, "arm", folder)
-    assert not re.search(r"^\s*(from|import) trueup", text, re.M)
-    rows.write(folder / "posterior.npz")
-    module = ModuleType("posterior_servo")
-    module.__file__ = str(folder / "posterior_servo.py")
-    exec(compile(text, module.__file__, "exec"), vars(module))
-    return module
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -136,26 +105,6 @@ def test_environments_of_mjlab_move_as_their_own_servo(law, monkeypatch, tmp_pat
     np.testing.assert_array_equal(together[:, 0], together[:, 2])
 
 
-@pytest.fixture(scope="module")
-def servo_fit_run(tmp_path_factory):
-    """Run directory of a fit of M1 to simulated logs; those of one gain are held out."""
-    folder = tmp_path_factory.mktemp("servo")
-    cases = [(100.0, 0.4, 0.9), (200.0, 0.4, np.inf), (100.0, 0.2, 0.8), (400.0, 0.2, np.inf)]
-    paths = []
-    for number, (kp, mass, off) in enumerate(cases):
-        template = made.template_log(
-            f"run{number}", seconds=1.2, kp=kp, mass=mass, torque_off_after=off
-        )
-        log = made.recorded(TRUTH, template, 2e-3, number)
-        paths.append(folder / f"run{number}.json")
-        actuators.write_log(log, paths[-1])
-    found = actuators.fit(
-        "xl330", "m1", paths, settings=FitSettings(validation_kp=(400.0,), trials=2500),
-        output=folder / "m1.json",
-    )  # fmt: skip
-    return found.directory
-
-
 def test_draws_of_a_servo_hold_its_truth_and_the_band_holds_the_log_left_out(
     servo_fit_run, tmp_path
 ):
@@ -190,6 +139,8 @@ def test_the_command_takes_a_servo_and_refuses_what_it_cannot_do(servo_fit_run, 
     capsys.readouterr()
     assert main([*arguments, "--simulator", "playground", "--overwrite"]) == 2
     assert "there are exports for 'mjlab', 'isaaclab', 'json'" in capsys.readouterr().err
+    assert main(["export", "dr", "--simulator", "mjlab"]) == 2
+    assert "name a run directory" in capsys.readouterr().err
     lonely = tmp_path / "servo.json"
     lonely.write_text(beside.read_text())
     assert main(["export", "dr", str(lonely)]) == 2

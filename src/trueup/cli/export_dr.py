@@ -26,6 +26,8 @@ def run_export_dr(
     from trueup.posterior.drawn_run import run_directory_of
     from trueup.posterior.randomisation import export_randomisation, plan_randomisation
 
+    if not directories:
+        raise RunDirectoryError("there is nothing to draw from: name a run directory")
     if target is None and len(directories) > 1:
         raise RunDirectoryError("draws of a fleet belong to no single run: name a folder, --output")
     target = target or run_directory_of(directories[0]) / f"randomisation_{simulator}"

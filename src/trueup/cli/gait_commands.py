@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from trueup.cli.gait_device import CompareDevice
 from trueup.cli.gait_export import ExportWalk
+from trueup.cli.gait_import import ImportGait
 from trueup.cli.gait_options import GaitOverrides, WalkOfTarget, check_not_empty
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -189,31 +190,6 @@ class VideoOfGait(WalkOfTarget):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImportGait:
-    """Write the configuration that a .bat or .sh file of MyoAssist asks for.
-
-    Examples:
-      trueup gait import tutorial.bat --output tutorial.yaml
-
-    Exit codes: 0 done, 2 wrong input.
-    """
-
-    file: Annotated[Positional[Path], arg(metavar="FILE")]
-    """The .bat or .sh file."""
-    output: Annotated[Path | None, arg(aliases=["-o"], metavar="FILE")] = None
-    """YAML file to write; FILE with that ending in this folder where absent."""
-    overwrite: bool = False
-    """Replace a file that exists."""
-    json: Json = False
-
-    def run(self, output: Output) -> int:
-        """Run the command; returns the exit code."""
-        from trueup.cli.gait_show import run_gait_import
-
-        return run_gait_import(self.file, self.output, self.overwrite, output)
-
-
 @dataclass(frozen=True)
 class Gait:
     """Reflex controllers of walking and exoskeletons: search, compare, evaluate, film, import.
@@ -226,6 +202,7 @@ class Gait:
       trueup gait video runs/tutorial -o walk.mp4         its best walk as a film
       trueup gait export runs/tutorial -o walk.mot        the same over time, for OpenSim
       trueup gait import tutorial.bat                     a configuration of MyoAssist as YAML
+      trueup gait import model.osim                       a model of OpenSim as MJCF
     """
 
     COMMANDS: ClassVar[dict[str, type]] = {

@@ -1,4 +1,4 @@
-"""``trueup gait list``, ``evaluate``, ``video`` and ``import``."""
+"""``trueup gait list``, ``evaluate`` and ``video``."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from trueup.gait.report.walk_words import (
     mean_term,
     survival_lines,
 )
-from trueup.gait.search.configuration_files import configuration_names, write_imported
+from trueup.gait.search.configuration_files import configuration_names
 from trueup.gait.search.given_walks import GivenWalk
 
 
@@ -24,15 +24,6 @@ def run_gait_list(output: Output) -> int:
     shipped = {name: load_configuration(name) for name in configuration_names()}
     output.result({"configurations": {name: c.plain() for name, c in shipped.items()}})
     output.table(["configuration", ""], [[name, c.says] for name, c in shipped.items()])
-    return 0
-
-
-def run_gait_import(file: Path, target: Path | None, overwrite: bool, output: Output) -> int:
-    """Run the command; returns the exit code."""
-    written, configuration, notes = write_imported(file, target, overwrite=overwrite)
-    output.result({"file": str(written), "configuration": configuration.plain(), "notes": notes})
-    output.text(f"Configuration: {written}", *notes)
-    output.text(f"Run it with  trueup gait optimize {written}")
     return 0
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from trueup.gait.models.planar22 import planar22, planar22_anatomy
     from trueup.gait.models.terrain import Stairs
     from trueup.gait.models.walker import Walker
+    from trueup.gait.opensim.opensim_import import OpenSimImport, import_opensim
     from trueup.gait.report._dose_response import DoseResponse, dose_response
     from trueup.gait.report._survival import Survival, survival
     from trueup.gait.report.evaluation import WalkEvaluation, evaluate_walk
@@ -99,6 +100,7 @@ _EXPORTS = {
     "GaitReference": "trueup.gait.costs.reference",
     "Knots": "trueup.gait.controller.exoskeleton",
     "MyoAssistCost": "trueup.gait.costs.myoassist_cost",
+    "OpenSimImport": "trueup.gait.opensim.opensim_import",
     "ParameterVector": "trueup.gait.controller.parameter_vector",
     "PerturbationSizes": "trueup.gait.walk.perturbations",
     "Perturbations": "trueup.gait.walk.perturbations",
@@ -126,6 +128,7 @@ _EXPORTS = {
     "default_controller": "trueup.gait.controller.reflex_controller",
     "dose_response": "trueup.gait.report._dose_response",
     "import_configuration": "trueup.gait.search.myoassist_import",
+    "import_opensim": "trueup.gait.opensim.opensim_import",
     "load_anatomy": "trueup.gait.models.anatomy",
     "load_configuration": "trueup.gait.search.configuration_files",
     "load_devices": "trueup.gait.models.attachments",
@@ -176,6 +179,7 @@ __all__ = [
     "GivenWalk",
     "Knots",
     "MyoAssistCost",
+    "OpenSimImport",
     "ParameterVector",
     "PerturbationSizes",
     "Perturbations",
@@ -206,6 +210,7 @@ __all__ = [
     "evaluate_walk",
     "given_walk",
     "import_configuration",
+    "import_opensim",
     "judge_walk",
     "load_anatomy",
     "load_configuration",

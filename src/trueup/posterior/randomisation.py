@@ -136,6 +136,8 @@ def _run_of(
 ) -> tuple[DrawnRun, ReconciledRuns | None]:
     """One run, or the runs of a fleet together."""
     runs = [run] if isinstance(run, str | os.PathLike) else list(run)
+    if not runs:
+        raise RunDirectoryError("there is nothing to draw from: name a run directory")
     if len(runs) > 1:
         return fleet_run(runs, anyway, folder)
     given = None if folder is None else Path(folder)

@@ -16,8 +16,10 @@ from trueup.actuators.search.interval_reach import interval_reach
 from trueup.actuators.search.left_out_intervals import (
     MODEL_ERROR,
     LeftOutSpread,
+    ReportStep,
     left_out_spread,
     model_error,
+    no_report,
 )
 from trueup.actuators.search.linear_range import LARGEST_DEPARTURE, departures
 from trueup.actuators.search.problem import ServoProblem
@@ -101,6 +103,7 @@ def assess(
     level: float = 0.95,
     *,
     converged: bool = False,
+    report: ReportStep = no_report,
 ) -> ServoAssessment:
     """Judge a fit from the exact derivatives at its optimum, whichever search found it.
 
@@ -117,6 +120,7 @@ def assess(
       logs: the training logs, for the advice.
       level: coverage of the intervals.
       converged: whether the search found nothing better near ``x``.
+      report: called before each long step with words and the share that is done.
 
     Raises:
       FitError: the simulation diverges at ``x``.
@@ -167,7 +171,7 @@ def assess(
     reach = interval_reach(problem, x, sampled, covariance, curvatures)
     spread = None
     if model_error(problem, x) > MODEL_ERROR:
-        spread = left_out_spread(problem, x, logs, level)
+        spread = left_out_spread(problem, x, logs, level, report)
     plain = covariance.matrix * np.outer(slope, slope)
     identifiability = analyse(
         information,

@@ -19,6 +19,7 @@ from trueup.actuators.equations.friction_models import FRICTION_MODELS
 from trueup.actuators.report._servo_report import servo_fit_report
 from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.left_out_intervals import ReportStep, no_report
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.missing_terms import term_findings
 from trueup.actuators.search.model_choice import ModelChoice
@@ -43,6 +44,7 @@ from trueup.parameters import Space
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Job, Outcome, Run, RunInterrupted, SearchJob
 from trueup.studies import Budget, RunDirectory, atomic, provenance, warm_start
+from trueup.studies.progress import Progress
 from trueup.studies.yaml_file import read_mapping
 
 
@@ -403,20 +405,22 @@ class ServoFitJob(SearchJob):
                 f"{solution.message}: correct the logs, the bench or the bounds of the servo"
             )
 
-    def _result(self, solution: Solution, directory: Path | None) -> ServoFit:
+    def _result(
+        self, solution: Solution, directory: Path | None, report: ReportStep = no_report
+    ) -> ServoFit:
         """The fit of a solution, judged."""
-        result = self.prepared.result(solution)
+        result = self.prepared.result(solution, report)
         result.choice = self.choice
         if self.choice is not None:
             result.findings = (*result.findings, *term_findings(self.choice))
         elif solution.success and result.assessment.spread is not None:
-            result.findings = (*result.findings, *self._untried_terms(solution))
+            result.findings = (*result.findings, *self._untried_terms(solution, report))
         result.skipped = [*self.notes, *self._skipped, *self.source.skipped]
         result.output, result.directory = self.output, directory
         result.model = dataclasses.replace(result.model, provenance=result.provenance())
         return result
 
-    def _untried_terms(self, solution: Solution) -> list[str]:
+    def _untried_terms(self, solution: Solution, report: ReportStep) -> list[str]:
         """Terms that a model lacks whose residuals are no noise."""
         prepared = self.prepared
         return untried_term_findings(
@@ -428,6 +432,7 @@ class ServoFitJob(SearchJob):
             solution.cost,
             benches=[prepared.bench_of(log) for log in prepared.training_logs],
             workers=prepared.threads,
+            report=report,
         )
 
     def origin(self, directory: Path) -> dict[str, Any]:
@@ -461,7 +466,8 @@ class ServoFitJob(SearchJob):
     def finish(self, run: Run, solution: Solution) -> Outcome:
         """Judge the fit on the logs, those held out included."""
         try:
-            result = self._result(solution, run.directory.path)
+            with Progress(run.verbose) as shown:
+                result = self._result(solution, run.directory.path, shown.update)
         except Exception:
             # a file with values that nothing vouches for would pass for a result
             self._withdraw()

@@ -11,7 +11,7 @@ With fewer logs, blocks of time are left out. An interval is the widest of these
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,14 @@ BLOCKS = 8
 
 MODEL_ERROR = 3.0
 """Residuals over the noise of the position sensor, from which on the model counts as wrong."""
+
+
+ReportStep = Callable[[str, float | None], None]
+"""Takes words on what is being done, and the share that is done."""
+
+
+def no_report(words: str, share: float | None) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,11 @@ def model_error(problem: ServoProblem, x: np.ndarray) -> float:
 
 
 def left_out_spread(
-    problem: ServoProblem, x: np.ndarray, logs: Sequence[ServoLog], level: float
+    problem: ServoProblem,
+    x: np.ndarray,
+    logs: Sequence[ServoLog],
+    level: float,
+    report: ReportStep = no_report,
 ) -> LeftOutSpread:
     """Fit without parts of the logs, each fit from the optimum of all.
 
@@ -107,6 +119,7 @@ def left_out_spread(
       x: its optimum ``(p,)``.
       logs: its logs.
       level: coverage of the intervals.
+      report: called before each fit with words and the share that is done.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -114,8 +127,12 @@ def left_out_spread(
     space = problem.space
     errors, widths, made = np.zeros(space.size), np.zeros(space.size), 0
     parts = parts_to_leave_out(problem, logs)
+    total = sum(map(len, parts.values()))
     for masks in parts.values():
-        ends = [space.to_search(refitted(_WithoutPart(problem, mask), x)) for mask in masks]
+        ends = []
+        for number, mask in enumerate(masks, made + 1):
+            report(f"intervals: fit {number} of {total} to parts of the logs", number / total)
+            ends.append(space.to_search(refitted(_WithoutPart(problem, mask), x)))
         count = len(ends)
         error = np.sqrt((count - 1) * np.var(ends, axis=0))
         quantile = stdtrit(count - 1, 0.5 + 0.5 * level)

@@ -20,6 +20,7 @@ from trueup.actuators.search._evaluate import check_servo, evaluation
 from trueup.actuators.search.current_limits import current_findings
 from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import FitSettings
+from trueup.actuators.search.left_out_intervals import ReportStep, no_report
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
@@ -162,8 +163,8 @@ class Prepared:
         objectives = len(self.searched.objectives)
         return make_search(settings.method, space, seed=settings.seed, objectives=objectives)
 
-    def result(self, solution: Solution) -> ServoFit:
-        """The fit of a solution, judged."""
+    def result(self, solution: Solution, report: ReportStep = no_report) -> ServoFit:
+        """The fit of a solution, judged; ``report`` takes words on each long step, and a share."""
         solution = _closest(solution)
         x, begin = solution.x, self.space.start
         held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
@@ -174,6 +175,7 @@ class Prepared:
             self.training_logs,
             self.settings.level,
             converged=solution.success,
+            report=report,
         )
         model = self.problem.model_at(x)
         training = evaluation(fine, x)

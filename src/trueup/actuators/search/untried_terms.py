@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from trueup.actuators.search.left_out_fits import (
     FitOrder,
     LeftOutFits,
 )
+from trueup.actuators.search.left_out_intervals import ReportStep, no_report
 from trueup.actuators.search.measured_signs import signs_of
 from trueup.actuators.search.missing_terms import symptom
 from trueup.actuators.search.model_choice import LEAST_GAIN, TriedModel
@@ -37,6 +39,7 @@ def untried_term_findings(
     *,
     benches: Sequence[Bench],
     workers: int,
+    report: ReportStep = no_report,
 ) -> list[str]:
     """One sentence for each term that would lower the error on logs left out, the best first.
 
@@ -53,6 +56,7 @@ def untried_term_findings(
       cost: its objective [rad].
       benches: load of each log.
       workers: fits at a time.
+      report: called after each fit with words and the share that is done.
 
     Raises:
       KeyboardInterrupt: Ctrl-C.
@@ -66,7 +70,15 @@ def untried_term_findings(
         return []  # the logs are of one kind
     if not terms:
         return []
-    fits = LeftOutFits(servo, logs, settings, benches=benches, workers=workers)
+    most = len(terms) + (1 + _VALIDATED) * len(parts)
+    done: list[FitOrder] = []
+
+    def after_fit(order: FitOrder, found: Any) -> None:
+        done.append(order)
+        words = f"terms that the model lacks: fit {len(done)} of {most} or fewer"
+        report(words, min(1.0, len(done) / most))
+
+    fits = LeftOutFits(servo, logs, settings, benches=benches, workers=workers, on_fit=after_fit)
     own = Candidate(model, settings.terms)
     order = list(EXTENDED_TERMS)
     candidates = {

@@ -15,6 +15,9 @@ Side = Literal["right", "left"]
 SUFFIX: dict[str, str] = {"right": "r", "left": "l"}
 """Leg -> its letter in the names of parts."""
 
+ANATOMY = ".anatomy.yaml"
+"""Ending of a file with an anatomy, beside the model ``NAME.xml`` that it belongs to."""
+
 LEGS = tuple(SUFFIX)
 """Legs in the order of every array with a leg axis."""
 

@@ -41,7 +41,8 @@ def planar22_anatomy() -> Anatomy:
 
 
 @functools.cache
-def _numbers() -> dict[str, Any]:
+def planar22_numbers() -> dict[str, Any]:
+    """Numbers of :func:`planar22`, those of ``planar22.yaml``."""
     path = Path(__file__).with_name("planar22.yaml")
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
@@ -58,7 +59,7 @@ def planar22(exoskeleton: bool = False) -> mujoco.MjSpec:
       exoskeleton: with the device ``ankle`` of :func:`attach_exoskeleton`, a torque at each ankle
         that pushes the toes down, and its mass.
     """
-    numbers = _numbers()
+    numbers = planar22_numbers()
     spec = mujoco.MjSpec()
     spec.modelname = numbers["name"]
     spec.compiler.degree = False
@@ -177,7 +178,7 @@ def _muscle(
     strain, which it has at about a third of its largest force. Force and fibers are projected onto
     the tendon at the optimal length.
     """
-    numbers, letter = _numbers(), SUFFIX[side]
+    numbers, letter = planar22_numbers(), SUFFIX[side]
     tendon = spec.add_tendon(name=f"{name}_{letter}_tendon", width=0.004)
     tendon.rgba = (0.95, 0.3, 0.3, 1.0)
     points, constant = _moving_part(

@@ -15,7 +15,7 @@ from trueup.gait.models._exoskeleton_actuators import (
     torque_of_control,
 )
 from trueup.gait.models._own_models import OWN_MODELS, build_own_model
-from trueup.gait.models.anatomy import Anatomy, myoassist_anatomy
+from trueup.gait.models.anatomy import ANATOMY, Anatomy, load_anatomy, myoassist_anatomy
 from trueup.gait.models.attachments import Device, attach_exoskeleton
 from trueup.gait.models.body_map import BodyMap, NamedParts
 from trueup.gait.models.terrain import STEEPEST_SLOPE, Stairs, add_stairs
@@ -100,7 +100,8 @@ class Walker:
           path: MJCF file; or ``planar22``, with 22 muscles in the plane, ``myolegs26`` or
             ``myolegs``, with 26 or 80 in space, or ``planar22_exo``, which is ``planar22`` with the
             device ``ankle``.
-          anatomy: names of the parts; where absent those of the named model, else MyoAssist's.
+          anatomy: names of the parts; where absent those of the named model, those of the file
+            ``NAME.anatomy.yaml`` beside ``NAME.xml``, else MyoAssist's.
           slope: rise of the ground in the direction of walking [deg].
           stairs: stairs on the ground.
           device: exoskeleton to attach, see :func:`trueup.gait.attach_exoskeleton`.
@@ -113,6 +114,9 @@ class Walker:
         path = Path(path)
         if path.is_file():
             check_model_file(path)
+            beside = path.with_suffix(ANATOMY)
+            if anatomy is None and beside.is_file():
+                anatomy = load_anatomy(beside)
         try:
             if str(path) in OWN_MODELS:
                 spec, own_anatomy = build_own_model(str(path))

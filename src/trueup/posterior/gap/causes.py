@@ -33,6 +33,8 @@ class Unknown:
     guesses: tuple[float, ...] = ()
     """Values at which the search for each element looks before it descends; spread over the bounds
     where absent. A limit that no force reaches has no slope to descend."""
+    elements: tuple[tuple[str, str], ...] = ()
+    """Name and unit of each element of a vector."""
     offset: float = 0.0
     """What the parameter holds beyond the value that it stands for."""
 
@@ -130,7 +132,8 @@ def _inertia(now: Situation) -> list[Unknown]:
             ipos_bound_off=np.array([-_CENTRE, _CENTRE]),
             param_name=f"{name}_inertia" if carries else f"{name}_mass",
         )
-        out.append(Unknown(found))
+        parts = [(f"{name}_mass", "kg"), *((f"{name}_centre_{axis}", "m") for axis in "xyz")]
+        out.append(Unknown(found, elements=tuple(parts) if carries else ()))
     return out
 
 
@@ -168,8 +171,15 @@ def _limits(now: Situation) -> list[Unknown]:
             continue
         attribute = "forcelimit" if kind == "actuator" else "actfrclimit"
         low, high = min(0.1 * force, 0.5 * limit), 4.0 * max(force, limit)
+        joint = i if kind == "joint" else now.joint_of(i)
         parameter = Parameter(
-            f"{name}_limit", limit, low, high, target=f"{kind}/{name}/{attribute}", scale="log"
+            f"{name}_limit",
+            limit,
+            low,
+            high,
+            target=f"{kind}/{name}/{attribute}",
+            scale="log",
+            unit="N m" if now.turns(joint) else "N",
         )
         guesses = (*(share * force for share in _LIMITS), 1.5 * force)
         out.append(Unknown(parameter, tuple(g for g in guesses if low < g < high)))

@@ -45,6 +45,10 @@ class ExplainedLog:
     """Values to look at, for each element; empty for the default."""
     offsets: np.ndarray
     """What each element holds beyond the value that it stands for ``(p,)``."""
+    names: list[str]
+    """Name of each element ``(p,)``."""
+    units: list[str]
+    """Unit of each element ``(p,)``."""
     absent: list[str]
     """Causes of which the model has nothing, by name."""
     notes: list[str]
@@ -133,11 +137,14 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
     }
     guesses: list[tuple[float, ...]] = [()] * element
     offsets = np.zeros(element)
+    names, units = list(whole.space.names), list(whole.space.units or [""] * element)
     for unknowns in made.values():
         for name, one in unknowns.items():
             offsets[places[name]] = one.offset
             for place in places[name]:
                 guesses[place] = one.guesses
+            for place, (title, unit) in zip(places[name], one.elements, strict=False):
+                names[place], units[place] = title, unit
     parameters.update(prepared.held_out_states)
     unseen = prepared.motion_problem(parameters, [_commanded(g, method) for g in prepared.alone])
     freed = np.concatenate(list(columns.values()))
@@ -150,6 +157,8 @@ def explained_log(prepared: Prepared, causes: Sequence[str] = ()) -> ExplainedLo
         np.arange(element, unseen.space.size),
         guesses,
         offsets,
+        names,
+        units,
         absent,
         list(prepared.notes),
     )

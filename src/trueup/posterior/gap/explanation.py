@@ -11,9 +11,10 @@ from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.uncertainty.start_noise import noise_from_changes
 from trueup.fitting.verdict import Comparison, Grade, Reason, Verdict
-from trueup.posterior.gap.attribution import ALL, GAP, MODEL, Attribution, key_of
+from trueup.posterior.gap.attribution import ALL, CHANCE, GAP, MODEL, Attribution, key_of
 from trueup.posterior.gap.causes import CAUSES
 from trueup.posterior.gap.freed import Freed, FreedFit
+from trueup.posterior.gap.situation import NO_LIMIT
 from trueup.reports.numbers import format_number
 from trueup.sysid.assess.assessment import residual_covariance, value_intervals
 from trueup.sysid.recordings.channel_units import signal_units
@@ -167,15 +168,15 @@ def _values(
         start = log.start[element]
         out.append(
             {
-                "name": space.names[place],
+                "name": log.names[element],
                 "value": float(x[place] - shift),
                 "low": float(low),
                 "high": float(high),
-                "model": float(start - shift),
+                "model": float(np.inf if start == NO_LIMIT else start - shift),
                 "start": float(start - shift),
                 "lower": float(space.lower[place] - shift),
                 "upper": float(space.upper[place] - shift),
-                "unit": space.units[place] if space.units else "",
+                "unit": log.units[element],
                 "at_bound": bool(at_bound[place]),
                 "changed": bool(not at_bound[place] and not low <= start - shift <= high),
             }
@@ -220,12 +221,14 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
     reasons.append(Reason(Grade.USE, f"{error}.", "gap"))
     left = gap["explained"] / max(gap["noise"], 1e-300)
     errors, place = found.errors()
-    if errors.chance(place[key_of(found.chosen)], place[ALL]) < 0.05:
+    short = gap["explained"] ** 2 > (1 + GAP) * gap["all_free"] ** 2
+    if short and errors.chance(place[key_of(found.chosen)], place[ALL]) < CHANCE:
         reasons.append(
             Reason(
                 Grade.LOOK,
                 f"All causes freed at once leave {format_number(gap['all_free'], 3)}, those named "
-                f"{format_number(gap['explained'], 3)} (weighted error): a smaller cause is left.",
+                f"{format_number(gap['explained'], 3)} (weighted error): more differs than what is "
+                "named.",
                 "gap",
             )
         )
@@ -289,7 +292,7 @@ def first_change(row: dict[str, Any], level: float) -> str:
     changed.sort(key=_size, reverse=True)
     if changed:
         words = [
-            f"{p['name']} from {format_number(p['model'], 3)} to {format_number(p['value'], 3)} "
+            f"{p['name']} from {_model_value(p['model'])} to {format_number(p['value'], 3)} "
             f"({format_number(p['low'], 3)} to {format_number(p['high'], 3)})"
             + (f" {p['unit']}" if p["unit"] else "")
             for p in changed[:_SHOWN]
@@ -299,9 +302,14 @@ def first_change(row: dict[str, Any], level: float) -> str:
     return text
 
 
+def _model_value(value: float) -> str:
+    return format_number(value, 3) if np.isfinite(value) else "no limit"
+
+
 def _size(p: dict[str, Any]) -> float:
     width = max(p["high"] - p["low"], 1e-300)
-    return abs(p["value"] - p["model"]) / width if np.isfinite(width) else 0.0
+    way = p["value"] - p["start"]
+    return abs(way) / width if np.isfinite(width) else 0.0
 
 
 def _enumerated(words: list[str]) -> str:

@@ -8,11 +8,12 @@ from trueup import reports
 
 _STATES = {
     "named": "named",
-    "together": "cannot be told from it",
     "not named": "",
     "no effect": "changes nothing here",
     "not in the model": "not in the model",
 }
+
+_LEFT = -10.0  # share [%] at which the figure ends on the left
 
 
 def explanation_report(summary: dict[str, Any]) -> reports.Page:
@@ -42,22 +43,22 @@ def _causes(summary: dict[str, Any]) -> reports.Section:
     table = reports.Table(columns, [cause_row(row) for row in rows])
     shown = [r for r in rows if r["rank"] and np.isfinite(r["explained"])]
     low, high, values = (
-        np.clip([100 * r[key] for r in shown], 0.0, 100.0) for key in ("low", "high", "explained")
+        np.clip([100 * r[key] for r in shown], _LEFT, 100.0) for key in ("low", "high", "explained")
     )
     figure = reports.interval_figure(
         [r["label"] for r in shown],
         values,
         low=low,
         high=high,
-        lower=np.zeros(len(shown)),
-        upper=np.full(len(shown), 100.0),
+        lower=np.full(len(shown), _LEFT - 5.0),
+        upper=np.full(len(shown), 105.0),
         units="%",
         title="Part of the held-out error above noise that each cause explains alone",
-        caption="What makes the error larger stands at 0. Interval: noise, and spread over time.",
+        caption="What makes the error larger lies left of 0. Interval: noise, spread over time.",
     )
     text = reports.Text(
         "Each cause is freed alone on the training part, with the same budget: it looks along "
-        "every unknown, then descends. The error counts on the part that no fit has seen."
+        "every unknown and descends, twice. The error counts on the part that no fit has seen."
     )
     return reports.Section("Causes", "causes", content=[text, table, figure])
 
@@ -72,8 +73,14 @@ def cause_row(row: dict[str, Any]) -> list[str]:
         share_text(row["explained"]),
         f"{share_text(row['low'])} to {share_text(row['high'])}",
         str(row["unknowns"]),
-        _STATES[row["state"]],
+        _state(row),
     ]
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["state"] == "together":
+        return f"cannot be told from {', '.join(row['together'])}"
+    return _STATES[row["state"]]
 
 
 def _interval_title(summary: dict[str, Any]) -> list[str]:
@@ -115,7 +122,7 @@ def _parameters(summary: dict[str, Any]) -> reports.Section:
         body = [
             [
                 p["name"],
-                number(p["model"], 4),
+                number(p["model"], 4) if np.isfinite(p["model"]) else "none",
                 number(p["value"], 4),
                 f"{number(p['low'], 3)} to {number(p['high'], 3)}",
                 p["unit"],

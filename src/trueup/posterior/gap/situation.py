@@ -21,7 +21,9 @@ from trueup.sysid.recordings.measured_state import state_columns
 LONGEST_DELAY = 0.1
 """Largest delay of commands that is looked for [s]."""
 
-_NO_LIMIT = 1e6  # force [N, N m] that stands for none
+NO_LIMIT = 1e6
+"""Limit [N, N m] that stands for none."""
+
 _SLIDE, _HINGE = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE)
 _FIXED = int(mujoco.mjtGain.mjGAIN_FIXED)
 
@@ -58,7 +60,7 @@ def with_room(given: Any) -> Any:
         joint = joint_of_actuator(model, number)
         if not model.actuator_forcelimited[number] and not model.jnt_actfrclimited[joint]:
             actuator.forcelimited = 1
-            actuator.forcerange = (-_NO_LIMIT, _NO_LIMIT)
+            actuator.forcerange = (-NO_LIMIT, NO_LIMIT)
     return spec
 
 

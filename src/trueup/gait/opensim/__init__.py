@@ -1,0 +1,1 @@
+"""Models of OpenSim: read, evaluated on their own, and written for MuJoCo."""

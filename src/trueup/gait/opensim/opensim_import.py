@@ -1,0 +1,190 @@
+"""Models of OpenSim as models of MuJoCo, compared with their own geometry."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import yaml
+
+from trueup import reports
+from trueup.errors import GaitError, ModelError, listing
+from trueup.gait.models.anatomy import ANATOMY, Anatomy
+from trueup.gait.opensim.comparison import MuscleComparison, compare
+from trueup.gait.opensim.import_page import import_page
+from trueup.gait.opensim.mjcf_joints import build_skeleton
+from trueup.gait.opensim.mjcf_muscles import add_muscle
+from trueup.gait.opensim.muscle_fit import fit_muscle
+from trueup.gait.opensim.muscle_routes import plan_route
+from trueup.gait.opensim.osim_file import read_osim
+from trueup.gait.opensim.osim_model import OsimModel, Remark
+from trueup.gait.opensim.osim_paths import route
+from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
+from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
+from trueup.simulation.precise_xml import precise_xml
+from trueup.studies import atomic
+
+
+@dataclass(frozen=True)
+class OpenSimImport:
+    """A model of OpenSim and what it became.
+
+    Attributes:
+      model: model of OpenSim.
+      spec: model of MuJoCo, compiled.
+      anatomy: names of a walker's parts; None for a model that is no walker.
+      remarks: what was left out, approximated and added.
+      muscles: muscles beside those of OpenSim.
+      samples: poses that they are compared at.
+      sha256: SHA-256 of the file.
+    """
+
+    model: OsimModel
+    spec: mujoco.MjSpec
+    anatomy: Anatomy | None
+    remarks: tuple[Remark, ...]
+    muscles: tuple[MuscleComparison, ...]
+    samples: PoseSamples
+    sha256: str
+
+    def worst(self) -> dict[str, Any]:
+        """Largest errors over all muscles and poses, with the muscle each is found at."""
+        if not self.muscles:
+            return {}
+        errors = {
+            "length_mm": lambda one: 1e3 * one.length_error,
+            "moment_arm_mm": lambda one: 1e3 * one.arm_error[0],
+            "isometric_force": lambda one: one.fit.error,
+            "force_velocity": lambda one: one.fit.velocity_error,
+        }
+        found = {}
+        for key, error in errors.items():
+            muscle = max(self.muscles, key=error)
+            found[key] = {"value": error(muscle), "muscle": muscle.name}
+        return found
+
+    def plain(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "model": self.model.name,
+            "sha256": self.sha256,
+            "bodies": len(self.model.bodies),
+            "coordinates": len(self.model.free),
+            "walker": self.anatomy is not None,
+            "worst": self.worst(),
+            "muscles": {
+                one.name: {
+                    "length_mm": 1e3 * one.length_error,
+                    "moment_arm_mm": 1e3 * one.arm_error[0],
+                    "moment_arm_about": one.arm_error[1],
+                    "isometric_force": one.fit.error,
+                    "force_velocity": one.fit.velocity_error,
+                }
+                for one in self.muscles
+            },
+            "remarks": [
+                {"kind": one.kind, "part": one.part, "words": one.words} for one in self.remarks
+            ],
+        }
+
+    def page(self) -> reports.Page:
+        """Report: errors, curves, and what was left out."""
+        return import_page(
+            self.model, self.muscles, self.samples, self.remarks, self.worst(), self.sha256
+        )
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
+        """Write model, anatomy, report and numbers; returns their paths by kind.
+
+        Args:
+          folder: folder, which is made.
+          overwrite: replace the files that it holds.
+
+        Raises:
+          GaitError: it holds such files already.
+          RunDirectoryError: it cannot be written.
+        """
+        folder = Path(folder)
+        files = {
+            "model": folder / "model.xml",
+            "anatomy": folder / f"model{ANATOMY}",
+            "report": folder / "report.html",
+            "numbers": folder / "import.json",
+        }
+        check_target(folder, overwrite=overwrite)
+        folder.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(files["model"], precise_xml(self.spec))
+        if self.anatomy is None:
+            files.pop("anatomy").unlink(missing_ok=True)
+        else:
+            content = self.anatomy.model_dump(mode="json")
+            text = yaml.safe_dump(content, sort_keys=False, width=100, allow_unicode=True)
+            atomic.write_text(files["anatomy"], text)
+        self.page().save(files["report"])
+        atomic.write_json(files["numbers"], self.plain())
+        return files
+
+
+def check_target(folder: Path, *, overwrite: bool) -> None:
+    """Raise GaitError for a folder that cannot be written into, or holds an import already."""
+    if folder.exists() and not folder.is_dir():
+        raise GaitError(f"{folder} is no folder: choose another --output")
+    if (folder / "model.xml").exists() and not overwrite:
+        raise GaitError(f"{folder} holds a model.xml: choose another --output, or give --overwrite")
+
+
+def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
+    """Convert a model of OpenSim.
+
+    Joints become joints that follow their coordinates, paths become tendons, and muscles those of
+    MuJoCo with the nearest force. All are compared with the geometry and the curves of the file,
+    which are evaluated without MuJoCo.
+
+    Args:
+      path: ``.osim`` file of version 3 or 4.
+      partial: leave out the parts that cannot be represented; they are in the remarks.
+
+    Raises:
+      GaitError: the file cannot be read, or holds parts that cannot be represented.
+      ModelError: what comes out does not compile.
+    """
+    path = Path(path)
+    model = read_osim(path)
+    samples = pose_samples(model)
+    routes = {muscle.name: plan_route(model, muscle, samples) for muscle in model.muscles}
+    planned = [remark for route_ in routes.values() for remark in route_.remarks]
+    refused = [one for one in (*model.remarks, *planned) if one.kind == "refused"]
+    if refused and not partial:
+        parts = listing((f"{one.part}: {one.words}" for one in refused), 6)
+        raise GaitError(
+            f"{path} has {len(refused)} parts that cannot be represented: {parts}. "
+            "Give --partial to leave them out"
+        )
+    lacking = missing_parts(model)
+    turned = turned_coordinates(model) if not lacking else frozenset()
+    built = build_skeleton(model, turned)
+    fits = {}
+    for muscle in model.muscles:
+        values = samples.at(samples.rows(muscle_coordinates(model, muscle)))
+        lengths = route(model, muscle, values).length
+        fits[muscle.name] = fit_muscle(muscle, float(lengths.min()), float(lengths.max()))
+        add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+    try:
+        anatomy = None if lacking else add_walker_parts(built, model)
+        compiled = built.spec.compile()
+    except ValueError as error:
+        raise ModelError(f"the model of {path} does not compile in MuJoCo: {error}") from error
+    remarks = [*model.remarks, *planned, *built.remarks]
+    if lacking:
+        words = f"no walker, so no anatomy is written: it lacks {listing(lacking, 4)}"
+        remarks.append(Remark("left out", "anatomy", words))
+    return OpenSimImport(
+        model,
+        built.spec,
+        anatomy,
+        tuple(dict.fromkeys(remarks)),
+        tuple(compare(model, built, compiled, fits, samples)),
+        samples,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+    )

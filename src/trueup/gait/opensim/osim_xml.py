@@ -1,0 +1,121 @@
+"""XML of OpenSim, parsed safely, and the values that its elements hold."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+import numpy as np
+
+from trueup._input_files import LARGEST_TEXT, check_regular
+from trueup.errors import GaitError
+
+_DEEPEST = 100
+"""Elements within elements from which a file is implausible."""
+
+
+def read_xml(path: Path) -> Element:
+    """Root of an XML file; a file with a document type, which may define entities, is refused.
+
+    Raises:
+      GaitError: the file is missing, no XML, nested too deeply, or has a document type.
+    """
+    try:
+        check_regular(path, LARGEST_TEXT)
+        text = path.read_bytes()
+    except OSError as error:
+        raise GaitError(f"cannot read {path}: {error.strerror or error}") from error
+    builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise GaitError(
+                f"{path}: its elements are nested more than {_DEEPEST} deep, which is implausible"
+            )
+        builder.start(tag, attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    def refuse(*_: object) -> None:
+        raise GaitError(
+            f"{path} has a document type (<!DOCTYPE ...>), which models of OpenSim have not: "
+            "remove that line"
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, refuse
+    try:
+        parser.Parse(text, True)
+    except (expat.ExpatError, ValueError) as error:
+        raise GaitError(f"{path} is no XML file: {error}") from error
+    return builder.close()
+
+
+def named(element: Element) -> str:
+    """Name of an element, or its kind."""
+    return element.get("name") or element.tag
+
+
+def text_of(element: Element, *tags: str) -> str | None:
+    """Text of the first of the children that are there; None without one."""
+    for tag in tags:
+        if (child := element.find(tag)) is not None and (child.text or "").strip():
+            return (child.text or "").strip()
+    return None
+
+
+def numbers(element: Element, tag: str, count: int, default: object = None) -> np.ndarray:
+    """Numbers ``(count,)`` of a child.
+
+    Raises:
+      GaitError: it is missing without a default, or holds something else.
+    """
+    text = text_of(element, tag)
+    if text is None:
+        if default is not None:
+            return np.array(default, dtype=float).reshape(count)
+        raise GaitError(f"{named(element)!r} has no <{tag}>")
+    try:
+        found = np.array(text.split(), dtype=float)
+    except ValueError:
+        found = np.zeros(0)
+    if len(found) != count or not np.isfinite(found).all():
+        raise GaitError(
+            f"<{tag}> of {named(element)!r} is {text[:60]!r}: {count} finite numbers are expected"
+        )
+    return found
+
+
+def number(element: Element, tag: str, default: float | None = None) -> float:
+    """Number of a child; see :func:`numbers`."""
+    return float(numbers(element, tag, 1, default)[0])
+
+
+def flag(element: Element, tag: str, default: bool = False) -> bool:
+    """Truth of a child."""
+    text = text_of(element, tag)
+    return default if text is None else text.lower() in ("true", "1")
+
+
+def objects(element: Element, tag: str) -> Iterator[Element]:
+    """Members of a set, such as ``BodySet``; none where there is no such set."""
+    for found in element.findall(tag):
+        inner = found.find("objects")
+        yield from (found if inner is None else inner)
+
+
+def last_name(path: str) -> str:
+    """Name that a path of OpenSim ends with."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def reference(element: Element, *tags: str) -> str | None:
+    """Name that a socket refers to, in the spellings of OpenSim's versions."""
+    every = [t for tag in tags for t in (f"socket_{tag}", f"socket_{tag}_connectee_name", tag)]
+    text = text_of(element, *every)
+    return None if text is None else last_name(text)

@@ -1,0 +1,153 @@
+"""What a walker needs beside bodies and muscles: soles, sensors, poses, names of its parts."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import yaml
+
+from trueup.gait.models._couplings import couple_joints
+from trueup.gait.models._spec_parts import add_ground, add_sensor, add_sole, add_touch
+from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy
+from trueup.gait.models.planar22 import UPRIGHT, planar22_anatomy, planar22_numbers
+from trueup.gait.opensim.mjcf_joints import Skeleton
+from trueup.gait.opensim.osim_model import OsimModel, Remark
+
+ROOT = {"forward": "pelvis_tx", "upward": "pelvis_ty", "pitch": "pelvis_tilt"}
+JOINTS = {"hip": "hip_flexion", "knee": "knee_angle", "ankle": "ankle_angle", "mtp": "mtp_angle"}
+FRONTAL = {"hip_adduction": "hip_adduction", "hip_rotation": "hip_rotation"}
+BODIES = ("femur", "tibia", "talus", "calcn", "toes")
+LIMITED = ("hip", "knee", "ankle")
+
+
+@functools.cache
+def _groups() -> dict[str, list[str]]:
+    path = Path(__file__).with_name("muscle_groups.yaml")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def _sides(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}_{SUFFIX[side]}" for side in LEGS)
+
+
+def missing_parts(model: OsimModel) -> list[str]:
+    """Parts that a walker needs and the model lacks; none for a walker."""
+    free = set(model.free)
+    needed = dict.fromkeys(ROOT.values(), free)
+    needed |= {name: free for one in ("hip", "knee", "ankle") for name in _sides(JOINTS[one])}
+    needed |= {name: set(model.bodies) for one in BODIES for name in _sides(one)}
+    needed["pelvis"] = set(model.bodies)
+    lacking = [name for name, known in needed.items() if name not in known]
+    # a joint of the toes is added where they are welded on, not where they follow something
+    lacking += [name for name in _sides(JOINTS["mtp"]) if name in model.couplers]
+    return lacking
+
+
+def turned_coordinates(model: OsimModel) -> frozenset[str]:
+    """Knees that bend to positive angles: a walker's bend to negative ones."""
+    knees = (name for name in _sides(JOINTS["knee"]) if name in model.coordinates)
+    return frozenset(name for name in knees if sum(model.coordinates[name].range) > 0.0)
+
+
+def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
+    """Add ground, soles, sensors and poses to a model with the parts of a walker.
+
+    Returns:
+      The names of its parts.
+    """
+    numbers, spec = planar22_numbers(), built.spec
+    add_ground(spec, numbers["friction"])
+    for side in LEGS:
+        letter = SUFFIX[side]
+        _toe_joint(built, model, letter)
+        for name, sphere in numbers["feet"].items():
+            body = built.bodies[f"{sphere['body']}_{letter}"]
+            place, site = np.array(sphere["center"]), f"{letter}_{name}_btm"
+            add_sole(body, f"{name}_{letter}", place, sphere["radius"], numbers["friction"], site)
+        for name, box in numbers["touch"].items():
+            body = built.bodies[f"{box['body']}_{letter}"]
+            add_touch(spec, body, f"{letter}_{name}", np.array(box["center"]), box["half"])
+        for name in LIMITED:
+            kind, of = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC, mujoco.mjtObj.mjOBJ_JOINT
+            add_sensor(spec, f"{letter}_{name}_sensor", kind, of, f"{JOINTS[name]}_{letter}")
+    words = "soles of three spheres a foot, their sensors and start poses: those of planar22"
+    built.remarks.append(Remark("added", "feet", words))
+    for name in sorted(built.turned):
+        words = "its joint counts the other way round: knees of walkers bend to negative angles"
+        built.remarks.append(Remark("added", name, words))
+    _keyframes(built, numbers)
+    return _anatomy(built, model)
+
+
+def _toe_joint(built: Skeleton, model: OsimModel, letter: str) -> None:
+    """A hinge for toes that are welded on."""
+    name = f"{JOINTS['mtp']}_{letter}"
+    if name in model.free:
+        return
+    if (welded := built.spec.joint(name)) is not None:
+        built.spec.delete(welded)
+    joint = planar22_numbers()["joints"][JOINTS["mtp"]]
+    toes = built.bodies[f"toes_{letter}"]
+    toes.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_HINGE,
+        axis=(0.0, 0.0, 1.0),
+        range=np.deg2rad(joint["range"]),
+        limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+        damping=np.array([joint["damping"], 0.0, 0.0]),
+        stiffness=np.array([joint["stiffness"], 0.0, 0.0]),
+        armature=planar22_numbers()["armature"],
+    )
+    words = f"the toes are welded on: a hinge {name} of {joint['stiffness']} N m/rad instead"
+    built.remarks.append(Remark("added", f"toes_{letter}", words))
+
+
+def _keyframes(built: Skeleton, numbers: dict[str, Any]) -> None:
+    """Poses, set down so that the lowest sphere touches the ground."""
+    model = built.spec.compile()
+    data = mujoco.MjData(model)
+    spheres = [model.geom(name).id for one in numbers["feet"] for name in _sides(one)]
+    height = model.joint(ROOT["upward"]).qposadr[0]
+    for name, angles in numbers["keyframes"].items():
+        mujoco.mj_resetData(model, data)
+        data.qpos[height] = UPRIGHT
+        for joint, degrees in angles.items():
+            both = degrees if isinstance(degrees, list) else (degrees, degrees)
+            names = (joint, joint) if joint in ROOT.values() else _sides(joint)
+            for full_name, angle in zip(names, both, strict=True):
+                data.joint(full_name).qpos[0] = np.deg2rad(angle)
+        couple_joints(model, data.qpos[None])
+        mujoco.mj_kinematics(model, data)
+        data.qpos[height] -= np.min(data.geom_xpos[spheres, 2] - model.geom_size[spheres, 0])
+        built.spec.add_key(name=name, qpos=data.qpos)
+
+
+def _anatomy(built: Skeleton, model: OsimModel) -> Anatomy:
+    names = {muscle.name for muscle in model.muscles}
+    muscles = {
+        group: [f"{one}_{{side}}" for one in known if names.issuperset(_sides(one))]
+        for group, known in _groups().items()
+    }
+    muscles = {group: found for group, found in muscles.items() if found}
+    driven = {name for found in muscles.values() for one in found for name in _sides(one[:-7])}
+    if others := sorted(names - driven):
+        words = "muscles of no group, which no reflex drives: " + ", ".join(others)
+        built.remarks.append(Remark("added", "anatomy", words))
+    content = planar22_anatomy().model_dump()
+    frontal = all(name in model.free for one in FRONTAL.values() for name in _sides(one))
+    content |= {
+        "name": model.name,
+        "torso": "torso" if "torso" in model.bodies else "pelvis",
+        "muscles": muscles,
+        "initial_activations": [
+            group for group in content["initial_activations"] if group in muscles
+        ],
+    }
+    if frontal:
+        content["frontal_joints"] = {key: f"{one}_{{side}}" for key, one in FRONTAL.items()}
+        content["frontal_initial_activations"] = [
+            group for group in ("HAB", "HAD") if group in muscles
+        ]
+    return Anatomy.model_validate(content)

@@ -1,0 +1,170 @@
+"""Files of OpenSim: functions, joints, both versions, and what is refused."""
+
+import numpy as np
+import osim_files as osim
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trueup.errors import GaitError
+from trueup.gait.opensim.osim_file import read_osim
+from trueup.gait.opensim.osim_functions import Polynomial, Spline
+from trueup.gait.opensim.osim_kinematics import all_values, body_poses
+
+PATH = [osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")]
+LEG = osim.leg([osim.muscle("vasti", PATH)])
+
+VERSION_3 = """<OpenSimDocument Version="30000"><Model name="made"><BodySet><objects>
+<Body name="ground"><mass>0</mass></Body>
+<Body name="thigh"><mass>8</mass><mass_center>0 -0.2 0</mass_center>
+  <inertia_xx>0.1</inertia_xx><inertia_yy>0.02</inertia_yy><inertia_zz>0.1</inertia_zz>
+  <inertia_xy>0</inertia_xy><inertia_xz>0</inertia_xz><inertia_yz>0.001</inertia_yz>
+  <Joint><CustomJoint name="hip"><parent_body>ground</parent_body>
+    <location_in_parent>0 1 0.1</location_in_parent>
+    <orientation_in_parent>0 0 0.3</orientation_in_parent>
+    <location>0 0.05 0</location><orientation>0.2 0 0</orientation>
+    <CoordinateSet><objects><Coordinate name="flexion"><range>-1 1</range>
+      <default_value>0.25</default_value></Coordinate></objects></CoordinateSet>
+    <reverse>false</reverse>
+    <SpatialTransform>
+      <TransformAxis name="rotation1"><coordinates>flexion</coordinates><axis>0 0 1</axis>
+        <function><LinearFunction><coefficients>-1 0.1</coefficients></LinearFunction></function>
+      </TransformAxis>
+      <TransformAxis name="rotation2"><coordinates></coordinates><axis>0 1 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
+      <TransformAxis name="rotation3"><coordinates></coordinates><axis>1 0 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
+      <TransformAxis name="translation1"><coordinates>flexion</coordinates><axis>1 0 0</axis>
+        <function><MultiplierFunction><function><PolynomialFunction>
+          <coefficients>3 2 1</coefficients></PolynomialFunction></function><scale>0.01</scale>
+        </MultiplierFunction></function></TransformAxis>
+    </SpatialTransform></CustomJoint></Joint>
+</Body></objects></BodySet>
+<ForceSet><objects><Thelen2003Muscle name="m"><GeometryPath><PathPointSet><objects>
+  <PathPoint name="p1"><location>0 1.1 0.1</location><body>ground</body></PathPoint>
+  <PathPoint name="p2"><location>0.1 -0.2 0</location><body>thigh</body></PathPoint>
+</objects></PathPointSet></GeometryPath><max_isometric_force>500</max_isometric_force>
+<optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>
+<FmaxTendonStrain>0.033</FmaxTendonStrain></Thelen2003Muscle></objects></ForceSet>
+</Model></OpenSimDocument>"""
+
+
+def test_a_spline_repeats_any_cubic():
+    # the ends take the third derivative of the cubic through four points
+    x = np.array([-1.0, -0.3, 0.4, 0.9, 2.0])
+    cubic = Polynomial((0.3, -1.0, 0.5, 0.7))
+    spline = Spline(tuple(x), tuple(cubic(x)))
+    between = np.linspace(-1.0, 2.0, 40)
+    assert spline(between) == pytest.approx(cubic(between), abs=1e-12)
+    slope = -1.0 + 1.0 * 2.0 + 2.1 * 4.0
+    assert spline(np.array([2.5])) == pytest.approx(cubic(2.0) + 0.5 * slope)
+
+
+def test_a_spline_is_smooth_and_goes_through_its_points():
+    spline = Spline((0.0, 0.5, 0.7, 2.0), (1.0, 0.0, 3.0, 1.0))
+    assert spline(np.array(spline.x)) == pytest.approx(spline.y, abs=1e-12)
+    h, at = 1e-4, np.array([0.5, 0.7])
+    second = [
+        (spline(at + s * 2 * h) - 2 * spline(at + s * h) + spline(at)) / h**2 for s in (-1, 1)
+    ]
+    assert second[0] == pytest.approx(second[1], abs=0.2)
+    straight = Spline(spline.x, spline.y, smooth=False)
+    assert straight(np.array([0.25, 1.35])) == pytest.approx([0.5, 2.0])
+
+
+def test_version_3_of_the_format(tmp_path):
+    model = read_osim(osim.written(tmp_path, VERSION_3))
+    assert model.bodies["thigh"].inertia[1, 2] == 0.001
+    assert model.coordinates["flexion"].default == 0.25
+    (muscle,) = model.muscles
+    assert muscle.curves.FmaxTendonStrain == 0.033 and muscle.curves.KshapeActive == 0.45
+    at = np.array([0.4])
+    (place,) = body_poses(model, all_values(model, {"flexion": at}))["thigh"]
+
+    def turn(angle):
+        c, s = np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+    c, s = np.cos(0.2), np.sin(0.2)
+    own = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    slid = 0.01 * (3 * 0.16 + 2 * 0.4 + 1)  # the highest power first
+    rotation = turn(0.3) @ turn(-0.3) @ own.T
+    assert place[:3, :3] == pytest.approx(rotation)
+    origin = np.array([0.0, 1.0, 0.1]) + turn(0.3) @ (slid, 0.0, 0.0)
+    assert place[:3, 3] == pytest.approx(origin - rotation @ (0.0, 0.05, 0.0))
+
+
+def test_bodies_move_as_the_functions_say(tmp_path):
+    model = read_osim(osim.written(tmp_path, LEG))
+    hip, knee = np.array([0.3, 0.3]), np.array([0.0, -1.0])
+    poses = body_poses(model, all_values(model, {"hip": hip, "knee": knee}))
+    x, y = (Spline(*map(tuple, points))(knee) for points in (osim.KNEE_X, osim.KNEE_Y))
+    c, s = np.cos(0.3), np.sin(0.3)
+    assert poses["tibia"][:, 0, 3] == pytest.approx(c * x - s * y)
+    assert poses["tibia"][:, 1, 3] == pytest.approx(1.0 + s * x + c * y)
+    assert poses["tibia"][:, 0, 0] == pytest.approx(np.cos(hip + knee))
+
+
+def test_couplers_and_locks_hold(tmp_path):
+    coupler = f"""<CoordinateCouplerConstraint name="couple">
+    <coupled_coordinates_function>{osim.LINE}</coupled_coordinates_function>
+    <independent_coordinate_names>knee</independent_coordinate_names>
+    <dependent_coordinate_name>hip</dependent_coordinate_name></CoordinateCouplerConstraint>"""
+    model = read_osim(osim.written(tmp_path, osim.leg([], constraints=coupler)))
+    assert model.free == ("knee",)
+    assert all_values(model, {"knee": np.array([-0.7])})["hip"] == pytest.approx(-0.7)
+    locked = LEG.replace("<clamped>true</clamped>", "<locked>true</locked>", 1)
+    assert read_osim(osim.written(tmp_path, locked)).free == ("knee",)
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
+
+WRONG = {
+    "document type": (LEG.replace("<OpenSimDocument", BOMB + "<OpenSimDocument", 1), "document"),
+    "no XML": ("hello", "no XML"),
+    "another root": ("<mujoco/>", "root is <mujoco>"),
+    "deep": ("<a>" * 200 + "</a>" * 200, "nested"),
+    "no bodies": (osim.model([], []), "no bodies"),
+    "words for numbers": (LEG.replace("8.0</mass>", "heavy</mass>"), "'heavy'"),
+    "infinite": (LEG.replace("8.0</mass>", "inf</mass>"), "finite"),
+    "negative mass": (LEG.replace("8.0</mass>", "-8.0</mass>"), "negative"),
+    "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
+    "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
+    "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
+    "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
+    "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),
+    "twice": (osim.leg([osim.muscle("m", PATH)] * 2), "two muscles"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_files_are_refused_with_a_sentence(wrong, tmp_path):
+    text, words = WRONG[wrong]
+    with pytest.raises(GaitError, match=words) as caught:
+        read_osim(osim.written(tmp_path, text))
+    assert "made.osim" in str(caught.value)
+
+
+def test_an_entity_is_refused_in_any_encoding(tmp_path):
+    path = tmp_path / "made.osim"
+    path.write_bytes(WRONG["document type"][0].replace("UTF-8", "UTF-16").encode("utf-16"))
+    with pytest.raises(GaitError, match="document type"):
+        read_osim(path)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    at=st.integers(0, len(LEG) - 1),
+    cut=st.integers(0, 40),
+    put=st.sampled_from(["", "<", ">", "</Body>", "nan", "-1e400", "\0", "0 0 0", "Coordinate"]),
+)
+def test_damaged_files_are_read_or_refused(at, cut, put, tmp_path):
+    path = osim.written(tmp_path, LEG[:at] + put + LEG[at + cut :])
+    try:
+        model = read_osim(path)
+    except GaitError as error:
+        assert str(path) in str(error)
+    else:
+        assert model.bodies
