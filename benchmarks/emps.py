@@ -1,12 +1,18 @@
 """Identification of EMPS, a real axis with published parameters, and effect of MuJoCo's defaults.
 
 Run:  python benchmarks/emps.py  [--data FOLDER]   (FOLDER holds emps/DATA_EMPS.mat)
+      python benchmarks/emps.py --open-loop 0 0.1 0.5 2
+
+``--open-loop``: recorded motor force in place of the controller, position compared, windows of so
+many seconds (0: none), and inverse dynamics. Bar: M within 2 %, friction within 4 %, or a verdict
+that says why not.
 """
 
 import argparse
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -57,12 +63,50 @@ def run(data: Path, change: dict) -> dict:
         }
 
 
+def open_loop(data: Path, window: float | None) -> None:
+    """Print one row: windows of a simulation of recorded forces, or inverse dynamics where None."""
+    content = yaml.safe_load((EXAMPLE / "experiment.yaml").read_text())
+    model = (EXAMPLE / "emps.xml").read_text()
+    first, last = model.index('<general name="loop"'), model.index("</actuator>")
+    motor = '<general name="motor" joint="axis" gainprm="1" biastype="affine" biasprm="0 0 0"/>'
+    model = model[:first] + motor + model[last:]
+    model = model.replace('<actuatorfrc name="force" actuator="loop"/>', "")
+    recording = content["recordings"][0]
+    recording["controls"] = {"motor": recording["signals"].pop("force")}
+    content["parameters"]["offset"]["target"] = "actuator/motor/biasprm/0"
+    if window is None:
+        content["search"] = {"method": "inverse-dynamics"}
+    else:
+        content["window"] = window
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "emps.xml").write_text(model)
+        shutil.copy(data / "emps" / "DATA_EMPS.mat", folder)
+        began = time.process_time()
+        result = identify(parse_experiment(yaml.safe_dump(content)), Path(folder), verbose=False)
+        seconds = time.process_time() - began
+    values = dict(zip(result.problem.space.names, result.solution.x, strict=True))
+    off = ", ".join(f"{n} {100 * (values[n] / PUBLISHED[n] - 1):+.2f} %" for n in PUBLISHED)
+    verdict = result.summary["verdict"]
+    label = "inverse dynamics" if window is None else f"window {window:g} s"
+    print(
+        f"{label}: {result.solution.status.value}, {off}; {seconds:.0f} CPU s; verdict "
+        f"{verdict['grade']}: {verdict['reasons'][0]['sentence']}",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     parser.add_argument("--data", type=Path, default=os.environ.get("TRUEUP_DATA", default))
-    data = Path(parser.parse_args().data)
+    parser.add_argument("--open-loop", type=float, nargs="*", metavar="WINDOW")
+    options = parser.parse_args()
+    data = Path(options.data)
+    if options.open_loop is not None:
+        for window in (None, *options.open_loop):
+            open_loop(data, window)
+        return
     for label, change in VARIANTS.items():
         result = run(data, change)
         print(

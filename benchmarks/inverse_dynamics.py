@@ -1,11 +1,15 @@
 """Inverse dynamics against known truth and against plain least squares.
 
-    python benchmarks/inverse_dynamics.py coverage --repeats 200
+    python benchmarks/inverse_dynamics.py coverage RESULTS [--repeats 200] [--seconds 400]
+    python benchmarks/inverse_dynamics.py coverage RESULTS --report
     python benchmarks/inverse_dynamics.py ur10e DATA
 
 ``coverage``: iiwa14, panda and ur10e of robotblockset follow sums of sines under computed torque,
 with friction; torques are recorded with noise. Of the base parameters with a half-width below 1 %,
 at least 94 % have to lie within 1 % of the truth; 95 % intervals have to hold 93 to 97 % of all.
+In every repeat one joint of each robot is given friction that the model lacks, in a second fit:
+joint and kind have to be named. RESULTS is a folder; it takes one JSON object a robot and repeat,
+and further runs go on from there.
 
 ``ur10e``: six recordings of a UR10e, one file not fitted. The torque error of physically possible
 links has to be at most 1.02 times that of plain least squares with free columns.
@@ -26,8 +30,10 @@ from trueup.signals import TimeSeries
 from trueup.simulation import ModelSequences, SystemTrajectory
 from trueup.simulation.initial_state import create_initial_state
 from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.torque.bandwidth import halves
+from trueup.sysid.torque.friction_structure import STRUCTURES, missing_friction
 from trueup.sysid.torque.linear_fit import linear_columns, linear_fit
-from trueup.sysid.torque.torque_data import slowest_speeds, torque_data
+from trueup.sysid.torque.torque_data import joint_names, slowest_speeds, torque_data
 
 ROBOTS = ("iiwa14", "panda", "ur10e")
 FRICTION = {"armature": 0.3, "damping": 2.0, "frictionloss": 1.5}
@@ -109,47 +115,133 @@ def record(spec: mujoco.MjSpec, seed: int) -> tuple[mujoco.MjModel, np.ndarray, 
     )
 
 
-def coverage(repeats: int) -> None:
-    inside = total = near = narrow = 0
-    for robot in ROBOTS:
-        spec = motor_spec(robot)
-        model, times, q, v, tau = record(spec, 0)
-        joints = [model.joint(j).name for j in range(model.njnt)]
-        names = [f"{j}_qpos" for j in joints] + [f"{j}_qvel" for j in joints]
-        spread = 0.02 * np.abs(tau).max(axis=0)
-        began, own, found = time.process_time(), 0, 0
-        for repeat in range(repeats):
-            rng = np.random.default_rng(1000 + repeat)
-            noisy = np.zeros((len(times), model.nu))
-            noisy[:, : tau.shape[1]] = tau + rng.normal(size=tau.shape) * spread
-            signals = (
-                np.column_stack([q, v])
-                + rng.normal(size=(len(times), q.shape[1] + v.shape[1])) * 1e-5
-            )
-            trajectory = SystemTrajectory(
-                model,
-                TimeSeries.from_control_names(times, noisy, model),
-                TimeSeries.from_names(times, signals, model, names),
-                create_initial_state(model, q[0]),
-                name="run",
-            )
-            groups = [ModelSequences.from_trajectories("model", spec, ["run"], [trajectory], True)]
-            data = torque_data(groups, CORNER, slowest_speeds([trajectory], CORNER))
-            fit = linear_fit(data, columns=linear_columns(data))
-            for base in fit.base:
-                truth = base.model_value
-                off = abs(base.value - truth)
-                found += 1
-                own += off <= base.half_width
-                if base.half_width < 0.01 * abs(truth):
-                    narrow += 1
-                    near += off <= 0.01 * abs(truth)
-        seconds = (time.process_time() - began) / repeats
-        print(f"{robot}: {len(fit.base)} base parameters, {100 * own / found:.1f} % of intervals "
-              f"hold the truth, {seconds:.2f} CPU s a fit")  # fmt: skip
-        inside, total = inside + own, total + found
-    print(f"all: {100 * inside / total:.1f} % (bar 93 to 97); of {narrow} known to 1 %, "
-          f"{100 * near / max(narrow, 1):.1f} % within 1 % (bar 94)")  # fmt: skip
+def recorded(robot: str, spec: mujoco.MjSpec, folder: Path) -> tuple[np.ndarray, ...]:
+    """Times, positions, velocities and torques without noise, simulated once."""
+    file = folder / f"{robot}.npz"
+    if not file.is_file():
+        _, *arrays = record(spec, 0)
+        np.savez(file, *arrays)
+    with np.load(file, allow_pickle=False) as stored:
+        return tuple(stored[name] for name in stored.files)
+
+
+def lacking(kind: str, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Torque of friction that the model lacks, of a joint with this velocity and torque."""
+    direction, speed = np.tanh(v / 0.002), float(np.sqrt(np.mean(v**2)))
+    if kind == "asymmetric":
+        return 0.4 * FRICTION["damping"] * np.abs(v)
+    if kind == "Stribeck":
+        return FRICTION["frictionloss"] * direction * np.exp(-np.abs(v) / (0.3 * speed))
+    return 0.08 * direction * np.abs(tau)
+
+
+def fitted(spec, model, times, q, v, tau, rng):
+    """Recordings with noise, and the linear fit."""
+    joints = [model.joint(j).name for j in range(model.njnt)]
+    names = [f"{j}_qpos" for j in joints] + [f"{j}_qvel" for j in joints]
+    noisy = np.zeros((len(times), model.nu))
+    spread = 0.02 * np.abs(tau).max(axis=0)
+    noisy[:, : tau.shape[1]] = tau + rng.normal(size=tau.shape) * spread
+    width = q.shape[1] + v.shape[1]
+    signals = np.column_stack([q, v]) + rng.normal(size=(len(times), width)) * 1e-5
+    trajectory = SystemTrajectory(
+        model,
+        TimeSeries.from_control_names(times, noisy, model),
+        TimeSeries.from_names(times, signals, model, names),
+        create_initial_state(model, q[0]),
+        name="run",
+    )
+    groups = [ModelSequences.from_trajectories("model", spec, ["run"], [trajectory], True)]
+    data = torque_data(groups, CORNER, slowest_speeds([trajectory], CORNER))
+    return data, linear_fit(data, columns=linear_columns(data))
+
+
+def one_repeat(robot: str, spec: mujoco.MjSpec, arrays, repeat: int) -> dict:
+    """Counts of one robot and one draw of the noise."""
+    times, q, v, tau = arrays
+    model = spec.compile()
+    began = time.process_time()
+    data, fit = fitted(spec, model, times, q, v, tau, np.random.default_rng(1000 + repeat))
+    counts = {"inside": 0, "total": 0, "narrow": 0, "near": 0}
+    for base in fit.base:
+        truth = base.model_value
+        off = abs(base.value - truth)
+        counts["total"] += 1
+        counts["inside"] += int(off <= base.half_width)
+        if base.half_width < 0.01 * abs(truth):
+            counts["narrow"] += 1
+            counts["near"] += int(off <= 0.01 * abs(truth))
+    seconds = time.process_time() - began
+    false = missing_friction(*halves(data), fit.columns)
+    names = joint_names(model, fit.columns.dofs)
+    k = repeat % len(names)
+    kind = list(STRUCTURES)[repeat // len(names) % 3]
+    changed = tau.copy()
+    changed[:, k] += lacking(kind, v[:, fit.columns.dofs[k]], tau[:, k])
+    data, fit = fitted(spec, model, times, q, v, changed, np.random.default_rng(5000 + repeat))
+    found = missing_friction(*halves(data), fit.columns)
+    own = [f for f in found if f.joint == names[k]]
+    return counts | {
+        "robot": robot,
+        "repeat": repeat,
+        "seconds": seconds,
+        "falsely_named": len(false),
+        "lacks": kind,
+        "joint_named": bool(own),
+        "kind_named": any(f.structure == kind for f in own),
+        "others_named": len(found) - len(own),
+    }
+
+
+def coverage(folder: Path, repeats: int, seconds: float) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    done = {(r["robot"], r["repeat"]) for r in results(folder)}
+    specs = {robot: motor_spec(robot) for robot in ROBOTS}
+    end = time.monotonic() + seconds
+    for repeat in range(repeats):
+        for robot in ROBOTS:
+            if (robot, repeat) in done:
+                continue
+            if time.monotonic() > end:
+                return
+            arrays = recorded(robot, specs[robot], folder)
+            row = one_repeat(robot, specs[robot], arrays, repeat)
+            with (folder / "repeats.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+def results(folder: Path) -> list[dict]:
+    """Finished repeats."""
+    file = folder / "repeats.jsonl"
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+
+
+def report(folder: Path) -> None:
+    rows = results(folder)
+    for robot in (*ROBOTS, "all"):
+        own = [r for r in rows if robot in (r["robot"], "all")]
+        if not own:
+            continue
+        total = {
+            key: sum(r[key] for r in own)
+            for key in ("inside", "total", "narrow", "near", "joint_named", "kind_named")
+        }
+        print(
+            f"{robot}: {len(own)} fits of {total['total'] // len(own)} base parameters, "
+            f"{np.median([r['seconds'] for r in own]):.2f} CPU s each; "
+            f"{100 * total['inside'] / total['total']:.2f} % of intervals hold the truth (bar 93 "
+            f"to 97); of {total['narrow']} known to 1 %, "
+            f"{100 * total['near'] / max(total['narrow'], 1):.1f} % within 1 % (bar 94); missing "
+            f"friction: joint named in {total['joint_named']}, joint and kind in "
+            f"{total['kind_named']} of {len(own)}; other joints named "
+            f"{sum(r['others_named'] for r in own)} times, "
+            f"{sum(r['falsely_named'] for r in own)} without any missing"
+        )
+        for kind in STRUCTURES if robot == "all" else ():
+            part = [r for r in own if r["lacks"] == kind]
+            if part:
+                print(f"  {kind}: joint {sum(r['joint_named'] for r in part)}, kind "
+                      f"{sum(r['kind_named'] for r in part)} of {len(part)}")  # fmt: skip
 
 
 def ur10e_experiment(data: Path) -> str:
@@ -213,8 +305,16 @@ if __name__ == "__main__":
     )
     what = parser.add_subparsers(dest="what", required=True)
     part = what.add_parser("coverage")
+    part.add_argument("folder", type=Path)
     part.add_argument("--repeats", type=int, default=200)
+    part.add_argument("--seconds", type=float, default=np.inf)
+    part.add_argument("--report", action="store_true")
     part = what.add_parser("ur10e")
     part.add_argument("data", type=Path)
     given = parser.parse_args()
-    coverage(given.repeats) if given.what == "coverage" else ur10e(given.data)
+    if given.what == "ur10e":
+        ur10e(given.data)
+    else:
+        if not given.report:
+            coverage(given.folder, given.repeats, given.seconds)
+        report(given.folder)

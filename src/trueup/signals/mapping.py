@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from trueup.errors import ColumnError, RecordingError, UnitError, did_you_mean, listing
 from trueup.signals.recording import Recording, Stream
 from trueup.signals.units import convert, si_unit
@@ -13,6 +15,9 @@ from trueup.signals.units import convert, si_unit
 class ColumnMapping:
     """The column that holds a signal, and how it becomes SI: unit((value - offset) * scale).
 
+    ``minus`` makes it the difference of two columns of one clock, such as the deflection of an
+    elastic joint: value = column - minus_scale * minus.
+
     Attributes:
         column: Name of the column; ``"3"`` is the fourth of a file without a header.
         unit: Unit of the column after offset and scale; None takes what the recording says, or SI.
@@ -20,6 +25,8 @@ class ColumnMapping:
         offset: Subtracted from the column before the factor, such as the encoder count at zero.
         interpolation: How :meth:`Recording.merged` puts it on another clock: ``zoh`` for a command
             that is held; None leaves the choice to the call.
+        minus: Column that is subtracted first; None for none.
+        minus_scale: Factor on that column, such as one over the gear ratio of a motor's encoder.
     """
 
     column: str
@@ -27,6 +34,8 @@ class ColumnMapping:
     scale: float = 1.0
     offset: float = 0.0
     interpolation: str | None = None
+    minus: str | None = None
+    minus_scale: float = 1.0
 
 
 _KEYS = tuple(item.name for item in fields(ColumnMapping))
@@ -49,7 +58,8 @@ def select(
     Raises:
         ColumnError: A column does not exist.
         UnitError: A unit is unknown.
-        RecordingError: A mapping is malformed, or nothing is selected.
+        RecordingError: A mapping is malformed, nothing is selected, or a difference is one of
+            columns on two clocks.
     """
     if not signals:
         raise RecordingError(
@@ -70,8 +80,11 @@ def select(
         key = id(stream)
         streams[key] = stream
         units.setdefault(key, {})
+        recorded = stream.columns[column]
+        if mapping.minus is not None:
+            recorded = recorded - _subtracted(recording, stream, name, mapping)
         try:
-            values = convert(stream.columns[column], unit or "1", mapping.offset, mapping.scale)
+            values = convert(recorded, unit or "1", mapping.offset, mapping.scale)
             if unit:
                 units[key][name] = si_unit(unit)
         except UnitError as error:
@@ -88,6 +101,22 @@ def select(
         for key, stream in streams.items()
     )
     return replace(recording, streams=selected, metadata=metadata)
+
+
+def _subtracted(
+    recording: Recording, stream: Stream, signal: str, mapping: ColumnMapping
+) -> np.ndarray:
+    assert mapping.minus is not None
+    try:
+        other, column = recording.find(mapping.minus)
+    except ColumnError as error:
+        raise ColumnError(f"signal {signal!r}, minus: {error}") from error
+    if other is not stream:
+        raise RecordingError(
+            f"signal {signal!r} is the difference of {mapping.column!r} and {mapping.minus!r}, "
+            "which have two clocks: put both on one clock before they are recorded in one file"
+        )
+    return mapping.minus_scale * np.asarray(other.columns[column], float)
 
 
 def _column_mapping(signal: str, value: ColumnMapping | str | Mapping[str, Any]) -> ColumnMapping:

@@ -154,7 +154,7 @@ def assess(
             for on in bounds
         ]
         if solution.success:  # without an optimum there is no interval that noise could widen
-            estimates, unseen = _with_start_noise(estimates, starts, x, residual, jacobian, loss)
+            estimates, unseen = with_start_noise(estimates, starts, x, residual, jacobian, loss)
             known = _known(problem, x, at_bound, residual, jacobian, estimates[-1], loss)
         covariance = estimates[0]
     solution.residuals = residual
@@ -344,7 +344,7 @@ def residual_covariance(
     )
 
 
-def _with_start_noise(
+def with_start_noise(
     estimates: list[CovarianceEstimate],
     starts: MeasuredStarts | None,
     x: np.ndarray,
@@ -490,7 +490,7 @@ def check_stability(
         return None
     at_bound = space.at_bound(end, 1e-6)
     own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
-    (own,), _ = _with_start_noise([own], starts, end, residual, jacobian, Loss())
+    (own,), _ = with_start_noise([own], starts, end, residual, jacobian, Loss())
     distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
     expected = np.hypot(own.half_widths[:count], covariance.half_widths)
     with np.errstate(invalid="ignore", divide="ignore"):

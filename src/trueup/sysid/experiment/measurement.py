@@ -8,7 +8,6 @@ from trueup.parameters import ParameterDict
 from trueup.simulation.measurement import DelayRule, MeasurementRules, ScaleRule
 from trueup.sysid.experiment.settings import Experiment, GainPart, MeasurementPart
 from trueup.sysid.fit.observation_settings import ObservationSettings
-from trueup.sysid.recordings.sequence_start import SMOOTHING
 
 
 def measurement_rules(part: MeasurementPart, parameters: ParameterDict) -> MeasurementRules:
@@ -52,8 +51,16 @@ def check_patterns(part: MeasurementPart, signals: list[str]) -> None:
                 )
 
 
-def observation_settings(experiment: Experiment, signals: Iterable[str]) -> ObservationSettings:
-    """How the recorded signals of an experiment are compared and weighted."""
+def observation_settings(
+    experiment: Experiment, signals: Iterable[str], state_smoothing: float
+) -> ObservationSettings:
+    """How the recorded signals of an experiment are compared and weighted.
+
+    Args:
+      experiment: the experiment.
+      signals: recorded signals.
+      state_smoothing: half width of the local fit that gives a state [s].
+    """
     weights: dict[str, float] = {}
     noise: dict[str, float] = {}
     for pattern, part in experiment.measurement.signals.items():
@@ -69,7 +76,7 @@ def observation_settings(experiment: Experiment, signals: Iterable[str]) -> Obse
         control=experiment.control,
         exact_sensor_times=True,
         window=experiment.window,
-        state_smoothing=SMOOTHING,
+        state_smoothing=state_smoothing,
     )
 
 

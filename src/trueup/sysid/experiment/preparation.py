@@ -28,12 +28,13 @@ from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.loading import CheckedRecording, load_recording, read_recording
+from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.sequence_start import (
-    SMOOTHING,
     first_part,
     later_part,
     unmeasured_positions,
 )
+from trueup.sysid.recordings.state_smoothing import WIDEST, chosen_half_width
 from trueup.sysid.torque.setup import torque_problem
 
 _Part = tuple[CheckedRecording, SystemTrajectory]
@@ -172,18 +173,26 @@ def prepare(
         training += [(facts, first)] if first is not None else []
         held_out += [(facts, later)] if later is not None else []
     _check_states(parameters, [t.name for _, t in (*training, *held_out)])
+    smoothing = chosen_half_width(
+        (t.sensordata, state_columns(t.model, t.sensordata)) for _, t in training
+    )
     for facts, sequence in training:
         estimated = facts.part.initial == "estimated"
-        _add_initial_unknowns(experiment, parameters, sequence, estimated)
+        _add_initial_unknowns(experiment, parameters, sequence, estimated, smoothing)
     held_out_states = ParameterDict()
     alone = _spread_over(held_out, MOST_ALONE)
     for facts, sequence in alone:
         # a measured state has the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
-        _add_initial_unknowns(experiment, held_out_states, sequence, measured)
+        _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for facts in recordings for note in facts.notes]
+    if experiment.window > 0 and smoothing < WIDEST:
+        notes.append(
+            f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "
+            f"side: the recorded motion bends within {1e3 * WIDEST:g} ms."
+        )
     estimated_joints = _estimated_joints(parameters)
     if len(alone) < len(held_out):
         notes.append(
@@ -199,7 +208,7 @@ def prepare(
         folder,
         parameters,
         *groups,
-        observation_settings(experiment, signals),
+        observation_settings(experiment, signals, smoothing),
         rules,
         recordings,
         specs,
@@ -319,6 +328,7 @@ def _add_initial_unknowns(
     parameters: ParameterDict,
     sequence: SystemTrajectory,
     first: bool,
+    smoothing: float,
 ) -> None:
     """Unknown initial states of a sequence, where ``first``, of its later windows, or of both."""
     model, measured = sequence.model, sequence.sensordata
@@ -326,7 +336,7 @@ def _add_initial_unknowns(
     starts = window_starts(measured, float(model.opt.timestep), window, sequence.name)
     # a recording that begins as the experiment says has only later windows to estimate
     chosen = starts if first else starts[1:]
-    add_initial_states(parameters, model, measured, sequence.initial_state, chosen, SMOOTHING)
+    add_initial_states(parameters, model, measured, sequence.initial_state, chosen, smoothing)
 
 
 def _estimated_joints(parameters: ParameterDict) -> set[str]:

@@ -13,9 +13,7 @@ from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import InitialState, RecordingPart
 from trueup.sysid.recordings.measured_state import measured_state, state_columns
-
-SMOOTHING = 0.02
-"""Half width of the local fit that gives an initial state [s]."""
+from trueup.sysid.recordings.state_smoothing import chosen_half_width
 
 Initial = str | InitialState
 """``initial`` of a recording in the experiment file."""
@@ -54,7 +52,8 @@ def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.nda
     """Measured state at a time [s]; what was not measured has the model's default."""
     default = create_initial_state(model, model.qpos0)
     columns = state_columns(model, measured)
-    return measured_state(model, measured, columns, time, SMOOTHING, default)
+    half_width = chosen_half_width([(measured, columns)])
+    return measured_state(model, measured, columns, time, half_width, default)
 
 
 def first_part(

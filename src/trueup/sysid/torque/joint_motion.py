@@ -28,7 +28,8 @@ class TorqueSources:
     """Where the torque of each joint stands in a recording.
 
     A joint has a recorded torque, or actuators whose laws give it; ``dofs`` are those that have
-    one of both and no coupling to other joints.
+    one of both and no coupling to other joints. A joint with a spring and without an actuator, such
+    as the elasticity between a motor and its link, is among them: its torque is zero.
     """
 
     dofs: tuple[int, ...]
@@ -36,6 +37,11 @@ class TorqueSources:
     """Column of the recording with the torque, by degree of freedom."""
     actuators: dict[int, tuple[int, ...]]
     """Actuators whose laws give the torque, or what is missing in the recorded one."""
+
+    @property
+    def has_torque(self) -> bool:
+        """Whether any torque was recorded."""
+        return any(d in self.sensor_columns or d in self.actuators for d in self.dofs)
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,25 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
         if others:
             by_law[dof] = others
     coupled = _coupled(model)
-    dofs = tuple(d for d in range(model.nv) if (d in sensors or d in by_law) and d not in coupled)
+    known = {*sensors, *by_law, *_springs(model)}
+    dofs = tuple(d for d in range(model.nv) if d in known and d not in coupled)
     return TorqueSources(dofs, sensors, by_law)
+
+
+def _springs(model: mujoco.MjModel) -> set[int]:
+    """Degrees of freedom with a spring that nothing drives."""
+    driven = {
+        int(model.jnt_dofadr[int(model.actuator_trnid[i, 0])])
+        for i in range(model.nu)
+        if int(model.actuator_trntype[i]) in _ON_JOINT
+    }
+    elsewhere = any(int(kind) not in _ON_JOINT for kind in model.actuator_trntype)
+    stiff = {
+        int(model.jnt_dofadr[j])
+        for j in range(model.njnt)
+        if float(np.ravel(model.jnt_stiffness[j])[0]) > 0
+    }
+    return set() if elsewhere else stiff - driven
 
 
 def _has_law(model: mujoco.MjModel, actuator: int) -> bool:

@@ -32,6 +32,8 @@ class LinearColumns:
     links: np.ndarray
     """Columns of the link regressor that are used ``(l,)``."""
     dofs: tuple[int, ...]
+    springs: tuple[int, ...] = ()
+    """Places among ``dofs`` of joints with a spring, whose stiffness comes last."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,11 @@ def linear_columns(data: Sequence[TorqueData]) -> LinearColumns:
         body = model.body(int(column) // 10).name or f"body {int(column) // 10}"
         names.append(f"{body} {LINK_PARAMETERS[column % 10]}")
     values += [*parameters_of(model)[links]]
-    return LinearColumns(tuple(names), np.array(values, float), links, dofs)
+    stiffness = [float(np.ravel(model.jnt_stiffness[model.dof_jntid[dof]])[0]) for dof in dofs]
+    springs = tuple(k for k, value in enumerate(stiffness) if value > 0)
+    names += [f"{joint_names(model, dofs)[k]} stiffness" for k in springs]
+    values += [stiffness[k] for k in springs]
+    return LinearColumns(tuple(names), np.array(values, float), links, dofs, springs)
 
 
 def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
@@ -95,7 +101,11 @@ def design(part: TorqueData, columns: LinearColumns) -> np.ndarray:
         extra[:, k, 4 * k + 1] = motion.qvel[:, dof]
         extra[:, k, 4 * k + 2] = motion.direction[:, dof]
         extra[:, k, 4 * k + 3] = 1.0
-    return np.concatenate([extra, part.links[:, :, columns.links]], axis=2)
+    stretch = np.zeros((len(motion.times), len(columns.dofs), len(columns.springs)))
+    for column, k in enumerate(columns.springs):
+        address = int(part.model.jnt_qposadr[int(part.model.dof_jntid[columns.dofs[k]])])
+        stretch[:, k, column] = motion.qpos[:, address] - part.model.qpos_spring[address]
+    return np.concatenate([extra, part.links[:, :, columns.links], stretch], axis=2)
 
 
 def torque_of(part: TorqueData, raw: bool = False) -> np.ndarray:

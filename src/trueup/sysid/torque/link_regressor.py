@@ -36,7 +36,11 @@ class _Frame:
 
 
 def link_regressor(
-    model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, qacc: np.ndarray
+    model: mujoco.MjModel,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    qacc: np.ndarray,
+    qpos0: np.ndarray | None = None,
 ) -> np.ndarray:
     """Torques of rigid links, linear in their parameters: ``tau = Y @ link_parameters(model)``.
 
@@ -47,6 +51,7 @@ def link_regressor(
       qpos: positions ``(T, nq)`` [rad, m].
       qvel: velocities ``(T, nv)``.
       qacc: accelerations ``(T, nv)``.
+      qpos0: zeros of the joints ``(nq,)``; those of the model where None.
 
     Returns:
       ``(T, nv, 10 nbody)``, links in the order of the model, each with
@@ -56,6 +61,8 @@ def link_regressor(
       ModelError: the model has a free or a ball joint.
     """
     check_joints(model)
+    if qpos0 is not None:
+        qpos = qpos - (qpos0 - model.qpos0)  # only the way from the zero enters
     full = _newton_euler(model, qpos, qvel, qacc)
     compensated = np.flatnonzero(model.body_gravcomp)
     if compensated.size:

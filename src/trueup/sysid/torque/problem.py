@@ -26,6 +26,7 @@ FIELDS = (
     "dof_frictionloss",
     "jnt_stiffness",
     "qpos_spring",
+    "qpos0",
     "actuator_gear",
     "actuator_gainprm",
     "actuator_biasprm",
@@ -54,6 +55,9 @@ class TorqueSequence:
 
 class TorqueProblem(Problem):
     """Residuals ``(applied - needed) / noise`` of joint torques for batches of parameters.
+
+    The noise of a joint grows with the gain of its drive: the noise is that of the recorded current
+    or command, and a small gain must not win by shrinking it.
 
     Args:
       parameters: all parameters; the free ones are the unknowns.
@@ -120,8 +124,9 @@ class TorqueProblem(Problem):
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of residuals, one a recording, then the priors."""
         X = np.atleast_2d(np.asarray(X, float))
-        for sequence, group, applied, needed in self._torques(X, failures):
-            flat = ((applied - needed) * sequence.weights).reshape(len(X), -1)
+        for sequence, group, applied, needed, gains in self._torques(X, failures):
+            weights = (sequence.weights / gains)[:, None, :]
+            flat = ((applied - needed) * weights).reshape(len(X), -1)
             bad = np.logical_not(np.isfinite(flat).all(axis=1))
             bad[[c for c in failures if c < len(X)]] = True
             for candidate in np.flatnonzero(bad):
@@ -143,10 +148,14 @@ class TorqueProblem(Problem):
         """Torque that acts and torque that the motion needs, each ``(n, T, C)``, a recording."""
         X = np.atleast_2d(np.asarray(X, float))
         failures = {} if failures is None else failures
-        return [(applied, needed) for _, _, applied, needed in self._torques(X, failures)]
+        return [(applied, needed) for _, _, applied, needed, _ in self._torques(X, failures)]
 
     def raw_errors(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Root mean square error ``(n,)`` of each joint's torque as it was recorded."""
+        """Root mean square error ``(n,)`` of each joint's torque as recorded, at the model's gains.
+
+        Candidates with other gains of drives have other torques; in the unit of the recording their
+        errors compare.
+        """
         X = np.atleast_2d(np.asarray(X, float))
         squares: dict[str, np.ndarray] = {}
         counts: dict[str, int] = {}
@@ -154,6 +163,7 @@ class TorqueProblem(Problem):
         for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
             fields, links = tables[variant]
             off = sequence.data.applied(fields, raw=True) - sequence.data.needed(links, fields)
+            off = off / _relative(sequence.data, fields)[:, None, :]
             for k, name in enumerate(sequence.channel_names):
                 squares[name] = squares.get(name, 0.0) + np.square(off[:, :, k]).sum(axis=1)
                 counts[name] = counts.get(name, 0) + off.shape[1]
@@ -181,7 +191,8 @@ class TorqueProblem(Problem):
 
     def _torques(
         self, X: np.ndarray, failures: Failures
-    ) -> Iterator[tuple[TorqueSequence, ResidualGroup, np.ndarray, np.ndarray]]:
+    ) -> Iterator[tuple[TorqueSequence, ResidualGroup, np.ndarray, np.ndarray, np.ndarray]]:
+        """Sequences with torques that act and that are needed, and gains over the model's."""
         tables = self._tables(X, failures)
         for sequence, group, variant in zip(
             self.sequences, self.groups, self._variant_of, strict=True
@@ -192,6 +203,7 @@ class TorqueProblem(Problem):
                 group,
                 sequence.data.applied(fields),
                 sequence.data.needed(links, fields),
+                _relative(sequence.data, fields),
             )
 
 
@@ -211,6 +223,13 @@ def _cad_rows(parameters: ParameterDict) -> tuple[np.ndarray, np.ndarray]:
                 scales.append(_CAD_SHARE * spread)
             position += 1
     return np.array(elements, int), np.array(scales)
+
+
+def _relative(data: TorqueData, fields: dict[str, np.ndarray]) -> np.ndarray:
+    """Gains of drives ``(n, dofs)`` over those of the model; 1 where the model has none."""
+    base = data.drive_gains(_fields(data.model))
+    found = data.drive_gains(fields)
+    return np.where(base > 0, found, 1.0) / np.where(base > 0, base, 1.0)
 
 
 def _fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:

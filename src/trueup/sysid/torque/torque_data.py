@@ -63,6 +63,27 @@ class TorqueData:
             out[:, :, k] = total
         return out
 
+    def drive_gains(self, fields: dict[str, np.ndarray]) -> np.ndarray:
+        """Torque of each joint for a unit of its controls ``(n, dofs)``; 1 of recorded torques.
+
+        Noise of a control acts on the torque by this factor.
+        """
+        gear, gain = fields["actuator_gear"], fields["actuator_gainprm"]
+        out = np.ones((len(gear), len(self.sources.dofs)))
+        for k, dof in enumerate(self.sources.dofs):
+            which = list(self.sources.actuators.get(dof, ()))
+            if which and dof not in self.sources.sensor_columns:
+                out[:, k] = np.sqrt(np.square(gear[:, which, 0] * gain[:, which, 0]).sum(axis=1))
+        return out
+
+    def _regressor(self, zero: np.ndarray) -> np.ndarray:
+        """Torque for each link parameter ``(T, dofs, 10 nbody)``, for zeros of joints ``(nq,)``."""
+        if np.array_equal(zero, self.model.qpos0):
+            return self.links
+        motion = self.motion
+        found = link_regressor(self.model, motion.qpos, motion.qvel, motion.qacc, zero)
+        return found[:, list(self.sources.dofs)]
+
     def needed(self, links: np.ndarray, fields: dict[str, np.ndarray]) -> np.ndarray:
         """Torque that the motion needs ``(n, T, dofs)``.
 
@@ -70,9 +91,15 @@ class TorqueData:
           links: link parameters ``(n, 10 nbody)``.
           fields: fields of candidate models ``(n, ...)``.
         """
-        shape = self.links.shape
-        out = (links @ self.links.reshape(-1, shape[2]).T).reshape(len(links), *shape[:2])
         motion = self.motion
+        shape = self.links.shape
+        out = np.empty((len(links), *shape[:2]))
+        # candidates with one zero of the joints share a regressor
+        zeros, which = np.unique(fields["qpos0"], axis=0, return_inverse=True)
+        for k, zero in enumerate(zeros):
+            own = np.flatnonzero(which.reshape(-1) == k)
+            regressor = self._regressor(zero).reshape(-1, shape[2])
+            out[own] = (links[own] @ regressor.T).reshape(len(own), *shape[:2])
         for k, dof in enumerate(self.sources.dofs):
             joint = int(self.model.dof_jntid[dof])
             address = int(self.model.jnt_qposadr[joint])
@@ -122,7 +149,7 @@ def torque_data(
             check_measured(trajectory)
             drives = set(range(model.nu)) if driven is None else driven.get(trajectory.name, set())
             sources = torque_sources(model, trajectory.sensordata, drives)
-            if not sources.dofs:
+            if not sources.has_torque:
                 continue
             motion = smooth_motion(trajectory, bandwidth, slowest)
             links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
