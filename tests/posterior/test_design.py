@@ -284,3 +284,12 @@ def test_slow_noise_widens_the_intervals_of_search_and_prediction_alike(folder):
     np.testing.assert_allclose(white[0], white[1], rtol=0.15)
     np.testing.assert_allclose(slow[0], slow[1], rtol=0.35)
     assert (slow[0] > 1.3 * white[0]).all()
+
+
+def test_the_search_ends_where_the_intervals_are_narrow_enough(folder, designed):
+    part = {**servo_arm.experiment()["design"], "target_interval": 0.1}
+    found = posterior.design(
+        arm_experiment(design=part), folder, folder / "enough", library=6, verbose=False
+    )
+    assert found.summary["status"] == "target reached" and found.summary["largest"] < 0.1
+    assert main(["report", str(folder / "enough")]) == 0
