@@ -133,6 +133,21 @@ WRONG = {
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),
+    "no shape": (
+        osim.leg([osim.muscle("m", PATH, KshapeActive=0.0)]), "KshapeActive of 'm' is 0"
+    ),
+    "falling curve": (
+        osim.leg(
+            [
+                osim.muscle(
+                    "m", PATH, kind="Millard2012EquilibriumMuscle",
+                    more="<TendonForceLengthCurve><strain_at_one_norm_force>-1"
+                    "</strain_at_one_norm_force></TendonForceLengthCurve>",
+                )
+            ]
+        ),
+        "do not rise",
+    ),
     "twice": (osim.leg([osim.muscle("m", PATH)] * 2), "two muscles"),
 }  # fmt: skip
 
