@@ -127,6 +127,7 @@ WRONG = {
     "no bodies": (osim.model([], []), "no bodies"),
     "words for numbers": (LEG.replace("8.0</mass>", "heavy</mass>"), "'heavy'"),
     "infinite": (LEG.replace("8.0</mass>", "inf</mass>"), "finite"),
+    "implausible": (LEG.replace("8.0</mass>", "1e300</mass>"), "plausible"),
     "negative mass": (LEG.replace("8.0</mass>", "-8.0</mass>"), "negative"),
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
     "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),

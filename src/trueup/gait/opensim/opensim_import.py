@@ -1,6 +1,7 @@
 """Models of OpenSim as models of MuJoCo, compared with their own geometry."""
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -177,8 +178,11 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
         for muscle in model.muscles:
             add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
         anatomy = None if lacking else add_walker_parts(built, model)
-        compiled = built.spec.compile()
-    except ValueError as error:
+        with warnings.catch_warnings():
+            # such as masses that no simulation can move
+            warnings.simplefilter("error")
+            compiled = built.spec.compile()
+    except (ValueError, UserWarning) as error:
         raise ModelError(f"the model of {path} does not compile in MuJoCo: {error}") from error
     remarks = [*model.remarks, *planned, *built.remarks]
     if lacking:
