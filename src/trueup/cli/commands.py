@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.actuator_commands import Actuator
+from trueup.cli.design_commands import Design
 from trueup.cli.explain_commands import Explain
 from trueup.cli.export_commands import Export
 from trueup.cli.gait_commands import Gait
@@ -216,7 +217,7 @@ class Demo:
 
 
 COMMANDS = (
-    *(Identify, Check, Explain, Report, Compare, Reconcile, Export),
+    *(Identify, Check, Explain, Report, Compare, Reconcile, Design, Export),
     *(Study, Actuator, Network, Gait),
     *(Init, Import, Demo),
 )

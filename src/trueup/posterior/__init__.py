@@ -3,7 +3,8 @@
 :func:`export_randomisation` draws from the joint distribution that an identification leaves, checks
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
 sets runs of one robot, or of a fleet, against each other, and :func:`fit_jointly` fits those that
-agree together. :func:`explain` attributes the gap between simulated and recorded motion to causes.
+agree together. :func:`explain` attributes the gap between simulated and recorded motion to causes,
+and :func:`design` finds the motion that is worth recording next.
 """
 
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from trueup._lazy import lazy_exports
 if TYPE_CHECKING:
     from trueup.posterior.belief import Belief
     from trueup.posterior.draws import Draws, ModelField
+    from trueup.posterior.excitation._design import design
+    from trueup.posterior.excitation.comparison import compared_with
+    from trueup.posterior.excitation.design_job import Design
     from trueup.posterior.gap._explain import explain
     from trueup.posterior.gap.causes import CAUSES, Cause, Unknown
     from trueup.posterior.gap.explanation import Explanation
@@ -23,9 +27,10 @@ if TYPE_CHECKING:
     from trueup.posterior.reconciled import ReconciledRuns, reconcile
 
 _EXPORTS = {
-    "CAUSES": "trueup.posterior.gap.causes",
     "Belief": "trueup.posterior.belief",
+    "CAUSES": "trueup.posterior.gap.causes",
     "Cause": "trueup.posterior.gap.causes",
+    "Design": "trueup.posterior.excitation.design_job",
     "Draws": "trueup.posterior.draws",
     "Explanation": "trueup.posterior.gap.explanation",
     "IdentifiedRun": "trueup.posterior.identified",
@@ -34,6 +39,8 @@ _EXPORTS = {
     "ReconciledRuns": "trueup.posterior.reconciled",
     "Situation": "trueup.posterior.gap.situation",
     "Unknown": "trueup.posterior.gap.causes",
+    "compared_with": "trueup.posterior.excitation.comparison",
+    "design": "trueup.posterior.excitation._design",
     "explain": "trueup.posterior.gap._explain",
     "export_randomisation": "trueup.posterior.randomisation",
     "fit_jointly": "trueup.posterior.joint_fit",
@@ -46,6 +53,7 @@ __all__ = [
     "CAUSES",
     "Belief",
     "Cause",
+    "Design",
     "Draws",
     "Explanation",
     "IdentifiedRun",
@@ -54,6 +62,8 @@ __all__ = [
     "ReconciledRuns",
     "Situation",
     "Unknown",
+    "compared_with",
+    "design",
     "explain",
     "export_randomisation",
     "fit_jointly",

@@ -17,6 +17,7 @@ KINDS = {
     "comparison": "trueup.actuators.search.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
+    "design": "trueup.posterior.excitation.design_job:DesignJob",
     "gait": "trueup.gait.job:GaitJob",
     "explanation": "trueup.posterior.gap.explain_job:ExplainJob",
 }

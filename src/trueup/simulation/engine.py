@@ -1,7 +1,7 @@
 """The batch engine: candidates x segments of one model layout in one rollout on all cores."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
@@ -76,6 +76,22 @@ class BatchEngine:
         """Simulate in so many threads from now on, 0 for all cores."""
         self.n_threads = threads
         self._batch, self._model_batches, self._expanded = None, {}, set()
+
+    def set_controls(self, controls: Sequence[np.ndarray]) -> None:
+        """Drive the segments with other controls of the same length.
+
+        Args:
+          controls: control of each step ``(steps, nu)``, one a segment in the order in which they
+            were given.
+        """
+        for place, index in enumerate(self.order):
+            former = self.segments[place]
+            if controls[index].shape != former.controls.shape:
+                raise ValueError(
+                    f"controls have shape {controls[index].shape}, those of the segment "
+                    f"{former.controls.shape}"
+                )
+            self.segments[place] = replace(former, controls=controls[index])
 
     def __getstate__(self) -> dict[str, Any]:
         """State for another process, which makes its batches anew."""

@@ -9,6 +9,11 @@ from trueup.gait.models.planar22 import planar22_numbers
 HEAD = '<?xml version="1.0" encoding="UTF-8" ?>\n<OpenSimDocument Version="{version}">\n'
 
 
+def path(body):
+    """Path of a body or of the ground."""
+    return "/ground" if body == "ground" else f"/bodyset/{body}"
+
+
 def body(name, mass=1.0, surfaces="", more=""):
     """A body of version 4."""
     return f"""<Body name="{name}"><mass>{mass}</mass><mass_center>0 -0.2 0</mass_center>
@@ -31,9 +36,9 @@ def joint(kind, name, parent, child, coordinates="", place="0 0 0", turn="0 0 0"
     <socket_child_frame>{child}_offset</socket_child_frame>
     <coordinates>{coordinates}</coordinates>
     <frames>
-      <PhysicalOffsetFrame name="{parent}_offset"><socket_parent>/bodyset/{parent}</socket_parent>
+      <PhysicalOffsetFrame name="{parent}_offset"><socket_parent>{path(parent)}</socket_parent>
         <translation>{place}</translation><orientation>{turn}</orientation></PhysicalOffsetFrame>
-      <PhysicalOffsetFrame name="{child}_offset"><socket_parent>/bodyset/{child}</socket_parent>
+      <PhysicalOffsetFrame name="{child}_offset"><socket_parent>{path(child)}</socket_parent>
         <translation>0 0 0</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame>
     </frames>{transform}</{kind}>"""
 
@@ -55,14 +60,14 @@ LINE = '<LinearFunction name="function"><coefficients>1 0</coefficients></Linear
 
 def point(name, body, place):
     """A point of a path."""
-    return f"""<PathPoint name="{name}"><socket_parent_frame>/bodyset/{body}</socket_parent_frame>
+    return f"""<PathPoint name="{name}"><socket_parent_frame>{path(body)}</socket_parent_frame>
     <location>{place}</location></PathPoint>"""
 
 
 def conditional(name, body, place, coordinate, low, high):
     """A point that comes and goes."""
     return f"""<ConditionalPathPoint name="{name}">
-    <socket_parent_frame>/bodyset/{body}</socket_parent_frame><location>{place}</location>
+    <socket_parent_frame>{path(body)}</socket_parent_frame><location>{place}</location>
     <socket_coordinate>/jointset/knee/{coordinate}</socket_coordinate>
     <range>{low} {high}</range></ConditionalPathPoint>"""
 
@@ -70,11 +75,11 @@ def conditional(name, body, place, coordinate, low, high):
 def moving(name, body, x, y, z, coordinate):
     """A point whose components are functions of a coordinate."""
     parts = "".join(
-        f"<socket_{a}_coordinate>/jointset/knee/{coordinate}</socket_{a}_coordinate>{f}"
+        f"<socket_{a}_coordinate>/jointset/knee/{coordinate}</socket_{a}_coordinate><{a}_location>{f}</{a}_location>"
         for a, f in zip("xyz", (x, y, z), strict=True)
     )
     return f"""<MovingPathPoint name="{name}">
-    <socket_parent_frame>/bodyset/{body}</socket_parent_frame>{parts}</MovingPathPoint>"""
+    <socket_parent_frame>{path(body)}</socket_parent_frame>{parts}</MovingPathPoint>"""
 
 
 def constant(value, name="function"):
@@ -150,9 +155,9 @@ def leg(forces, surfaces="", tibia_surfaces="", constraints="", more=""):
 
 def written(folder: Path, text: str) -> Path:
     """The file of a text."""
-    path = folder / "made.osim"
-    path.write_text(text, encoding="utf-8")
-    return path
+    file = folder / "made.osim"
+    file.write_text(text, encoding="utf-8")
+    return file
 
 
 def walker():
@@ -192,13 +197,14 @@ def walker():
             low, high = np.deg2rad(numbers["joints"][moves]["range"])
             if moves == "knee_angle":
                 bend = motion("rotation1", "0 0 -1", f"{moves}_{side}", LINE)
+                bend += motion("rotation2", "0 1 0") + motion("rotation3", "1 0 0")
                 own = coordinate(f"{moves}_{side}", -high, -low)
                 joints.append(joint("CustomJoint", full, parent, full, own, place, motions=bend))
             else:
                 own = coordinate(f"{moves}_{side}", low, high)
                 joints.append(joint("PinJoint", full, parent, full, own, place))
         for name, one in numbers["muscles"].items():
-            path = [
+            points = [
                 point(
                     f"p{k}",
                     body if body == "pelvis" else f"{body}_{side}",
@@ -209,7 +215,7 @@ def walker():
             forces.append(
                 muscle(
                     f"{name}_{side}",
-                    path,
+                    points,
                     max_isometric_force=one["force"],
                     optimal_fiber_length=one["fiber"],
                     tendon_slack_length=one["tendon"],

@@ -30,6 +30,10 @@ VERSION_3 = """<OpenSimDocument Version="30000"><Model name="made"><BodySet><obj
       <TransformAxis name="rotation1"><coordinates>flexion</coordinates><axis>0 0 1</axis>
         <function><LinearFunction><coefficients>-1 0.1</coefficients></LinearFunction></function>
       </TransformAxis>
+      <TransformAxis name="rotation2"><coordinates></coordinates><axis>0 1 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
+      <TransformAxis name="rotation3"><coordinates></coordinates><axis>1 0 0</axis>
+        <function><Constant><value>0</value></Constant></function></TransformAxis>
       <TransformAxis name="translation1"><coordinates>flexion</coordinates><axis>1 0 0</axis>
         <function><MultiplierFunction><function><PolynomialFunction>
           <coefficients>3 2 1</coefficients></PolynomialFunction></function><scale>0.01</scale>
@@ -37,7 +41,7 @@ VERSION_3 = """<OpenSimDocument Version="30000"><Model name="made"><BodySet><obj
     </SpatialTransform></CustomJoint></Joint>
 </Body></objects></BodySet>
 <ForceSet><objects><Thelen2003Muscle name="m"><GeometryPath><PathPointSet><objects>
-  <PathPoint name="p1"><location>0 0 0</location><body>ground</body></PathPoint>
+  <PathPoint name="p1"><location>0 1.1 0.1</location><body>ground</body></PathPoint>
   <PathPoint name="p2"><location>0.1 -0.2 0</location><body>thigh</body></PathPoint>
 </objects></PathPointSet></GeometryPath><max_isometric_force>500</max_isometric_force>
 <optimal_fiber_length>0.1</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>
@@ -125,7 +129,7 @@ WRONG = {
     "infinite": (LEG.replace("8.0</mass>", "inf</mass>"), "finite"),
     "negative mass": (LEG.replace("8.0</mass>", "-8.0</mass>"), "negative"),
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
-    "a ring": (LEG.replace("parent>/bodyset/ground", "parent>/bodyset/tibia"), "tree"),
+    "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),

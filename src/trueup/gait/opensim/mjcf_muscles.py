@@ -104,25 +104,24 @@ def _add_point(
 def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:
     """Geom of a surface and the site on its side, none where either will do; made once."""
     side = "" if surface.side is None else f"{surface.name}_side"
-    if built.spec.geom(surface.name) is not None:
-        return surface.name, side
     body, at = built.bodies[surface.body], built.placed(surface.body, surface.pose)
     radius = float(surface.radii[0])
     cylinder = surface.kind == "cylinder"
     # only shown: MuJoCo wraps over an endless cylinder
     half = 0.5 * surface.length if np.isfinite(surface.length) else 0.03
-    body.add_geom(
-        name=surface.name,
-        type=mujoco.mjtGeom.mjGEOM_CYLINDER if cylinder else mujoco.mjtGeom.mjGEOM_SPHERE,
-        pos=at[:3, 3],
-        quat=quaternion(at[:3, :3]),
-        size=(radius, half if cylinder else 0.0, 0.0),
-        contype=0,
-        conaffinity=0,
-        group=4,
-        rgba=(0.4, 0.6, 0.9, 0.3),
-    )
-    if surface.side is not None:
+    if built.spec.geom(surface.name) is None:
+        body.add_geom(
+            name=surface.name,
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER if cylinder else mujoco.mjtGeom.mjGEOM_SPHERE,
+            pos=at[:3, 3],
+            quat=quaternion(at[:3, :3]),
+            size=(radius, half if cylinder else 0.0, 0.0),
+            contype=0,
+            conaffinity=0,
+            group=4,
+            rgba=(0.4, 0.6, 0.9, 0.3),
+        )
+    if surface.side is not None and built.spec.site(side) is None:
         beside = at[:3, :3] @ surface.side * 2.0 * radius
         body.add_site(name=side, pos=at[:3, 3] + beside, size=(0.002,) * 3, group=4)
     return surface.name, side

@@ -42,7 +42,7 @@ class MuscleCurves(Protocol):
 class ThelenCurves:
     """Curves of Thelen2003Muscle; attributes have OpenSim's names and defaults."""
 
-    FmaxTendonStrain: float = 0.049
+    FmaxTendonStrain: float = 0.04
     FmaxMuscleStrain: float = 0.6
     KshapeActive: float = 0.45
     KshapePassive: float = 5.0
@@ -152,9 +152,11 @@ class MillardCurves:
 
     Attributes:
       properties: curve -> property -> value, where it differs from OpenSim's default.
+      damped: fibers have damping, as they have by default.
     """
 
     properties: dict[str, dict[str, float]] = field(default_factory=dict)
+    damped: bool = True
 
     PROPERTIES = _DEFAULTS
 
@@ -171,6 +173,9 @@ class MillardCurves:
         """Properties of a curve, defaults where they are not given."""
         given = self.properties.get(curve, {})
         found = _DEFAULTS[curve] | given
+        if curve == "ActiveForceLengthCurve" and self.damped:
+            # OpenSim's fibers with damping need no least force
+            found["minimum_value"] = 0.0
         strain = found.get("strain_at_one_norm_force", 1.0)
         if "strain_at_one_norm_force" in given and "stiffness_at_one_norm_force" not in given:
             # the stiffness that OpenSim gives a curve that names its strain alone
@@ -231,8 +236,8 @@ def _tendon_curve(curves: MillardCurves) -> _Curve:
     stiff, toe = p["stiffness_at_one_norm_force"], p["norm_force_at_toe_end"]
     x_toe = (toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
     foot = 1.0 + 0.1 * (x_toe - 1.0)
-    slope = toe / (x_toe - foot)
-    middle = 0.5 * toe / slope + foot
+    middle = (0.5 * toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
+    slope = 0.5 * toe / (middle - foot)
     control = foot + 0.5 * (middle - foot)
     knots = [(1.0, 0.0, 0.0), (control, slope * (control - foot), slope), (x_toe, toe, stiff)]
     return _bezier_curve(knots, p["curviness"], 0.0, stiff)
@@ -283,7 +288,8 @@ def isometric_force(
     """Force of muscle and tendon at rest, relative to the largest isometric force ``(n,)``.
 
     Fibers keep their distance from the tendon's line, and pull as much as the tendon: the root is
-    found by bisection, between fibers of a hundredth of their optimal length and a slack tendon.
+    found by bisection, between fibers of a hundredth of their optimal length and a slack tendon. A
+    path that is too short for both is slack.
 
     Args:
       curves: curves.
@@ -304,12 +310,13 @@ def isometric_force(
         force = activation * curves.active(normal) + curves.passive(normal)
         return force * along / whole
 
+    slack = length - tendon <= least
     high = np.maximum(length - tendon, least)
     if rigid:
-        return pull(high)
+        return np.where(slack, 0.0, pull(high))
     low = np.full_like(high, least)
     for _ in range(50):
         middle = 0.5 * (low + high)
         long = pull(middle) > curves.tendon((length - middle) / tendon)
         low, high = np.where(long, low, middle), np.where(long, middle, high)
-    return pull(0.5 * (low + high))
+    return np.where(slack, 0.0, pull(0.5 * (low + high)))

@@ -102,6 +102,13 @@ class _Stretch:
         names = [self.muscle.points[k].name for k in self.between]
         if len(touched) == 1 and not names and not found.contested:
             surface = self.model.surfaces[touched[0]]
+            if surface.kind == "sphere" and surface.side is not None:
+                # MuJoCo pulls a path that only passes a sphere to its side, OpenSim does not
+                free = replace(surface, side=None)
+                surfaces = self.model.surfaces | {surface.name: free}
+                other = route(replace(self.model, surfaces=surfaces), part, self.values)
+                same = np.allclose(other.length, found.length, rtol=0.0, atol=1e-6)
+                return (free if same else surface), None
             if surface.kind in EXACT:
                 return surface, None
         guesses = self._guesses(touched, active)

@@ -184,7 +184,7 @@ def _curves(element: Element) -> MuscleCurves:
             properties[curve] = {
                 key: number(found, key) for key in known if text_of(found, key) is not None
             }
-    return MillardCurves(properties)
+    return MillardCurves(properties, damped=number(element, "fiber_damping", 0.1) > 0.0)
 
 
 def _point(

@@ -137,8 +137,11 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> tuple[np.nd
     if surface.side is not None:
         side = plane @ surface.side
         side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
-    touches, leave, arc, arrive = _circle(*flat, float(surface.radii[0]), side)
-    return touches, leave + arc + arrive
+    radius = float(surface.radii[0])
+    touches, leave, arc, arrive = _circle(flat[0], flat[1], radius, side)
+    # unlike a cylinder it is not met by a line that passes it, even on the wrong side
+    meets = np.linalg.norm(_nearest(start, end), axis=1) < radius
+    return touches & meets, leave + arc + arrive
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -150,9 +153,8 @@ def _ellipsoid(
     radii = surface.radii
     one, two = start / radii, end / radii  # of a sphere of radius 1
     near = _nearest(one, two)
+    # as a sphere, it is not met by a line that passes it
     touches = np.linalg.norm(near, axis=1) < 1.0
-    if surface.side is not None:
-        touches |= near @ surface.side < 0.0
     touches &= np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0
     length = np.linalg.norm(end - start, axis=1)
     if not touches.any():

@@ -59,24 +59,25 @@ def fit_surface(
 
 
 def ellipsoid_guesses(surface: Surface) -> list[Surface]:
-    """Spheres and cylinders along the axes, of the sizes of an ellipsoid."""
-    side = surface.side
-    sizes = [*surface.radii, float(np.prod(surface.radii) ** (1 / 3))]
-    guesses = [replace(surface, kind="sphere", radii=np.full(3, size), side=side) for size in sizes]
+    """Spheres and cylinders along the axes, of the sizes of an ellipsoid.
+
+    Spheres have no side: MuJoCo would pull a path that only passes them around.
+    """
+    sizes = float(np.prod(surface.radii) ** (1 / 3)), float(surface.radii.min())
+    guesses = [replace(surface, kind="sphere", radii=np.full(3, size), side=None) for size in sizes]
     for k in range(3):
         turned = np.eye(3)[[(k + 1) % 3, (k + 2) % 3, k]]  # z of the cylinder is axis k
-        others = np.delete(surface.radii, k)
-        for size in others:
-            guesses.append(
-                replace(
-                    surface,
-                    kind="cylinder",
-                    pose=surface.pose @ pose(turned.T, np.zeros(3)),
-                    radii=np.full(3, size),
-                    length=np.inf,
-                    side=None if side is None else turned @ side,
-                )
-            )
+        across = replace(
+            surface,
+            kind="cylinder",
+            pose=surface.pose @ pose(turned.T, np.zeros(3)),
+            radii=np.full(3, np.sqrt(np.prod(np.delete(surface.radii, k)))),
+            length=np.inf,
+            side=None,
+        )
+        guesses.append(across)
+        if surface.side is not None and abs(surface.side[k]) < 0.5:
+            guesses.append(replace(across, side=turned @ surface.side))
     return guesses
 
 

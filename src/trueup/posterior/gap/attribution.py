@@ -3,9 +3,9 @@
 Each cause is freed alone on the training recordings, with the same budget, and judged by the error
 on the held-out ones. The best is taken; what it leaves is searched with each further cause freed
 beside it (forward selection), until nothing takes away more than noise does. Where the fit of all
-causes then does better, the causes that it needs most are tried. A cause that the later
-ones make superfluous is dropped, and one that another replaces better is exchanged. Causes whose
-held-out errors the data cannot tell apart stand together.
+causes then does better, the causes that it needs most are tried. A cause that the later ones make
+superfluous is dropped, and one that another replaces better is exchanged. Causes whose held-out
+errors the data cannot tell apart stand together.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,6 @@ class Attribution:
     """Probability of the advantage of each cause over the model, where it has none."""
 
     _unseen: dict[str, HeldOutFit] = field(default_factory=dict, init=False)
-
     _planned: int = field(default=1, init=False)
 
     def run(self) -> None:
@@ -207,6 +206,11 @@ class Attribution:
         errors = HeldOutErrors.of(self.log.training, [fit])
         return float(np.sqrt(errors.squares[0] / max(errors.floor, 1e-300)))
 
+    @property
+    def _chance(self) -> float:
+        """Probability at which one comparison counts: there are as many as causes (Bonferroni)."""
+        return CHANCE / len(self.log.columns)
+
     def _excess(self, causes: Sequence[str]) -> tuple[float, float]:
         """Squared held-out error above noise that causes leave, and that of noise."""
         errors, place = self.errors()
@@ -227,8 +231,7 @@ class Attribution:
         best = min(rest, key=lambda c: squares[after[c]])
         gain = squares[before] - squares[after[best]]
         worth = gain > WORTH * (squares[before] - errors.floor)
-        chance = errors.chance(before, after[best])
-        return best if worth and chance < CHANCE / len(self.log.columns) else None
+        return best if worth and errors.chance(before, after[best]) < self._chance else None
 
     def _drop_superfluous(self) -> None:
         """Drop causes that the later ones replace."""
@@ -247,12 +250,13 @@ class Attribution:
     def _is_better(self, first: Sequence[str], second: Sequence[str]) -> bool:
         """Whether some causes leave less error than others, by more than noise."""
         errors, place = self.errors()
-        return errors.chance(place[key_of(second)], place[key_of(first)]) < CHANCE
+        return errors.chance(place[key_of(second)], place[key_of(first)]) < self._chance
 
     def _compare(self, cause: str, others: Sequence[str]) -> None:
         """Find causes that do as well in the place of a chosen one; take one that does better."""
         beside = [c for c in self.chosen if c != cause]
-        worth = [c for c in others if not beside or self.chances[c] < CHANCE]
+        made = {c for c in others if key_of([*beside, c]) in self.fits}
+        worth = [c for c in others if c in made or self.chances[c] < CHANCE]
         if beside:
             self._planned += len(worth)
             begin = self._without(cause)

@@ -105,7 +105,7 @@ class ExplainJob(Job):
             causes, level = [str(c) for c in content["causes"]], float(content["level"])
         except (KeyError, TypeError, ValueError, ValidationError) as error:
             raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
-        place = folder_of_inputs(directory, content.get("folder"), folder)
+        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
         return cls(experiment, place, causes, level)
 
     def identity(self) -> dict[str, Any]:

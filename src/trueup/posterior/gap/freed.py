@@ -13,7 +13,8 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 
 ITERATIONS = 12
 """Iterations of every fit."""
-_ENOUGH = 1e-5  # relative reduction of the cost that is not looked for
+_ENOUGH = 1e-4  # relative reduction of the cost that is not looked for
+_PATIENCE = 2  # steps in a row that bring less
 _STIFFEST = 1e4  # regulariser beyond which a step is none
 _REACH = (0.08, 0.3)  # of the way to each bound, where a search looks before it descends
 _NOTHING = 1e-9  # change of residuals relative to their size that counts as none
@@ -157,7 +158,9 @@ def fit_freed(
     together = float(_costs(whole, combined[None], failed)[0][0])
     if together < costs.min():
         best = combined
-    settings = LeastSquaresSettings(max_iters=ITERATIONS, cost_tolerance=_ENOUGH, mu_max=_STIFFEST)
+    settings = LeastSquaresSettings(
+        max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST
+    )
     search = LeastSquares(problem.space, settings)
     search.x = best[free].copy()
     fit = inner_fit(problem, search)

@@ -338,6 +338,44 @@ class OutputPart(_Part):
     """Overlay video in the report."""
 
 
+class DesignLimits(_Part):
+    """Limits of a designed motion. Values by joint, or one for all joints that are moved."""
+
+    position: tuple[float, float] | dict[str, tuple[float, float]] | None = None
+    """Lowest and highest position [rad, m]; the range of the model where absent, and 1 to both
+    sides of the pose where the model has none."""
+    speed: float | dict[str, float] | None = None
+    """Highest speed [rad/s, m/s]; 2 where absent."""
+    acceleration: float | dict[str, float] | None = None
+    """Highest acceleration of the command [rad/s^2, m/s^2]; 20 where absent."""
+    torque: float | dict[str, float] | None = None
+    """Highest force of the actuator [N m, N]; that of the model where absent."""
+    torque_rms: float | dict[str, float] | None = None
+    """Highest root mean square of that force [N m, N]: the heat of the motor, i^2 t."""
+    clearance: float = Field(default=0.02, ge=0)
+    """Smallest distance between bodies that are no neighbours, the ground among them [m]."""
+    margin: float = Field(default=0.1, ge=0, lt=0.9)
+    """Share of each limit that is kept free, because the robot is not known exactly."""
+
+
+class DesignPart(_Part):
+    """What ``trueup design`` may record next."""
+
+    duration: float = Field(default=20.0, gt=0)
+    """Length of the recording [s]."""
+    rate: float = Field(default=200.0, gt=0)
+    """Commands, and samples of the recording, a second."""
+    pose: dict[str, float] = {}
+    """Position by joint at which the motion begins and ends [rad, m]; where absent that of
+    ``initial``, of the first keyframe, or the model's default."""
+    limits: DesignLimits = DesignLimits()
+    """Limits of the motion."""
+    target_interval: float | None = Field(default=None, gt=0, lt=1)
+    """Widest interval wanted, as a share of the parameter's bounds."""
+    draws: int = Field(default=3, ge=1, le=32)
+    """Robots that the design has to suit: the estimate, and draws of what is still open."""
+
+
 class Experiment(_Part):
     """An identification, complete."""
 
@@ -367,5 +405,7 @@ class Experiment(_Part):
     """Intervals."""
     output: OutputPart = OutputPart()
     """Files."""
+    design: DesignPart = DesignPart()
+    """Next recording, for ``trueup design``."""
     seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of everything random."""

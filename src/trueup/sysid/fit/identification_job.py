@@ -15,7 +15,7 @@ from trueup.fitting.solution import Solution, Status
 from trueup.reports import Page, read_study, study_report
 from trueup.runs import Job, Outcome, Run, SearchJob, read_solution
 from trueup.simulation.spare_memory import release_spare_memory
-from trueup.studies import Budget, RunDirectory, provenance
+from trueup.studies import Budget, RunDirectory
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.summary import summarise
@@ -45,7 +45,12 @@ _SHARE_OF_SOFT_FRICTION = 0.3  # of a time limit, for a fit with soft joint fric
 _SECONDS_OF_TORQUE_START = 20.0  # for a fit to torques, which takes one or two
 
 # What may differ on resume: none of it changes the course of the fit.
-_FREE_ON_RESUME: Any = {"output": ..., "confidence": ..., "search": {"time_limit"}}
+_FREE_ON_RESUME: Any = {
+    "output": ...,
+    "confidence": ...,
+    "design": ...,
+    "search": {"time_limit"},
+}
 
 
 class IdentificationJob(SearchJob):
@@ -112,7 +117,8 @@ class IdentificationJob(SearchJob):
             if str(directory.path) in str(error):
                 raise
             raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
-        return cls(experiment, folder_of_inputs(directory, content.get("folder"), folder))
+        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
+        return cls(experiment, place)
 
     def identity(self) -> dict[str, Any]:
         return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
@@ -332,14 +338,17 @@ def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxP
         check_folds(prepared, experiment.held_out.folds)
 
 
-def folder_of_inputs(directory: RunDirectory, recorded: str | None, folder: Path | None) -> Path:
+def folder_of_inputs(
+    directory: RunDirectory, recorded: str | None, folder: Path | None, experiment: Experiment
+) -> Path:
     """Folder that the file names of a run refer to.
 
     It is ``folder`` where that is given; else the first that holds all inputs: the one that the run
     records, the working folder, the nearest above the run.
     """
-    record = provenance.read(directory.provenance)
-    names = [entry["name"] for entry in record.get("inputs", ())]
+    # as the experiment names them: a model may lie outside of the folder
+    parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
+    names = list(dict.fromkeys(part.file for part in parts))
     first = [] if recorded is None else [Path(os.path.normpath(directory.path / recorded))]
     tried = [*first, Path.cwd(), *directory.path.parents] if folder is None else [folder]
     for place in tried:

@@ -135,6 +135,23 @@ class GrayBoxProblem(Problem):
             return self.measurement(sequence.signal_names)
         return self.measurement
 
+    def set_controls(self, controls: Sequence[np.ndarray]) -> None:
+        """Drive the sequences of a problem without windows with other controls.
+
+        Args:
+          controls: control of each step ``(steps, nu)``, one a sequence, of the same lengths.
+
+        Raises:
+          FitError: sequences in windows or in several groups: their steps are not those given.
+        """
+        (group, *others) = self._groups
+        if others or len(group.windows) != len(controls):
+            raise FitError(
+                f"{len(controls)} controls for {len(group.windows)} simulated windows of "
+                f"{len(self._groups)} models: give one a sequence of one model, without windows"
+            )
+        group.engine.set_controls(controls)
+
     @property
     def residual_size(self) -> int:
         """Rows of the data and of the priors."""

@@ -1,0 +1,192 @@
+"""``trueup design``: the recording that tells the unknowns apart."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from trueup.cli.output import Output
+from trueup.cli.study_options import Json
+
+
+@dataclass(frozen=True)
+class Design:
+    """Design the next recording: a motion that tells the unknowns apart, under its controller.
+
+    Examples:
+      trueup design experiment.yaml --dry-run
+      trueup design experiment.yaml --duration 20 --target-interval 5%
+      trueup design experiment.yaml --after runs/arm --output runs/next
+      trueup design runs/arm --predicted runs/first_design
+
+    The model has the controller (model: {actuators: position, kp: ..., kd: ...}), the part
+    "design" of the experiment the limits of the motion. Recordings need not exist: the first one
+    says which signals and actuators there are. Intervals are predicted as identify computes them,
+    and what stays unknown is named with its reason. Ctrl-C saves the best so far.
+    Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
+    """
+
+    experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]
+    """Experiment file; or the run directory of the last recording, which stands for --after too."""
+    duration: Annotated[float | None, arg(metavar="SECONDS")] = None
+    """Length of the recording [s]; the experiment's own where absent."""
+    target_interval: Annotated[str | None, arg(metavar="PERCENT")] = None
+    """Widest interval wanted, as a share of the parameter's bounds: 5% or 0.05."""
+    after: Annotated[Path | None, arg(metavar="RUN")] = None
+    """Run of the last recording: its values, knowledge and noise are taken."""
+    predicted: Annotated[Path | None, arg(metavar="DESIGN")] = None
+    """Design of that recording: its prediction is compared with the result."""
+    output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
+    """Run directory; runs/NAME_design beside the experiment file where absent."""
+    seconds: Annotated[float, arg(metavar="FLOAT")] = 240.0
+    """Time of the search [s]."""
+    seed: Annotated[int | None, arg(metavar="INT")] = None
+    """Seed of everything random; the experiment's own where absent."""
+    anyway: bool = False
+    """Take a run whose verdict is "do not use" too; the result is marked."""
+    resume: bool = False
+    """Continue an interrupted design."""
+    overwrite: bool = False
+    """Replace the run that the directory holds."""
+    dry_run: bool = False
+    """Read and check everything, say what would be done and how long it takes, write nothing."""
+    quiet: bool = False
+    """No progress."""
+    json: Json = False
+
+    def run(self, output: Output) -> int:
+        """Run the command; returns the exit code."""
+        from trueup import runs
+        from trueup.cli.run_results import print_outcome
+        from trueup.posterior.excitation.design_job import DesignJob
+        from trueup.studies import Budget
+
+        experiment, folder, after = self._inputs()
+        job = DesignJob(
+            experiment,
+            folder,
+            after,
+            predicted=self.predicted,
+            anyway=self.anyway,
+            seed=self.seed,
+            limits=Budget(max_seconds=self.seconds),
+        )
+        target = self.output or folder / "runs" / f"{experiment.name}_design"
+        if self.dry_run:
+            plan = runs.plan(job, target, overwrite=True)
+            output.result(plan)
+            show_plan(plan, output)
+            return 0
+        outcome = runs.start(
+            job,
+            target,
+            resume=self.resume,
+            overwrite=self.overwrite,
+            verbose=not (self.quiet or output.json),
+        )
+        return print_outcome(outcome, output, show_design)
+
+    def _inputs(self) -> tuple[Any, Path, Path | None]:
+        """Experiment with the options of the command, its folder, and the last run."""
+        from trueup._seeds import check_seed
+        from trueup.errors import ExperimentError
+        from trueup.posterior.identified import identified_run
+        from trueup.sysid.experiment.experiment_file import load_experiment
+
+        after = self.after
+        if self.experiment.is_dir():
+            after = after or self.experiment
+            job = identified_run(self.experiment, anyway=self.anyway).job
+            experiment, folder = job.experiment, job.folder
+            assert folder is not None
+        else:
+            experiment, folder = load_experiment(self.experiment), self.experiment.parent
+        if self.seed is not None:
+            check_seed(self.seed, ExperimentError)
+        changes: dict[str, Any] = {}
+        if self.duration is not None:
+            if not 0 < self.duration < 1e5:
+                raise ExperimentError(f"--duration is {self.duration:g} s; give a time above 0")
+            changes["duration"] = self.duration
+        if self.target_interval is not None:
+            changes["target_interval"] = share_of(self.target_interval)
+        part = experiment.design.model_copy(update=changes)
+        return experiment.model_copy(update={"design": part}), folder, after
+
+
+def share_of(text: str) -> float:
+    """Share that a text names: ``5%``, ``5 %`` or ``0.05``.
+
+    Raises:
+      ExperimentError: it is no share between 0 and 1.
+    """
+    from trueup.errors import ExperimentError
+
+    words = text.strip()
+    try:
+        value = float(words.removesuffix("%")) / (100 if words.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1:
+        raise ExperimentError(f"--target-interval is {text!r}; give a share such as 5% or 0.05")
+    return value
+
+
+def show_plan(plan: dict[str, Any], output: Output) -> None:
+    """Print a plan for people."""
+    output.text(
+        f"{len(plan['parameters'])} unknowns, {len(plan['joints'])} joints, "
+        f"{len(plan['signals'])} signals; {plan['pieces']} pieces of motion, chosen from "
+        f"{plan['library']} and polished.",
+        f"A piece takes {plan['simulations_a_piece']} simulations, about "
+        f"{plan['seconds_a_piece'] or 0:.2g} s; the search {plan['seconds']:.0f} s.",
+        f"It would be written to {plan['directory']}.",
+        *plan["notes"],
+    )
+
+
+def show_design(outcome: Any, output: Output) -> None:
+    """Print a design for people."""
+    from trueup.reports.numbers import format_number
+
+    summary = outcome.summary
+    rows = [
+        [
+            r["name"],
+            format_number(r["value"]),
+            f"{format_number(r['low'])} to {format_number(r['high'])}",
+            r["unit"],
+            _percent(r["relative"]),
+            _percent(r["with_known"]),
+            "" if r["chirp"] is None else _percent(r["chirp"]),
+        ]
+        for r in summary["parameters"]
+    ]
+    output.text("")
+    output.table(
+        ["parameter", "present", "predicted", "unit", "of bounds", "with known", "chirp"], rows
+    )
+    for r in summary["parameters"]:
+        if r["unknown"]:
+            output.text(f"  - {r['name']} stays unknown: {r['unknown']}.")
+    if summary["comparison"] is not None:
+        c = summary["comparison"]
+        output.text(
+            f"  - Last prediction: obtained over predicted {c['median']:.2f} in the middle, "
+            f"{100 * c['within']:.0f} % within 25 %."
+        )
+    for note in summary["notes"]:
+        output.text(f"  - {note}")
+    files = outcome.directory
+    output.text(
+        "",
+        f"Motion: {files / 'motion.csv'}, {files / 'motion_ros2.yaml'}",
+        f"Record it as {files / 'recording.csv'}, then: trueup identify "
+        f"{files / 'next_experiment.yaml'}",
+        f"Report: {outcome.report}",
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if share < 1 else "all"

@@ -1,0 +1,1 @@
+"""Design of the next recording of a robot."""

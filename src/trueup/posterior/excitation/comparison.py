@@ -1,0 +1,61 @@
+"""Predicted intervals against those that the recording gave."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import RunDirectoryError
+from trueup.runs.solution_file import read_solution
+from trueup.studies import RunDirectory
+from trueup.studies.damage import read_as_written
+
+
+def compared_with(design: str | os.PathLike[str], run: str | os.PathLike[str]) -> dict[str, Any]:
+    """Set the intervals that a design predicted beside those of the recording's identification.
+
+    Args:
+      design: run directory of the design.
+      run: run directory of the identification.
+
+    Returns:
+      ``parameters`` with ``name``, ``predicted`` and ``obtained`` half-widths in the unit of the
+      parameter and their ``ratio``; ``median`` and ``within``, the share within 25 %.
+
+    Raises:
+      RunDirectoryError: one is no such run, or they have no parameter in common.
+    """
+    first, second = RunDirectory.open(design), RunDirectory.open(run)
+    planned, found = read_solution(first), read_solution(second)
+    if planned.get("kind") != "design":
+        raise RunDirectoryError(f"{first.path} is no design of a recording (trueup design)")
+    with read_as_written(second.solution):
+        got = {r["name"]: r for r in found["parameters"]}
+    rows = []
+    for row in planned["parameters"]:
+        other = got.get(row["name"])
+        if other is None or row["unknown"] or other["low"] is None:
+            continue
+        expected = 0.5 * (row["high"] - row["low"])
+        obtained = 0.5 * (other["high"] - other["low"])
+        if expected > 0 and np.isfinite(obtained) and obtained > 0:
+            rows.append(
+                {
+                    "name": row["name"],
+                    "predicted": expected,
+                    "obtained": obtained,
+                    "ratio": obtained / expected,
+                }
+            )
+    if not rows:
+        raise RunDirectoryError(
+            f"{first.path} and {second.path} have no interval of the same parameter in common"
+        )
+    ratios = np.array([r["ratio"] for r in rows])
+    return {
+        "design": str(first.path),
+        "run": str(second.path),
+        "parameters": rows,
+        "median": float(np.median(ratios)),
+        "within": float(np.mean((ratios > 0.8) & (ratios < 1.25))),
+    }

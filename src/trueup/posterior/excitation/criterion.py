@@ -1,0 +1,70 @@
+"""How good a set of pieces is: intervals that they give, relative to what was allowed before."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.parameters import ParameterDict
+
+NORMAL = 1.959964
+"""Two-sided 95 % quantile of the normal distribution."""
+
+_SHARPNESS = 4
+"""Exponent of the norm of variances over parameters: near the largest interval, and smooth."""
+
+
+def half_scales(parameters: ParameterDict) -> np.ndarray:
+    """Half of what was allowed before any recording ``(p,)``, in search coordinates.
+
+    Half of the bounds, or of the 95 % interval of a prior where that is narrower; for a parameter
+    without bounds the magnitude of its value.
+    """
+    space = parameters.space()
+    lower, upper = space.search_bounds
+    with np.errstate(invalid="ignore"):
+        half = 0.5 * (upper - lower)
+    value = np.abs(space.to_search(space.start))
+    half = np.where(np.isfinite(half), half, np.maximum(value, 1e-6))
+    deviations = [
+        np.inf if p.prior is None else p.prior.sd for p in parameters.free for _ in range(p.size)
+    ]
+    slope = space.slope(space.start)
+    return np.minimum(half, NORMAL * np.array(deviations) / np.where(slope > 0, slope, 1.0))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Relative intervals of sums of information, and one number of them."""
+
+    scale: np.ndarray
+    """Half of what was allowed before ``(p,)``."""
+    known: np.ndarray
+    """Precision of what is known already ``(p, p)``."""
+
+    def intervals(self, gram: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        """Half-width of the 95 % interval over half of what was allowed ``(..., p)``, at most 1.
+
+        Args:
+          gram: ``J' J`` ``(..., p, p)`` in search coordinates.
+          spread: ``J' R J`` ``(..., p, p)``.
+        """
+        box = np.diag((NORMAL / self.scale) ** 2)
+        unit = np.outer(self.scale, self.scale)
+        # in units of the scale the matrix is well conditioned
+        given = (self.known + box) * unit
+        inverse = np.linalg.inv(gram * unit + given)
+        covariance = inverse @ (spread * unit + given) @ inverse
+        variance = np.einsum("...ii->...i", covariance)
+        return np.minimum(NORMAL * np.sqrt(np.maximum(variance, 0.0)), 1.0)
+
+    @staticmethod
+    def volume(intervals: np.ndarray) -> np.ndarray:
+        """Mean logarithm of the intervals over parameters and draws ``(...)`` (D-optimality)."""
+        return np.log(intervals).mean(axis=(-1, -2))
+
+    @staticmethod
+    def largest(intervals: np.ndarray, counted: np.ndarray) -> np.ndarray:
+        """Logarithm of a smooth largest interval of some parameters, mean over draws ``(...)``."""
+        chosen = intervals[..., counted]
+        power = (chosen ** (2 * _SHARPNESS)).mean(axis=-1) ** (0.5 / _SHARPNESS)
+        return np.log(power).mean(axis=-1)
