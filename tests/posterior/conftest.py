@@ -1,12 +1,14 @@
-"""An identified pendulum without gravity, whose armature and mass only act together."""
+"""A fitted servo, and a pendulum without gravity, whose armature and mass only act together."""
 
 import mujoco
 import numpy as np
 import pytest
+import servo_model_logs as made
 import yaml
+from fitted_servo import TRUTH as SERVO
 from pendulum import BIAS, MODEL, TRUE
 
-from trueup import sysid
+from trueup import actuators, sysid
 
 
 @pytest.fixture(scope="session")
@@ -53,3 +55,23 @@ def pendulum_run(tmp_path_factory):
     (folder / "experiment.yaml").write_text(yaml.safe_dump(experiment, sort_keys=False))
     loaded = sysid.load_experiment(folder / "experiment.yaml")
     return sysid.identify(loaded, folder, output=folder / "run", verbose=False).directory
+
+
+@pytest.fixture(scope="session")
+def servo_fit_run(tmp_path_factory):
+    """Run directory of a fit of M1 to simulated logs; those of one gain are held out."""
+    folder = tmp_path_factory.mktemp("servo")
+    cases = [(100.0, 0.4, 0.9), (200.0, 0.4, np.inf), (100.0, 0.2, 0.8), (400.0, 0.2, np.inf)]
+    paths = []
+    for number, (kp, mass, off) in enumerate(cases):
+        template = made.template_log(
+            f"run{number}", seconds=1.2, kp=kp, mass=mass, torque_off_after=off
+        )
+        log = made.recorded(SERVO, template, 2e-3, number)
+        paths.append(folder / f"run{number}.json")
+        actuators.write_log(log, paths[-1])
+    found = actuators.fit(
+        "xl330", "m1", paths, settings=actuators.FitSettings(validation_kp=(400.0,), trials=2500),
+        output=folder / "m1.json",
+    )  # fmt: skip
+    return found.directory

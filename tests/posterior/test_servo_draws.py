@@ -5,24 +5,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import servo_model_logs as made
 from distinct_servos import LAWS
 from drawn_servos import ENVS, drawn, loaded
 from exported_modules import DT, module_of
+from fitted_servo import TRUTH
 
-from trueup import actuators
-from trueup.actuators import FitSettings, ServoModel
 from trueup.cli import main
 from trueup.errors import RunDirectoryError
 from trueup.posterior import export_randomisation
 
 torch = pytest.importorskip("torch")
-
-
-TRUTH = ServoModel.create(
-    "xl330", "m1", kt=0.35, R=3.2, armature=0.0016, friction_base=0.02, friction_viscous=0.006,
-    q_offset=0.02,
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -111,26 +103,6 @@ def test_environments_of_mjlab_move_as_their_own_servo(law, monkeypatch, tmp_pat
         assert np.abs(together[:, env_id] - expected).max() < 2e-4
     assert np.abs(together[:, 0] - together[:, 1]).max() > 5e-3
     np.testing.assert_array_equal(together[:, 0], together[:, 2])
-
-
-@pytest.fixture(scope="module")
-def servo_fit_run(tmp_path_factory):
-    """Run directory of a fit of M1 to simulated logs; those of one gain are held out."""
-    folder = tmp_path_factory.mktemp("servo")
-    cases = [(100.0, 0.4, 0.9), (200.0, 0.4, np.inf), (100.0, 0.2, 0.8), (400.0, 0.2, np.inf)]
-    paths = []
-    for number, (kp, mass, off) in enumerate(cases):
-        template = made.template_log(
-            f"run{number}", seconds=1.2, kp=kp, mass=mass, torque_off_after=off
-        )
-        log = made.recorded(TRUTH, template, 2e-3, number)
-        paths.append(folder / f"run{number}.json")
-        actuators.write_log(log, paths[-1])
-    found = actuators.fit(
-        "xl330", "m1", paths, settings=FitSettings(validation_kp=(400.0,), trials=2500),
-        output=folder / "m1.json",
-    )  # fmt: skip
-    return found.directory
 
 
 def test_draws_of_a_servo_hold_its_truth_and_the_band_holds_the_log_left_out(

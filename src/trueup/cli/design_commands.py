@@ -19,11 +19,13 @@ class Design:
       trueup design experiment.yaml --duration 20 --target-interval 5%
       trueup design experiment.yaml --after runs/arm --output runs/next
       trueup design runs/arm --predicted runs/first_design
+      trueup design xl330.json --masses 0.2 0.5 1 --lengths 0.1 0.15 --logs 3
 
     The model has the controller (model: {actuators: position, kp: ..., kd: ...}), the part
     "design" of the experiment the limits of the motion. Recordings need not exist: the first one
     says which signals and actuators there are. Intervals are predicted as identify computes them,
-    and what stays unknown is named with its reason. Ctrl-C saves the best so far.
+    and what stays unknown is named with its reason. Ctrl-C saves the best so far. Of a servo fit it
+    chooses the next logs: mass, length, gain and trajectory.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
@@ -51,12 +53,43 @@ class Design:
     """Replace the run that the directory holds."""
     dry_run: bool = False
     """Read and check everything, say what would be done and how long it takes, write nothing."""
+    masses: Annotated[tuple[float, ...], arg(metavar="KG [KG ...]")] = ()
+    """Servo bench: masses at hand [kg]."""
+    lengths: Annotated[tuple[float, ...], arg(metavar="M [M ...]")] = ()
+    """Servo bench: lengths of the arm at hand [m]."""
+    gains: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
+    """Servo bench: firmware gains."""
+    logs: Annotated[int, arg(metavar="INT")] = 3
+    """Servo bench: logs to record."""
     quiet: bool = False
     """No progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
+        from trueup.posterior.drawn_run import run_directory_of
+        from trueup.runs.kinds import kind_of
+        from trueup.studies import RunDirectory
+
+        is_run = self.experiment.is_dir() or self.experiment.suffix == ".json"
+        if is_run and kind_of(RunDirectory.open(run_directory_of(self.experiment))) == "servo":
+            from trueup.cli.design_bench import run_bench
+
+            return run_bench(
+                self.experiment,
+                self.output,
+                self.logs,
+                self.masses,
+                self.lengths,
+                self.gains,
+                self.anyway,
+                self.overwrite,
+                output,
+            )
+        return self._robot(output)
+
+    def _robot(self, output: Output) -> int:
+        """Design the recording of a robot; returns the exit code."""
         from trueup import runs
         from trueup.cli.run_results import print_outcome
         from trueup.posterior.excitation.design_job import DesignJob

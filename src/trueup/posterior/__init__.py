@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trueup.posterior.belief import Belief
     from trueup.posterior.draws import Draws, ModelField
     from trueup.posterior.excitation._design import design
+    from trueup.posterior.excitation.bench_plan import BenchPlan, plan_bench
     from trueup.posterior.excitation.comparison import compared_with
     from trueup.posterior.excitation.design_job import Design
     from trueup.posterior.gap._explain import explain
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Belief": "trueup.posterior.belief",
+    "BenchPlan": "trueup.posterior.excitation.bench_plan",
     "CAUSES": "trueup.posterior.gap.causes",
     "Cause": "trueup.posterior.gap.causes",
     "Design": "trueup.posterior.excitation.design_job",
@@ -46,12 +48,14 @@ _EXPORTS = {
     "fit_jointly": "trueup.posterior.joint_fit",
     "identified_run": "trueup.posterior.identified",
     "joint_experiment": "trueup.posterior.joint_fit",
+    "plan_bench": "trueup.posterior.excitation.bench_plan",
     "reconcile": "trueup.posterior.reconciled",
 }
 
 __all__ = [
     "CAUSES",
     "Belief",
+    "BenchPlan",
     "Cause",
     "Design",
     "Draws",
@@ -69,6 +73,7 @@ __all__ = [
     "fit_jointly",
     "identified_run",
     "joint_experiment",
+    "plan_bench",
     "reconcile",
 ]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.parameters import ParameterDict
+from trueup.parameters import ParameterDict, Space
 
 NORMAL = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
@@ -20,16 +20,21 @@ def half_scales(parameters: ParameterDict) -> np.ndarray:
     without bounds the magnitude of its value.
     """
     space = parameters.space()
-    lower, upper = space.search_bounds
-    with np.errstate(invalid="ignore"):
-        half = 0.5 * (upper - lower)
-    value = np.abs(space.to_search(space.start))
-    half = np.where(np.isfinite(half), half, np.maximum(value, 1e-6))
+    half = half_bounds(space)
     deviations = [
         np.inf if p.prior is None else p.prior.sd for p in parameters.free for _ in range(p.size)
     ]
     slope = space.slope(space.start)
     return np.minimum(half, NORMAL * np.array(deviations) / np.where(slope > 0, slope, 1.0))
+
+
+def half_bounds(space: Space) -> np.ndarray:
+    """Half of the bounds ``(p,)`` in search coordinates; the magnitude where there are none."""
+    lower, upper = space.search_bounds
+    with np.errstate(invalid="ignore"):
+        half = 0.5 * (upper - lower)
+    value = np.abs(space.to_search(space.start))
+    return np.where(np.isfinite(half), half, np.maximum(value, 1e-6))
 
 
 @dataclass(frozen=True)

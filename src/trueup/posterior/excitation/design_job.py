@@ -80,6 +80,8 @@ class DesignJob(SearchJob):
       predicted: run directory of the design of that recording, to be compared with its result.
       anyway: take a run whose verdict is "do not use" too.
       library: pieces of the library; as many as the time allows where None.
+      polish: designs that are evaluated for each turn of the polish of a piece.
+      turns: turns of the polish over all pieces, if the limits allow so many.
       seed: seed of everything random.
       limits: limits of the search.
     """
@@ -97,12 +99,14 @@ class DesignJob(SearchJob):
         predicted: Path | None = None,
         anyway: bool = False,
         library: int | None = None,
+        polish: int = 60,
+        turns: int = 20,
         seed: int | None = None,
         limits: Budget | None = None,
     ):
         self.experiment, self.folder = experiment, folder
         self.after, self.predicted, self.anyway = after, predicted, anyway
-        self.library = library
+        self.library, self.polish, self.turns = library, polish, turns
         self.seed = experiment.seed if seed is None else seed
         self.name = experiment.name
         self.limits = limits or Budget(max_seconds=SECONDS)
@@ -182,6 +186,8 @@ class DesignJob(SearchJob):
             problem.shares,
             max(problem.simulator.batch, 4),
             (problem.simulator.draws, problem.simulator.size),
+            polish=self.polish,
+            rounds=self.turns,
             seed=self.seed or 0,
         )
 
@@ -222,6 +228,8 @@ class DesignJob(SearchJob):
             "predicted": near(self.predicted),
             "anyway": self.anyway,
             "library": self.library,
+            "polish": self.polish,
+            "turns": self.turns,
             "seed": self.seed,
             "seconds": self.limits.max_seconds,
             "evaluations": self.limits.max_evaluations,
@@ -244,6 +252,8 @@ class DesignJob(SearchJob):
             predicted=far(content["predicted"]),
             anyway=content["anyway"],
             library=content["library"],
+            polish=content["polish"],
+            turns=content["turns"],
             seed=content["seed"],
             limits=Budget(max_seconds=content["seconds"], max_evaluations=content["evaluations"]),
         )
@@ -252,11 +262,12 @@ class DesignJob(SearchJob):
         return {"experiment": self.experiment.model_dump(mode="json"), "seed": self.seed}
 
     def continuing(self, former: Any) -> "DesignJob":
-        self.library = former.library
+        self.library, self.polish, self.turns = former.library, former.polish, former.turns
         return self
 
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
-        return {"library": self.library, "seed": self.seed, "inputs": list(hashes)}
+        keys = ("library", "polish", "turns", "seed")
+        return {**{key: getattr(self, key) for key in keys}, "inputs": list(hashes)}
 
     def plan(self) -> dict[str, Any]:
         problem: DesignProblem = self.problem
@@ -319,7 +330,8 @@ class DesignJob(SearchJob):
         answer = problem.answer(x.reshape(1, -1), {})
         intervals = problem.intervals_of(answer)[0]
         predicted = predict(robot, commands, self.noise, self.seed or 0)
-        baseline = self._chirp(criterion)
+        simple = self.chirp()
+        baseline = None if simple is None else simple[1]
         reasons = unknown_reasons(
             robot.parameters,
             problem.seen_gram(),
@@ -357,16 +369,24 @@ class DesignJob(SearchJob):
         )
         return Outcome(result, summary, complete=solution.status is not Status.INTERRUPTED)
 
-    def _chirp(self, criterion: Criterion) -> np.ndarray | None:
-        """Relative intervals ``(p,)`` of a chirp within the limits; None where none keeps them."""
+    def chirp(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Chirp that people record instead, as large as the same limits allow.
+
+        Returns:
+          Commands ``(T, n)`` [rad, m] and relative intervals ``(p,)``; None where even a small one
+          exceeds the limits.
+        """
         part, robot = self.experiment.design, self.robot
-        whole = MotionFamily(robot.pose, robot.limits.commands(), part.duration, part.rate)
+        limits = robot.limits.commands()
+        whole = MotionFamily(robot.pose, limits, part.duration, part.rate)
         simulator = PieceSimulator(robot, whole, self.noise, self.clearance, self.seen)
-        shape = chirp(robot.pose, robot.limits.commands(), part.duration, part.rate) - robot.pose
+        shape = chirp(robot.pose, limits, part.duration, part.rate) - robot.pose
         for share in _SHRINK:
-            (found,) = simulator.information_of(robot.pose + share * shape[None])
+            commands = robot.pose + share * shape
+            (found,) = simulator.information_of(commands[None])
             if found.excess == 0:
-                return criterion.intervals(found.gram, found.spread).mean(axis=0)
+                intervals = self.problem.criterion.intervals(found.gram, found.spread)
+                return commands, intervals.mean(axis=0)
         return None
 
     def _reached(self, commands: np.ndarray) -> list[dict[str, float]]:

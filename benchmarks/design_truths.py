@@ -1,0 +1,241 @@
+"""Designed recordings against a chirp: robots of known truth, same duration, same limits.
+
+    python benchmarks/design_truths.py panda RESULTS [--repeats 10] [--seconds 3000]
+    python benchmarks/design_truths.py quadruped RESULTS
+    python benchmarks/design_truths.py panda RESULTS --report
+
+Each repeat draws a truth within 20 % of the start values, designs a recording of 20 s, records it
+and a chirp (0.1 to 10 Hz, all joints, as large as the limits allow) with the true robot, and
+identifies both. RESULTS takes one JSON object a repeat; further runs go on from there.
+
+Bars: largest interval relative to the bounds, over the parameters that both identify, at most half
+of that of the chirp; no limit of position, speed or torque exceeded by the true robot, and no
+contact; obtained within 25 % of predicted intervals (median over parameters); found within 5
+minutes on two cores, which are 600 CPU seconds.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import yaml
+
+import hanging_quadruped as quadruped
+from inverse_dynamics import models
+from trueup import runs, sysid
+from trueup.posterior import compared_with
+from trueup.posterior.excitation.criterion import half_scales
+from trueup.posterior.excitation.design_job import DesignJob
+from trueup.posterior.excitation.motion_files import write_csv
+from trueup.simulation.variants import ModelVariants
+from trueup.studies import Budget
+from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
+from trueup.sysid.experiment.model_loading import load_spec
+from trueup.sysid.experiment.unknowns import build_parameters
+
+NOISE, RATE, DRAWS = 5e-4, 200.0, 2
+IDENTIFIED = 0.5
+EFFORT = {"panda": {"library": 40, "polish": 24}, "quadruped": {"library": 24, "polish": 16}}
+"""Pieces of the library, and designs of the polish of each piece: within 600 CPU seconds."""
+
+PANDA = [f"joint{k}" for k in range(1, 8)]
+PANDA_POSE = [0.0, -0.4, 0.0, -1.8, 0.0, 1.6, 0.8]
+START = {"armature": 0.2, "damping": 1.0, "frictionloss": 0.5}
+BOUNDS = {"armature": [0.01, 1.0], "damping": [0.0, 10.0], "frictionloss": [0.0, 5.0]}
+
+
+def panda() -> dict[str, object]:
+    """Experiment of the arm: armature, damping and friction of seven joints."""
+    parameters = {
+        f"{joint}_{what}": {"target": f"joint/{joint}/{what}", "start": START[what],
+                            "bounds": BOUNDS[what]}
+        for joint in PANDA for what in START
+    }  # fmt: skip
+    return {
+        "name": "panda",
+        "model": {"file": str(models() / "panda.xml"), "timestep": 0.002,
+                  "integrator": "implicitfast", "actuators": "position", "kp": 600, "kd": 50},
+        "recordings": [{"file": "log.csv", "time": "t",
+                        "signals": {f"{j}_qpos": f"q_{j}" for j in PANDA},
+                        "controls": {f"actuator{k}": f"c_{k}" for k in range(1, 8)}}],
+        "held_out": {"fraction": 0.2},
+        "measurement": {"signals": {"*_qpos": {"noise": NOISE}}},
+        "parameters": parameters,
+        "design": {"draws": DRAWS, "rate": RATE,
+                   "pose": dict(zip(PANDA, PANDA_POSE, strict=True)),
+                   "limits": {"speed": 2.0, "acceleration": 10.0, "torque_rms": 40.0}},
+    }  # fmt: skip
+
+
+def hanging() -> dict[str, object]:
+    """Experiment of the quadruped of ``hanging_quadruped.py``, with limits."""
+    content = yaml.safe_load(quadruped.experiment())
+    content["design"] = {
+        "draws": DRAWS, "rate": RATE,
+        "pose": {j: quadruped.POSE[quadruped.kind(j)] for j in quadruped.JOINTS},
+        "limits": {"speed": 4.0, "acceleration": 40.0, "clearance": 0.01,
+                   "position": {j: [quadruped.POSE[quadruped.kind(j)] - 0.35,
+                                    quadruped.POSE[quadruped.kind(j)] + 0.35]
+                                for j in quadruped.JOINTS}},
+    }  # fmt: skip
+    content["recordings"][0]["initial"] = "estimated"
+    return content
+
+
+def truth_near(content: dict[str, object], seed: int) -> dict[str, float]:
+    """Values within 20 % of the start values; zeros and delays within a tenth of their bounds."""
+    rng = np.random.default_rng(seed)
+    out = {}
+    for name, part in content["parameters"].items():  # type: ignore[attr-defined]
+        low, high = part["bounds"]
+        start = part.get("start", 0.0)
+        reach = 0.2 * abs(start) if start else 0.1 * (high - low)
+        out[name] = float(np.clip(start + rng.uniform(-reach, reach), low, high))
+    return out
+
+
+def record(job: DesignJob, truth: dict[str, float], commands: np.ndarray, seed: int):
+    """Angles ``(T, n)`` with noise, and by how much the true robot exceeds each limit."""
+    experiment, robot = job.experiment, job.robot
+    spec = load_spec(experiment.model, job.folder)
+    parameters = build_parameters(experiment.parameters, spec, spec.copy().compile())
+    x = np.array([truth[name] for name in parameters.space().names])
+    model = ModelVariants(spec, parameters).model_at(x)
+    data = mujoco.MjData(model)
+    adr = [int(model.joint(j).qposadr[0]) for j in robot.joints]
+    dof = [int(model.joint(j).dofadr[0]) for j in robot.joints]
+    data.qpos[adr] = robot.pose
+    data.ctrl[list(robot.actuators)] = robot.pose * robot.gears
+    mujoco.mj_step(model, data, round(3.0 / model.opt.timestep))
+    resting = data.ncon
+    controls = robot.controls(commands[None])[0]
+    places, speeds, forces, touches = [], [], [], 0
+    for control in controls:
+        places.append(data.qpos[adr].copy())
+        data.ctrl[:] = control
+        mujoco.mj_step(model, data)
+        speeds.append(data.qvel[dof].copy())
+        forces.append(data.actuator_force[list(robot.actuators)].copy())
+        touches = max(touches, data.ncon - resting)
+    over = robot.limits.excess(*(np.array(v)[None] for v in (places, speeds, forces)), 0.0)
+    clock = model.opt.timestep * np.arange(len(places))
+    times = np.arange(len(commands)) / RATE
+    seen = np.stack(
+        [
+            np.interp(times - truth.get("delay", 0.0), clock, column)
+            for column in np.array(places).T
+        ],
+        axis=1,
+    )
+    rng = np.random.default_rng([seed, 7])
+    exceeded = {what: float(v[0]) for what, v in over.items()} | {"contacts": float(touches)}
+    return seen + NOISE * rng.normal(size=seen.shape), exceeded
+
+
+def identified(
+    job: DesignJob,
+    design: Path,
+    truth: dict[str, float],
+    commands: np.ndarray,
+    seed: int,
+    word: str,
+):
+    """Relative half-widths by name, run directory, and exceeded limits of a recorded motion."""
+    angles, exceeded = record(job, truth, commands, seed)
+    part = job.experiment.recordings[0]
+    folder = design / word
+    folder.mkdir()
+    names = [str(part.signals[f"{j}_qpos"]) for j in job.robot.joints]
+    driven = [str(part.controls[job.robot.model.actuator(i).name]) for i in job.robot.actuators]
+    table = np.column_stack([angles, commands * job.robot.gears])
+    write_csv(folder / "recording.csv", RATE, [*names, *driven], table)
+    text = (design / "next_experiment.yaml").read_text()
+    content = yaml.safe_load(text)
+    content["model"]["file"] = job.experiment.model.file
+    (folder / "experiment.yaml").write_text(yaml.safe_dump(content))
+    experiment = load_experiment(folder / "experiment.yaml")
+    sysid.identify(experiment, folder, output=folder / "run", verbose=False)
+    solution = json.loads((folder / "run" / "solution.json").read_text())
+    scale = dict(zip(job.robot.space.names, half_scales(job.robot.parameters), strict=True))
+    rows = {r["name"]: r for r in solution["parameters"] if r["name"] in scale}
+    found = {
+        name: float("inf") if r["low"] is None or r["low"] == "-Infinity"
+        else 0.5 * (float(r["high"]) - float(r["low"])) / scale[name]
+        for name, r in rows.items()
+    }  # fmt: skip
+    inside = [n for n, r in rows.items() if r["low"] is not None
+              and float(r["low"]) <= truth[n] <= float(r["high"])]  # fmt: skip
+    return found, folder / "run", exceeded, len(inside) / len(rows), solution["status"]
+
+
+def robot_repeat(robot: str, seed: int) -> dict[str, object]:
+    """One truth: designed, recorded and identified, beside the chirp."""
+    content = panda() if robot == "panda" else hanging()
+    truth = truth_near(content, seed)
+    experiment = parse_experiment(yaml.safe_dump(content))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wall, cpu = time.perf_counter(), time.process_time()
+        job = DesignJob(experiment, folder, **EFFORT[robot], turns=1, seed=seed,
+                        limits=Budget(max_seconds=1e5))  # fmt: skip
+        outcome = runs.start(job, folder / "design", verbose=False)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        chirp = job.chirp()
+        assert chirp is not None
+        own = identified(job, folder / "design", truth, outcome.result.commands, seed, "designed")
+        other = identified(job, folder / "design", truth, chirp[0], seed, "chirp")
+        compared = compared_with(folder / "design", own[1])
+    both = [n for n in own[0] if own[0][n] < IDENTIFIED and other[0][n] < IDENTIFIED]
+    ratios = [r["ratio"] for r in compared["parameters"]]
+    return {
+        "seed": seed, "wall": wall, "cpu": cpu, "status": [own[4], other[4]],
+        "designed": max(own[0][n] for n in both), "chirp": max(other[0][n] for n in both),
+        "both": len(both), "count": len(own[0]),
+        "chirp_only": [n for n in own[0] if own[0][n] >= IDENTIFIED > other[0][n]],
+        "design_only": sum(own[0][n] < IDENTIFIED <= other[0][n] for n in own[0]),
+        "exceeded": own[2], "chirp_exceeded": other[2], "inside": [own[3], other[3]],
+        "predicted": float(np.median(np.abs(np.array(ratios) - 1))), "ratio": compared["median"],
+        "families": outcome.summary["families"],
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Run the repeats that are missing and print the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("robot", choices=("panda", "quadruped"))
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=3000.0)
+    parser.add_argument("--report", action="store_true")
+    given = parser.parse_args()
+    lines = given.results.read_text().splitlines() if given.results.exists() else []
+    done = {e["seed"]: e for e in map(json.loads, lines) if e["robot"] == given.robot}
+    began = time.monotonic()
+    for seed in range(given.repeats):
+        if seed in done or given.report or time.monotonic() - began > given.seconds:
+            continue
+        done[seed] = {"robot": given.robot, **robot_repeat(given.robot, seed)}
+        with given.results.open("a") as file:
+            file.write(json.dumps(done[seed]) + "\n")
+    for e in done.values():
+        worst = max(e["exceeded"].values())
+        print(f"{e['seed']}: designed {100 * e['designed']:.2f} %, chirp {100 * e['chirp']:.2f} % "
+              f"({e['designed'] / e['chirp']:.2f}) over {e['both']} of {e['count']}, limits "
+              f"{'kept' if worst == 0 else e['exceeded']}; predicted off "
+              f"{100 * e['predicted']:.0f} %; {e['cpu']:.0f} CPU s")  # fmt: skip
+    halved = sum(e["designed"] <= 0.5 * e["chirp"] for e in done.values())
+    kept = sum(max(e["exceeded"].values()) == 0 for e in done.values())
+    near = sum(e["predicted"] <= 0.25 for e in done.values())
+    print(f"{given.robot}, {len(done)} of {given.repeats} repeats: at most half of the chirp in "
+          f"{halved}, limits kept in {kept}, predicted within 25 % in {near}, most "
+          f"{max((e['cpu'] for e in done.values()), default=0):.0f} CPU s (bar 600)")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
