@@ -13,6 +13,7 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 
 ITERATIONS = 12
 """Iterations of every fit."""
+_ROUNDS = 2
 _ENOUGH = 1e-4  # relative reduction of the cost that is not looked for
 _PATIENCE = 2  # steps in a row that bring less
 _STIFFEST = 1e4  # regulariser beyond which a step is none
@@ -121,10 +122,11 @@ def fit_freed(
     guesses: Sequence[Sequence[float]],
     looks: np.ndarray | None = None,
 ) -> FreedFit:
-    """Look along each unknown, then descend from the best point.
+    """Look along each unknown, descend from the best point, and look and descend once more.
 
     Every fit has the same budget: for each unknown the values of :data:`_REACH` or those that its
-    cause guesses, the best of all unknowns together, and :data:`ITERATIONS` iterations.
+    cause guesses, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
+    look finds out of a valley that is not the deepest, such as one of a limit.
 
     Args:
       whole: training recordings with the unknowns of all causes.
@@ -140,34 +142,58 @@ def fit_freed(
     """
     free = np.unique(np.concatenate([columns, always]))
     problem = Freed(whole, free, at)
-    points = _points(whole.space, at, columns if looks is None else looks, guesses)
+    looks = columns if looks is None else looks
+    settings = LeastSquaresSettings(
+        max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST
+    )
+    x, cost, evaluations = at, np.inf, 0
+    for _ in range(_ROUNDS):
+        found = _look(whole, x, looks, guesses)
+        evaluations += found.evaluations
+        if not found.acts:
+            return FreedFit(tuple(causes), at.copy(), found.cost, evaluations, acts=False)
+        if found.cost > (1.0 - _ENOUGH) * cost:
+            break
+        x, cost = found.x, found.cost
+        search = LeastSquares(problem.space, settings)
+        search.x = x[free].copy()
+        fit = inner_fit(problem, search)
+        evaluations += search.evaluations
+        if np.isfinite(fit.cost) and fit.cost < cost:
+            x, cost = problem.complete(fit.x)[0], float(fit.cost)
+    return FreedFit(tuple(causes), x, cost, evaluations)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Best of the points about some values."""
+
+    x: np.ndarray
+    cost: float
+    evaluations: int
+    acts: bool
+    """Whether any point has another residual."""
+
+
+def _look(
+    whole: GrayBoxProblem, at: np.ndarray, columns: np.ndarray, guesses: Sequence[Sequence[float]]
+) -> _Look:
+    """Look along each element, then at the best of all together."""
+    points = _points(whole.space, at, columns, guesses)
     X = np.array([at, *[point for _, point in points]])
     failures: Failures = {}
     costs, moved = _costs(whole, X, failures)
-    best = X[int(np.argmin(costs))]
     combined = at.copy()
     for element in {element for element, _ in points if element >= 0}:
         own = [k for k, (e, _) in enumerate(points, 1) if e == element]
         top = min(own, key=lambda k: costs[k])
         if costs[top] < costs[0]:
             combined[element] = X[top][element]
-    evaluations = len(X)
-    if not moved.any():
-        return FreedFit(tuple(causes), at.copy(), float(costs[0]), evaluations, acts=False)
     failed: Failures = {}
     together = float(_costs(whole, combined[None], failed)[0][0])
-    if together < costs.min():
-        best = combined
-    settings = LeastSquaresSettings(
-        max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST
-    )
-    search = LeastSquares(problem.space, settings)
-    search.x = best[free].copy()
-    fit = inner_fit(problem, search)
-    x, cost = problem.complete(fit.x)[0], float(fit.cost)
-    if not np.isfinite(cost) or cost > costs.min():
-        x, cost = best, float(min(costs.min(), together))
-    return FreedFit(tuple(causes), x, cost, evaluations + 1 + search.evaluations)
+    best = int(np.argmin(costs))
+    x, cost = (combined, together) if together < costs[best] else (X[best], float(costs[best]))
+    return _Look(x.copy(), cost, len(X) + 1, bool(moved.any()))
 
 
 def _points(

@@ -58,7 +58,7 @@ def _causes(summary: dict[str, Any]) -> reports.Section:
     )
     text = reports.Text(
         "Each cause is freed alone on the training part, with the same budget: it looks along "
-        "every unknown, then descends. The error counts on the part that no fit has seen."
+        "every unknown and descends, twice. The error counts on the part that no fit has seen."
     )
     return reports.Section("Causes", "causes", content=[text, table, figure])
 
