@@ -248,6 +248,16 @@ def servo_log(model: ServoModel, log: BenchLog, seed: int, folder: Path, name: s
     return path
 
 
+def relative(row: dict[str, float]) -> float:
+    """Width of an interval over that of the bounds, in the coordinate that is searched."""
+    low, high = np.clip(row["interval"], row["lower"], row["upper"])
+    if not np.isfinite(row["interval"]).all():
+        return 1.0
+    if row["scale"] == "log":
+        return float(np.log(high / low) / np.log(row["upper"] / row["lower"]))
+    return float((high - low) / (row["upper"] - row["lower"]))
+
+
 def servo_repeat(seed: int) -> dict[str, object]:
     """One true servo: planned logs beside chirps."""
     rng = np.random.default_rng(seed)
@@ -267,7 +277,7 @@ def servo_repeat(seed: int) -> dict[str, object]:
         folder = Path(name)
         first = [
             servo_log(truth, BenchLog(0.3, 0.1, 200.0, t), 100 * seed + k, folder, f"first{k}")
-            for k, t in enumerate(("sin_sin", "up_and_down"))
+            for k, t in enumerate(("sin_sin", "lift_and_drop"))
         ]
         before = fitted(first, folder / "first.json")
         wall, cpu = time.perf_counter(), time.process_time()
@@ -289,11 +299,7 @@ def servo_repeat(seed: int) -> dict[str, object]:
     half, off, inside = {}, [], {}
     for word, rows in ends.items():
         rows.pop("directory")
-        half[word] = {
-            n: float(np.nan_to_num(r["interval"][1] - r["interval"][0], nan=np.inf))
-            / (r["upper"] - r["lower"])
-            for n, r in rows.items()
-        }
+        half[word] = {name: relative(row) for name, row in rows.items()}
         inside[word] = float(np.mean([
             rows[n]["interval"][0] <= v <= rows[n]["interval"][1]
             for n, v in truth.values.items() if n in rows
@@ -301,8 +307,9 @@ def servo_repeat(seed: int) -> dict[str, object]:
     both = [n for n, v in half["designed"].items()
             if v < IDENTIFIED and half["chirp"][n] < IDENTIFIED]  # fmt: skip
     for row in plan.content["parameters"]:
-        if row["after"] < IDENTIFIED:
-            off.append(half["designed"][row["name"]] / row["after"])
+        low, high = ends["designed"][row["name"]]["interval"]
+        if row["after"] < IDENTIFIED and np.isfinite(high - low):
+            off.append((high - low) / (row["high"] - row["low"]))
     return {
         "seed": seed, "wall": wall, "cpu": cpu, "both": len(both), "count": len(half["chirp"]),
         "designed": max(half["designed"][n] for n in both),
