@@ -9,8 +9,9 @@ and correction are made from kp 100 and 200; kp 400 and a trajectory of its own 
 half the angle error of the servo model. ``xl330``: the logs in DATA/xl330_bench, the same gains;
 bar: no worse than the servo model, and 5 % better or said to suffice.
 
-The servo model (M6) is fitted once, and a seed that is done is read from FOLDER: a command that
-was stopped goes on where it was.
+The servo model is fitted once: M6 for ``truth``; for ``xl330`` M4 with ``torque_saturation``, which
+``trueup actuator fit`` chooses from the same logs. A seed that is done is read from FOLDER, and one
+that was stopped goes on.
 """
 
 import argparse
@@ -22,7 +23,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from trueup.actuators import ServoModel, fit, load_model, read_logs, resample_log, save_model
+from trueup.actuators import (
+    FitSettings,
+    ServoModel,
+    fit,
+    load_model,
+    read_logs,
+    resample_log,
+    save_model,
+)
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.networks import MotionSettings, run_motion_training
 from trueup.networks.motion.driven_joint import DrivenJoint
@@ -35,6 +44,9 @@ GAINS = (100.0, 200.0, 400.0)
 FINE = 1e-3
 SAMPLE = 5e-3
 SECONDS = 6.0
+
+MODELS = {"truth": ("m6", ()), "xl330": ("m4", ("torque_saturation",))}
+"""Servo model beneath the correction, and its terms."""
 
 HYSTERESIS = 0.05
 """Greatest torque of the hysteresis [N m]."""
@@ -113,10 +125,11 @@ def _blank(name: str, kp: float, times: np.ndarray, goal: np.ndarray) -> ServoLo
     )  # fmt: skip
 
 
-def servo_model(training: list[ServoLog], file: Path) -> ServoModel:
+def servo_model(training: list[ServoLog], what: str, file: Path) -> ServoModel:
     """The servo model of the training logs, fitted once."""
     if not file.is_file():
-        save_model(fit("xl330", "m6", training).model, file)
+        model, terms = MODELS[what]
+        save_model(fit("xl330", model, training, settings=FitSettings(terms=terms)).model, file)
     return load_model(file)
 
 
@@ -135,12 +148,15 @@ def main() -> None:
         logs = truth_logs()
     else:
         logs = [resample_log(log) for log in read_logs(arguments.data / "xl330_bench")]
-    model = servo_model([log for log in logs if log.kp < GAINS[-1]], folder / "m6.json")
+    model = servo_model(
+        [log for log in logs if log.kp < GAINS[-1]], arguments.what, folder / "servo.json"
+    )
     run = folder / f"seed{arguments.seed}"
     if not (run / "metrics.json").is_file():
         settings = MotionSettings(seconds=60.0 * arguments.minutes, seed=arguments.seed)
         started = time.process_time()
-        run_motion_training(model, logs, run, settings=settings)
+        begun = (run / "experiment.yaml").is_file()
+        run_motion_training(model, logs, run, settings=settings, resume=begun)
         print(f"{time.process_time() - started:.0f} s of CPU")
     for done in sorted(folder.glob("seed*/metrics.json")):
         content = json.loads(done.read_text())

@@ -48,3 +48,22 @@ def test_reasons_link_to_sections_that_the_page_has():
     html = page.html()
     assert 'href="#errors" class="see"' in html
     assert 'href="#scores"' not in html and 'href="#course"' not in html
+
+
+def headings(comparisons):
+    page = reports.Page("Elbow")
+    page.add(reports.verdict_section(fitting.judge(comparisons=comparisons).plain()))
+    return page.html()
+
+
+def test_what_all_comparisons_share_stands_below_the_table():
+    one = fitting.Comparison("q", 0.1, {"a constant": 0.5}, unit="rad")
+    html = headings([one, fitting.Comparison("r", 0.7, {"a constant": 0.5}, unit="rad")])
+    assert "RMSE in rad on held-out data." in html
+    assert html.count('<span class="heading">') == 3  # channel, result, a constant
+    assert "Marked results are worse than a baseline." in html
+    assert 'title="worse than a constant"' in html
+    other = fitting.Comparison("r", 0.1, {"a constant": 0.5}, held_out=False, unit="m")
+    html = headings([one, other])
+    assert html.count('<span class="heading">') == 5
+    assert "RMSE." in html and "data of the fit" in html

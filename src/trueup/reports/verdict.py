@@ -7,7 +7,7 @@ from trueup.errors import ReportError, listing
 from trueup.reports.findings import Finding, Findings, KeyFigure, KeyFigures
 from trueup.reports.page import Section
 from trueup.reports.rendering import Content
-from trueup.reports.table import Column, Highlight, Table
+from trueup.reports.table import Cell, Column, Highlight, Table
 
 _TONES = {"use": "good", "look": "warning", "do not use": "serious"}
 
@@ -51,36 +51,44 @@ def _tone(grade: str) -> str:
 
 
 def _comparisons(rows: list[Mapping[str, Any]]) -> Table:
+    """Errors of the result and of the baselines; what all rows share stands below the table."""
     names = list(dict.fromkeys(name for row in rows for name in row["baselines"]))
+    words = [
+        ("data", ["held-out data" if row["held_out"] else "data of the fit" for row in rows]),
+        ("error", [row["measure"] for row in rows]),
+        ("unit", [row["unit"] for row in rows]),
+    ]
+    shared = {title: found[0] for title, found in words if len(set(found)) == 1}
+    told = [(title, found) for title, found in words if title not in shared]
     body = []
-    for row in rows:
+    for place, row in enumerate(rows):
         errors, finest = row["baselines"], _number(row["resolution"])
         own = max(_number(row["error"]), finest)
         better = [n for n in names if n in errors and max(_number(errors[n]), finest) < own]
-        body.append(
-            [
-                "held out" if row["held_out"] else "of the fit",
-                row["channel"],
-                row["measure"],
-                row["unit"],
-                _number(row["error"]),
-                *(_number(errors[name]) if name in errors else None for name in names),
-                f"worse than {listing(better)}" if better else "",
-            ]
+        result = Cell(
+            _number(row["error"]),
+            "warning" if better else "",
+            f"worse than {', '.join(better)}" if better else "",
         )
+        numbers = [_number(errors[name]) if name in errors else None for name in names]
+        cells = [found[place] for _, found in told]
+        body.append([row["channel"], *cells, result, *numbers])
+    unit = shared.get("unit", "")
+    sentence = ["".join([shared.get("error", "error"), f" in {unit}" if unit else ""])]
+    sentence += [f"on {shared['data']}"] if "data" in shared else []
+    notes = [" ".join(sentence).strip().replace("error", "Error", 1) + "."] if shared else []
+    if any(isinstance(row[-len(names) - 1], Cell) and row[-len(names) - 1].tone for row in body):
+        notes.append("Marked results are worse than a baseline.")
     return Table(
         [
-            "data",
             "channel",
-            "error",
-            "unit",
-            Column("result", digits=3),
+            *(title for title, _ in told),
+            Column("result", digits=3, align="right"),
             *(Column(name, digits=3) for name in names),
-            "remark",
         ],
         body,
         title="Errors beside those of the baselines",
-        highlights=[Highlight("remark", bool, "warning")],
+        notes=notes,
     )
 
 

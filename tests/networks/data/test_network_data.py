@@ -411,14 +411,15 @@ def test_what_is_known_to_be_right_can_be_accepted(tmp_path):
 def test_a_wheel_and_a_free_joint_can_be_accepted(tmp_path):
     columns = joint_columns()
     turned = {n: 60 * v if n in ("Encoder_Angle", "Gyro_Z") else v for n, v in columns.items()}
-    turned["Commanded_Angle"] = np.full(400, 7.0)
-    write_csv(tmp_path / "low" / "run.csv", turned)
+    free = {**turned, "Commanded_Angle": np.full(400, 7.0)}
     groups = (InertiaGroup("a", "low", 0.1),)
-    with pytest.raises(RecordingError, match=r"data\.accept=\[units,command\]"):
-        read_checked(settings(tmp_path, inertia_groups=groups))
-    given = settings(tmp_path, inertia_groups=groups, accept=("units", "command"))
-    _, found = read_checked(given)
-    assert {f.check for f in found.doubtful} >= {"units", "command"}
+    for columns, kind in ((turned, "units"), (free, "command")):
+        write_csv(tmp_path / "low" / "run.csv", columns)
+        with pytest.raises(RecordingError, match=rf"data\.accept=\[{kind}\]"):
+            read_checked(settings(tmp_path, inertia_groups=groups))
+        given = settings(tmp_path, inertia_groups=groups, accept=(kind,))
+        _, found = read_checked(given)
+        assert kind in {f.check for f in found.doubtful}
 
 
 def test_one_recording_without_a_command_that_changes_is_no_reason_to_refuse(folder):
@@ -426,6 +427,20 @@ def test_one_recording_without_a_command_that_changes_is_no_reason_to_refuse(fol
     columns["Commanded_Angle"][:] = 7.0
     write_csv(folder / "low" / "run.csv", columns)
     assert check_data(settings(folder)).usable
+
+
+def test_a_joint_that_follows_a_torque_may_turn_far(tmp_path):
+    times = np.arange(600) / 100
+    columns = {"t": times, "q": 30 * np.sin(times), "v": 30 * np.cos(times), "goal": 0 * times,
+               "u": np.cos(times), "tau": np.sin(2 * times)}  # fmt: skip
+    names = {"current_angle_rad": "q", "current_ang_vel_rad_s": "v", "target_angle_rad": "goal",
+             "commanded_torque_nm": "u", "torque": "tau"}  # fmt: skip
+    write_csv(tmp_path / "run.csv", columns)
+    found = check_data(DataSettings(str(tmp_path), columns=names))
+    assert found.usable
+    assert "units" in {f.check for f in found.doubtful}
+    write_csv(tmp_path / "run.csv", {**columns, "goal": columns["q"]})
+    assert not check_data(DataSettings(str(tmp_path), columns=names)).usable
 
 
 def test_a_wheel_that_turns_one_way_is_not_in_degrees(tmp_path):

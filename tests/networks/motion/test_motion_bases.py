@@ -181,3 +181,17 @@ def test_bases_that_cannot_be_are_refused(words, message, tmp_path, monkeypatch,
     assert main(["network", "train-motion", "logs", "--output", "run", *words]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_raw_logs_are_resampled(tmp_path, capsys):
+    (tmp_path / "logs").mkdir()
+    for log in LOGS[:4]:
+        late = 1e-3 * (np.arange(len(log)) % 3)
+        write_log(
+            replace(log, dt=None, times=log.times + late), tmp_path / "logs" / f"{log.name}.json"
+        )
+    save_model(MODEL, tmp_path / "m4.json")
+    words = ["network", "train-motion", f"{tmp_path}/logs", "--servo", f"{tmp_path}/m4.json"]
+    words += ["--output", f"{tmp_path}/run", "--steps", "2", "--horizons", "0.05", "--dry-run"]
+    assert main([*words, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["logs"]["training"]) == 2

@@ -30,10 +30,11 @@ class RunLogs:
     Args:
       logs: logs, or where they are.
       skip_bad: leave logs out that cannot be used.
+      uniform: refuse raw logs, whose samples are not evenly spaced.
     """
 
-    def __init__(self, logs: Logs, skip_bad: bool = False):
-        self.skip_bad = skip_bad
+    def __init__(self, logs: Logs, skip_bad: bool = False, uniform: bool = True):
+        self.skip_bad, self.uniform = skip_bad, uniform
         self.skipped: list[str] = []
         """Why logs were left out; known once they are read."""
         self.place: Path | list[Path] | None = None
@@ -48,7 +49,7 @@ class RunLogs:
 
     @functools.cached_property
     def logs(self) -> list[ServoLog]:
-        """The logs, evenly sampled; read once.
+        """The logs; read once.
 
         Raises:
           RecordingError: there is none, or one cannot be used.
@@ -56,7 +57,7 @@ class RunLogs:
         if self.place is None:
             return self._given
         return read_logs(
-            self.place, uniform=True, skip_bad=self.skip_bad, on_skip=self.skipped.append
+            self.place, uniform=self.uniform, skip_bad=self.skip_bad, on_skip=self.skipped.append
         )
 
     @functools.cached_property
@@ -94,7 +95,11 @@ class RunLogs:
 
     @classmethod
     def from_plain(
-        cls, content: Mapping[str, Any], directory: RunDirectory, folder: Path | None
+        cls,
+        content: Mapping[str, Any],
+        directory: RunDirectory,
+        folder: Path | None,
+        uniform: bool = True,
     ) -> "RunLogs":
         """The logs of a run directory; nothing is read.
 
@@ -102,6 +107,7 @@ class RunLogs:
           content: content of ``experiment.yaml``.
           directory: run directory.
           folder: where the logs are, if they have moved away from the run.
+          uniform: refuse raw logs.
 
         Raises:
           RunDirectoryError: the logs are gone.
@@ -119,14 +125,14 @@ class RunLogs:
                     f"the logs of {directory.path} were in {path}, which is gone: say where the "
                     f"folder {path.name} is with --folder"
                 )
-            return cls(path, skip)
+            return cls(path, skip, uniform)
         files = [place(each) for each in content.get("logs") or ()]
         if gone := [path for path in files if not path.is_file()]:
             raise RunDirectoryError(
                 f"the log {gone[0]} of {directory.path} is gone: say where the logs are with "
                 "--folder"
             )
-        return cls(files, skip)
+        return cls(files, skip, uniform)
 
 
 def _is_as_in_its_file(log: ServoLog) -> bool:

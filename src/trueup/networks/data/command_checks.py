@@ -65,8 +65,19 @@ def check_gains(recorded: Sequence[RawSignals], settings: DataSettings) -> list[
     return [Finding(GAINS, _severity(GAINS, settings), POSITION_GAIN, sentence)]
 
 
+def follows_an_angle(raw: RawSignals) -> bool:
+    """Whether a target angle that changes is what the joint is driven by."""
+    target = with_derived(raw.signals).get(TARGET_ANGLE)
+    return target is not None and _varies(target)
+
+
 def look_like_degrees(raw: RawSignals, settings: DataSettings) -> list[Finding]:
-    """Angles of a recording that look like degrees: by their range, or command beside motion."""
+    """Angles of a recording that look like degrees: by their range, or command beside motion.
+
+    A joint that follows no angle, but a torque, may turn as far as it likes.
+    """
+    if not follows_an_angle(raw):
+        return []
     sentences = {}
     for name in (ANGLE, TARGET_ANGLE, ANGLE_ERROR):
         if name in raw.signals:

@@ -8,7 +8,12 @@ import numpy as np
 from trueup.errors import RecordingError, TrueupError, listing
 from trueup.networks.data.actuator_series import ActuatorSeries
 from trueup.networks.data.clock_repair import usable
-from trueup.networks.data.command_checks import check_commands, check_gains, look_like_degrees
+from trueup.networks.data.command_checks import (
+    check_commands,
+    check_gains,
+    follows_an_angle,
+    look_like_degrees,
+)
 from trueup.networks.data.data_settings import ACCEPTABLE, SIGNS, TORQUE, UNITS, DataSettings
 from trueup.networks.data.features import ANGLE, INERTIA, TARGET_ANGLE, VELOCITY
 from trueup.networks.data.raw_signals import COMMANDS, RawSignals
@@ -208,13 +213,16 @@ def _quality(raw: RawSignals, settings: DataSettings) -> QualityReport:
     roles = dict.fromkeys(channels, "other")
     roles |= {name: "control" for name in COMMANDS if name in channels}
     roles |= {ANGLE: "position", VELOCITY: "velocity"}
+    accepted = {*_ACCEPTED, *({SIGNS, UNITS} & set(settings.accept))}
+    if not follows_an_angle(raw):
+        accepted.add(UNITS)
     found = check_quality(
         raw.times,
         channels,
         roles={name: role for name, role in roles.items() if name in channels},
         pairs=[(ANGLE, VELOCITY)] if {ANGLE, VELOCITY} <= set(channels) else [],
         responses={TARGET_ANGLE: ANGLE} if {TARGET_ANGLE, ANGLE} <= set(channels) else {},
-        accept=(*_ACCEPTED, *({SIGNS, UNITS} & set(settings.accept))),
+        accept=accepted,
     )
     degrees = look_like_degrees(raw, settings)
     told = {finding.channel for finding in degrees}

@@ -223,7 +223,7 @@ def _automatic(
     series: Sequence[ActuatorSeries], training: float, validation: float, seed: int
 ) -> DataSplit:
     test = max(0.0, 1.0 - training - validation)
-    files = len({_file(each) for each in series})
+    files = len({file_of(each) for each in series})
     groups = len({each.group for each in series})
     if files >= max(FILES_FOR_VALIDATION, 2 * groups):
         return split_global(series, training, validation, "file", seed)
@@ -321,7 +321,7 @@ def _by_file(
     shares = [training, validation, max(0.0, 1.0 - training - validation)]
     wanted = [share > 1e-9 for share in shares]
     # stretches of one file, between gaps in its clock, stay together
-    files = list(dict.fromkeys(_file(each) for each in series))
+    files = list(dict.fromkeys(file_of(each) for each in series))
     if len(files) < sum(wanted):
         raise SignalError(
             f"{len(files)} recordings cannot be split by file into {sum(wanted)} parts: record "
@@ -334,9 +334,9 @@ def _by_file(
         counts[int(np.argmax(np.array(shares) * len(files) - counts))] += 1
     ends = np.cumsum(counts)
     parts = [{files[i] for i in part} for part in np.split(order, ends[:-1])]
-    first, second, third = (tuple(s for s in series if _file(s) in part) for part in parts)
+    first, second, third = (tuple(s for s in series if file_of(s) in part) for part in parts)
     return first, second, third
 
 
-def _file(series: ActuatorSeries) -> str:
+def file_of(series: ActuatorSeries) -> str:
     return series.source or f"{series.group}/{series.name}"

@@ -79,8 +79,13 @@ def start_note(metrics: Mapping[str, Any]) -> str:
 
 
 def choice_words(choice: Mapping[str, Any], network: Network) -> str:
-    """Choice of the network on the validation part, in a sentence."""
-    errors = choice["validation_errors"]
+    """Choice of the network, in a sentence: on recordings left out, or on the validation part."""
+    errors = choice.get("left_out_errors") or choice["validation_errors"]
+    where = (
+        "by recordings left out in turn"
+        if choice.get("left_out_errors")
+        else ("on the validation part")
+    )
     others = ", ".join(f"{n} {e:.3g}" for n, e in errors.items() if n != choice["taken"])
     name = choice["taken"]
     if name == "trained":
@@ -89,7 +94,7 @@ def choice_words(choice: Mapping[str, Any], network: Network) -> str:
         name = f"{network.family}{skip}{base}"
     tried = ", ".join(f"{t['name']} {t['error']:.3g}" for t in choice["tried"])
     return (
-        f"Chosen on the validation part: {name}, error {errors[choice['taken']]:.3g} of the "
+        f"Chosen {where}: {name}, error {errors[choice['taken']]:.3g} of the "
         f"torque's deviation ({others}). Tried: {tried}."
     )
 

@@ -54,6 +54,16 @@ class PdJoint:
         return {name: value for name, value in asdict(self).items() if value}
 
 
+UNITS = {
+    "kp": "N m/rad",
+    "kd": "N m s/rad",
+    "stall_torque": "N m",
+    "no_load_speed": "rad/s",
+    "armature": "kg m^2",
+    "frictionloss": "N m",
+}
+"""Unit of each number of a PD joint."""
+
 Joint = ServoModel | PdJoint
 """Model of the joint beneath a correction."""
 
@@ -96,6 +106,15 @@ class MotionBase:
     def words(self) -> str:
         """What it is, in words."""
         return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
+
+    def numbers(self) -> list[tuple[str, float, str]]:
+        """Numbers of the joint and factors of the gains, each with its name and unit."""
+        joint, found = self.joint, []
+        if isinstance(joint, ServoModel):
+            found = [(p.name, joint.values[p.name], p.unit) for p in joint.parameters]
+        elif joint is not None:
+            found = [(name, value, UNITS[name]) for name, value in joint.values.items()]
+        return found + [(f"factor of the gain {g:g}", each, "") for g, each in self.gains.items()]
 
     def with_values(
         self, values: Mapping[str, float], gains: Mapping[float, float]

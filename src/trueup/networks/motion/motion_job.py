@@ -80,7 +80,7 @@ class MotionJob(Job):
         validation: Sequence[str] = (),
     ):
         self.base, self.motion_settings = MotionBase.of(base), settings or MotionSettings()
-        self.source = logs if isinstance(logs, RunLogs) else RunLogs(logs)
+        self.source = logs if isinstance(logs, RunLogs) else RunLogs(logs, uniform=False)
         self.name, self.seed = name, self.motion_settings.seed
         self.named = {
             "test_kp": [float(each) for each in test_kp],
@@ -115,7 +115,7 @@ class MotionJob(Job):
         settings |= {name: tuple(settings.get(name) or ()) for name in ("horizons", "inputs")}
         return cls(
             MotionBase.from_dict(content["base"], str(directory.experiment)),
-            RunLogs.from_plain(content, directory, folder),
+            RunLogs.from_plain(content, directory, folder, uniform=False),
             build_settings(MotionSettings, settings, "settings"),
             name=str(content.get("name") or directory.path.name),
             **content["parts"],

@@ -7,6 +7,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.errors import RunDirectoryError
+from trueup.networks.motion.motion_base import MotionBase
 from trueup.studies import atomic
 
 ANGLES = "angles"
@@ -65,7 +66,7 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
             )
         )
     page.add(_curves(metrics))
-    page.add(_base(metrics["base"]))
+    page.add(_base(MotionBase.from_dict(metrics["base"])))
     listed = [[name, str(value)] for name, value in settings.items()]
     table = reports.Table([reports.Column("setting"), reports.Column("value")], listed)
     page.add(reports.Section("Settings", content=[table], collapsed=True))
@@ -87,16 +88,10 @@ def _scores(test: dict[str, Any], words: str, part: str) -> reports.Table:
     return reports.Table(columns, rows, notes=note)
 
 
-def _base(base: dict[str, Any]) -> reports.Section:
+def _base(base: MotionBase) -> reports.Section:
     """Numbers of the base, and what the firmware makes of the stated gains."""
-    rows = [[name, float(value)] for name, value in (base.get("pd") or {}).items() if value]
-    rows += [
-        [name, float(value)]
-        for name, value in (base.get("servo") or {}).items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    rows += [[f"factor of the gain {gain:g}", factor] for gain, factor in base.get("gains", ())]
-    table = reports.Table([reports.Column("number"), reports.Column("value", digits=4)], rows)
+    columns = [reports.Column("number"), reports.Column("value", digits=4), reports.Column("unit")]
+    table = reports.Table(columns, base.numbers())
     return reports.Section("Base", content=[table], collapsed=True)
 
 

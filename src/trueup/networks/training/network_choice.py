@@ -2,10 +2,12 @@
 
 Each candidate is trained for a short time; the best is trained for the rest of it. What costs
 nothing (a constant, a linear model, the base by itself) is judged by the same error, and is the
-network where training brings less than `ENOUGH`.
+network where training brings less than `ENOUGH`. Where only stretches within recordings validate,
+that last judgement is on whole recordings left out in turn, see `left_out`.
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from trueup.networks.plain_settings import to_values
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
+from trueup.networks.training.left_out import LEFT_OUT_SHARE, folds_of, left_out_errors
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
@@ -80,7 +83,8 @@ def chosen_configuration(
     model, train = configuration.model, configuration.train
     if configuration.debug:
         train, seconds = replace(train, max_epochs=1, max_steps=None), None
-    share = TRIAL_SHARE if model.is_chosen else 0.0
+    folds = folds_of(split) if model.is_chosen and not configuration.debug else []
+    share = choice_share(folds) if model.is_chosen else 0.0
     rest = _after(hooks, share)
     file = folder / CHOICE
     if file.is_file():
@@ -89,15 +93,22 @@ def chosen_configuration(
             model = ModelSettings.from_dict(content["model"])
         train = TrainSettings.from_dict(content["train"])
         return replace(configuration, model=model, train=train), rest
-    pace, trials = None, []
+    pace, trials, simple = None, [], {}
     began = time.perf_counter()
     if model.is_chosen:
         train = _for_split(train, split)
-        trials = _trials(split, configuration, train, seconds, hooks)
+        simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
+        trials = _trials(split, configuration, train, seconds, hooks, start_of(split, simple))
         best = min(trials, key=lambda trial: trial.error)
         if not np.isfinite(best.error):
             raise FitError("training of every candidate diverged: check the recordings")
         model, pace = best.model, best.pace
+    left_out = None
+    if folds:
+        if configuration.model.base is not None:
+            of = (configuration.data.features, configuration.model.base)
+            simple = simple_networks(split, *of, configuration.model.torque_limit)
+        left_out = _left_out(folds, configuration, model, train, seconds, pace, hooks, simple)
     if seconds is not None:
         left = USED_SHARE * seconds - (time.perf_counter() - began)
         train = _fitting(split, configuration, model, train, left, pace)
@@ -107,9 +118,57 @@ def chosen_configuration(
         "model": to_values(model),
         "train": to_values(train),
         "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
+        "left_out_errors": left_out,
     }
     atomic.write_json(file, content)
     return replace(configuration, model=model, train=train), rest
+
+
+def choice_share(folds: Sequence[DataSplit]) -> float:
+    """Share of the time in which a choice is made, before the network chosen is trained."""
+    return TRIAL_SHARE + (LEFT_OUT_SHARE if folds else 0.0)
+
+
+def _left_out(
+    folds: Sequence[DataSplit],
+    configuration: TrainingConfiguration,
+    model: ModelSettings,
+    train: TrainSettings,
+    seconds: float | None,
+    pace: float | None,
+    hooks: TrainingHooks,
+    simple: dict[str, Network],
+) -> dict[str, float]:
+    """Errors on recordings left out in turn, of short trainings of the network chosen."""
+
+    def trained(fold: DataSplit, number: int) -> Network:
+        own = _trial_hooks(
+            hooks.part(f"without {fold.name}, ", number, len(folds)), TRIAL_SHARE, LEFT_OUT_SHARE
+        )
+        if hooks.stop():
+            raise Interrupted
+        settings = _short(train)
+        if seconds is not None:
+            left = USED_SHARE * LEFT_OUT_SHARE * seconds / len(folds)
+            # members of an ensemble are not trained here
+            single = replace(configuration, model=replace(model, ensemble_members=1))
+            settings = _fitting(fold, single, model, train, left, pace)
+        result = _train(fold, configuration, model, settings, own)
+        if result.interrupted:
+            raise Interrupted
+        return result.network
+
+    return left_out_errors(folds, trained, simple, train.group_weighting)
+
+
+def _trial_hooks(hooks: TrainingHooks, begin: float, share: float) -> TrainingHooks:
+    """Hooks of a training that only helps to choose, in its share of the progress."""
+    return replace(
+        hooks,
+        started=lambda *_: None,
+        epoch=lambda _: None,
+        progress=lambda text, done, on=hooks.progress: on(text, begin + share * done),
+    )
 
 
 def candidates(
@@ -172,21 +231,15 @@ def _trials(
     train: TrainSettings,
     seconds: float | None,
     hooks: TrainingHooks,
+    linear: Network,
 ) -> list[Trial]:
     samples, model = sum(len(each) for each in split.training), configuration.model
-    simple = simple_networks(split, configuration.data.features, None, model.torque_limit)
-    rate, linear = split.training[0].rate, start_of(split, simple)
+    rate = split.training[0].rate
     tried = candidates(model, rate, samples, linear)
     found = []
     for index, (name, model) in enumerate(tried):
         words = f"trying {index + 1} of {len(tried)} ({name}), "
-        own = hooks.part(words, index, len(tried))
-        own = replace(
-            own,
-            started=lambda *_: None,
-            epoch=lambda _: None,
-            progress=lambda text, done, on=own.progress: on(text, TRIAL_SHARE * done),
-        )
+        own = _trial_hooks(hooks.part(words, index, len(tried)), 0.0, TRIAL_SHARE)
         if hooks.stop():
             raise Interrupted
         settings, pace = _short(train), None

@@ -9,7 +9,13 @@ import numpy as np
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.lanes import Lanes
-from trueup.networks.training.network_choice import TRIAL_SHARE, USED_SHARE, candidates
+from trueup.networks.training.left_out import folds_of
+from trueup.networks.training.network_choice import (
+    TRIAL_SHARE,
+    USED_SHARE,
+    candidates,
+    choice_share,
+)
 from trueup.networks.training.network_training import template_network, train_network
 from trueup.networks.training.run_recordings import RunRecordings
 from trueup.networks.training.schedule import lane_count, scheduled, steps_an_epoch
@@ -94,7 +100,8 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
     first, second = one_epoch(), one_epoch()  # the first loads libraries
     pace = min(first, second)
     count = len(splits) * model.ensemble_members
-    share = 1.0 - TRIAL_SHARE if configuration.model.is_chosen else 1.0
+    folds = folds_of(splits[0]) if configuration.model.is_chosen else []
+    share = 1.0 - choice_share(folds) if configuration.model.is_chosen else 1.0
     allowed = train.seconds
     if configuration.debug:
         epochs = 1
@@ -103,7 +110,8 @@ def plan_training(configuration: TrainingConfiguration, recordings: RunRecording
     else:
         epochs = max(1, int(USED_SHARE * share * allowed / count / pace))
         epochs = min(epochs, train.max_epochs or epochs)
-    seconds = allowed or pace * epochs * count * (1 + (len(tried) > 1) * TRIAL_SHARE * len(tried))
+    short = (len(tried) > 1) * len(tried) + len(folds)
+    seconds = allowed or pace * epochs * count * (1 + TRIAL_SHARE * short)
     sizes = {
         split.name: {
             part: int(np.sum([len(each) for each in getattr(split, part)]))

@@ -22,6 +22,7 @@ from trueup.networks.training.network_training import by_group
 
 TRAINED = "trained"
 """Name of the trained network among those judged."""
+CONSTANT, BASE = "constant", "base by itself"
 LINEAR = "linear"
 LIMITED = "linear within a limit"
 
@@ -49,9 +50,9 @@ def simple_networks(
     """
     mean = float(np.concatenate([each.torque for each in split.training]).mean())
     rate = split.training[0].rate
-    found = {"constant": constant_network(features, rate, mean)}
+    found = {CONSTANT: constant_network(features, rate, mean)}
     if base is not None:
-        found["base by itself"] = base_alone(base, rate)
+        found[BASE] = base_alone(base, rate)
     for over in [None] if base is None else [None, base]:
         words = "" if over is None else " over the base"
         plain = _linear(split, features, over)
@@ -64,6 +65,28 @@ def simple_networks(
         )
         for name, each in found.items()
     }
+
+
+def refitted(simple: dict[str, Network], training: Sequence[ActuatorSeries]) -> dict[str, Network]:
+    """Simple networks of the same histories and limits, fitted to other recordings.
+
+    Args:
+        simple: as `simple_networks` gives them.
+        training: recordings to fit to.
+    """
+    mean = float(np.concatenate([each.torque for each in training]).mean())
+    found = {}
+    for name, network in simple.items():
+        of = (training, network.features, network.history)
+        if name == CONSTANT:
+            found[name] = constant_network(network.features, network.rate, mean)
+        elif name == BASE:
+            found[name] = network
+        elif network.torque_limit is None:
+            found[name] = fit_linear(*of, network.base)
+        else:
+            found[name] = fit_limited(*of, network.torque_limit, network.base)
+    return found
 
 
 def start_of(split: DataSplit, simple: dict[str, Network]) -> Network:
@@ -129,12 +152,18 @@ def better_of(
         Name of the simpler network or `TRAINED`, the network, and the validation errors.
     """
     named = {**simple, TRAINED: network}
-    errors = {
-        name: relative_error(score(each, split.validation), split) for name, each in named.items()
-    }
+    errors = validation_errors(named, split)
     limit = (1.0 + ENOUGH) * min(errors.values())
     name = next(name for name, error in errors.items() if error <= limit)
     return name, named[name], errors
+
+
+def validation_errors(networks: dict[str, Network], split: DataSplit) -> dict[str, float]:
+    """Error of each network on the validation part, see `relative_error`."""
+    return {
+        name: relative_error(score(each, split.validation), split)
+        for name, each in networks.items()
+    }
 
 
 def relative_error(scores: NetworkScores, split: DataSplit) -> float:

@@ -22,6 +22,7 @@ from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.networks.training.kept_files import read_seconds
+from trueup.networks.training.left_out import best_of, mixtures
 from trueup.networks.training.network_choice import (
     CHOICE,
     chosen_configuration,
@@ -29,7 +30,12 @@ from trueup.networks.training.network_choice import (
 )
 from trueup.networks.training.network_training import train_network
 from trueup.networks.training.settings import ModelSettings
-from trueup.networks.training.simple_networks import TRAINED, better_of, simple_networks
+from trueup.networks.training.simple_networks import (
+    TRAINED,
+    better_of,
+    simple_networks,
+    validation_errors,
+)
 from trueup.networks.training.tracking import SplitTrackers
 from trueup.studies import atomic
 from trueup.studies.event_log import EventLog
@@ -181,7 +187,7 @@ def _scored(
     choice = None
     if asked.is_chosen:
         choice, network = _simplest(split, configuration, asked, folder, network)
-    trained = choice is None or choice["taken"] == TRAINED
+    trained = choice is None or choice["taken"].startswith(TRAINED)
     if len(networks) > 1 or choice is not None:
         save_network(network, folder / run_files.NETWORK)
         run_files.write_description(folder, configuration, network, split.training)
@@ -247,11 +253,24 @@ def _simplest(
     folder: Path,
     network: Network,
 ) -> tuple[dict[str, Any], Network]:
-    """The trained network, or a simpler one that is as good on the validation part."""
+    """The trained network, or a simpler one that is as good.
+
+    As good on recordings that were left out in turn, or else on the validation part.
+    """
     simple = simple_networks(split, configuration.data.features, asked.base, asked.torque_limit)
-    name, best, errors = better_of(network, simple, split)
-    tried = atomic.read_json(folder / CHOICE)["tried"]
-    choice = {"taken": name, "validation_errors": errors, "tried": tried}
+    chosen = atomic.read_json(folder / CHOICE)
+    left_out = chosen.get("left_out_errors")
+    if left_out:
+        weighting = configuration.train.group_weighting
+        named = {**simple, **mixtures(network, split.training, weighting)}
+        errors = validation_errors(named, split)
+        name = best_of(left_out)
+        best = named[name]
+    else:
+        name, best, errors = better_of(network, simple, split)
+    choice = {"taken": name, "validation_errors": errors, "tried": chosen["tried"]}
+    if left_out:
+        choice["left_out_errors"] = left_out
     if name != TRAINED:
         own = {"split": split.name, "trained_on": _trained_on(split), "choice": name}
         best = replace(best, provenance={**network.provenance, **own})

@@ -16,7 +16,8 @@ from trueup.posterior.gap.causes import CAUSES
 from trueup.posterior.gap.freed import Freed, FreedFit
 from trueup.posterior.gap.situation import NO_LIMIT
 from trueup.reports.numbers import format_number
-from trueup.sysid.assess.assessment import residual_covariance, value_intervals
+from trueup.sysid.assess.assessment import value_intervals
+from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.recordings.channel_units import signal_units
 
 FORMAT_VERSION = 1

@@ -1,0 +1,164 @@
+"""Judgement of a trained network on whole recordings that are left out in turn.
+
+Stretches within recordings that a network trains on favour what it has learned of those very
+recordings. Where only such stretches validate, the network is trained anew without each recording
+and stepped through it from a cold start, beside what costs nothing, as it will be deployed. Between
+the linear model and the network stand their mixtures (stacking: D. Wolpert, "Stacked
+generalization", Neural Networks 5, 1992), which are networks of the same sizes.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from trueup.networks.data.actuator_series import ActuatorSeries
+from trueup.networks.data.data_splits import DataSplit, file_of
+from trueup.networks.evaluation.metrics import score
+from trueup.networks.model.network import SKIP, Network, last_layer
+from trueup.networks.training.network_training import with_linear_skip
+from trueup.networks.training.simple_networks import ENOUGH, TRAINED, refitted
+
+LEFT_OUT_SHARE = 0.25
+"""Share of the time that networks without a recording are trained for."""
+
+FEWEST_FILES = 3
+MOST_FOLDS = 6
+
+SHARES = (0.25, 0.5, 0.75, 1.0)
+"""Shares of the network in its mixture with the linear model."""
+
+_LEAST_DEVIATION = 0.05
+"""Least deviation of a recording's torque that its error is set beside, as a share of all."""
+
+
+def folds_of(split: DataSplit) -> list[DataSplit]:
+    """Splits that each leave a recording out; none where whole recordings validate already.
+
+    Recordings are put together from their stretches; one that was tested on a stretch is not whole.
+    """
+    if split.validates_whole or not split.validation:
+        return []
+    whole = _whole_recordings((*split.training, *split.validation))
+    if len(whole) < FEWEST_FILES or any(each is None for each in whole.values()):
+        return []
+    names = list(whole)
+    if len(names) > MOST_FOLDS:
+        chosen = np.linspace(0, len(names) - 1, MOST_FOLDS).round().astype(int)
+        names = [names[index] for index in chosen]
+    found = []
+    for name in names:
+        training = tuple(each for each in split.training if file_of(each) != name)
+        validation = tuple(each for each in split.validation if file_of(each) != name)
+        test = whole[name]
+        assert test is not None
+        found.append(DataSplit(name, training, validation, test, tested_by="file"))
+    return found
+
+
+def left_out_errors(
+    folds: Sequence[DataSplit],
+    trained: Callable[[DataSplit, int], Network],
+    simple: dict[str, Network],
+    group_weighting: float,
+) -> dict[str, float]:
+    """Error of each network on recordings that it has not seen, in deviations of their torque.
+
+    Args:
+        folds: as `folds_of` gives them.
+        trained: network of a fold, by its number.
+        simple: what costs nothing, by name; fitted anew without the recording.
+        group_weighting: see `sample_weights`.
+
+    Returns:
+        Root mean square over the recordings, by name, the simplest first.
+    """
+    squares: dict[str, list[float]] = {}
+    for number, fold in enumerate(folds):
+        network = trained(fold, number)
+        judged = refitted(simple, fold.training)
+        judged |= mixtures(network, fold.training, group_weighting)
+        whole = float(np.concatenate([each.torque for each in fold.training]).std())
+        own = float(np.concatenate([each.torque for each in fold.test]).std())
+        scale = max(own, _LEAST_DEVIATION * whole) or 1.0
+        for name, each in judged.items():
+            rmse = score(each, fold.test).total.rmse
+            squares.setdefault(name, []).append((rmse / scale) ** 2)
+    return {name: float(np.sqrt(np.mean(found))) for name, found in squares.items()}
+
+
+def mixtures(
+    network: Network, training: Sequence[ActuatorSeries], group_weighting: float
+) -> dict[str, Network]:
+    """Mixtures of a network with the linear model of its own samples, by name."""
+    linear = network
+    if network.family != "linear":
+        linear = with_linear_skip(network, training, group_weighting)
+    return {mixture_name(share): mixture(network, linear, share) for share in SHARES}
+
+
+def mixture_name(share: float) -> str:
+    """Name of a mixture with a share of the network."""
+    return TRAINED if share == 1.0 else f"{TRAINED}, {100 * share:g} % beside a linear model"
+
+
+def mixture(network: Network, linear: Network, share: float) -> Network:
+    """Torque ``share`` of a network and the rest of a linear model, as one network.
+
+    Args:
+        network: the network.
+        linear: the network with a linear skip alone, as `with_linear_skip` gives it: both see the
+            same samples, so that the linear model is a skip beside the layers.
+        share: 0 to 1.
+    """
+    if share == 1.0 or network.family == "linear":
+        return network
+    last = last_layer(network)
+    changed = {f"{last}.weight": share * network.weights[f"{last}.weight"]}
+    bias = f"{last}.bias"
+    changed[bias] = share * network.weights[bias] + (1.0 - share) * linear.weights[bias]
+    own = network.weights.get(SKIP, np.zeros_like(linear.weights[SKIP]))
+    changed[SKIP] = share * own + (1.0 - share) * linear.weights[SKIP]
+    types = {name: value.astype(linear.weights[name].dtype) for name, value in changed.items()}
+    return replace(network, weights={**network.weights, **types})
+
+
+def best_of(errors: dict[str, float]) -> str:
+    """Name of the simplest network that is as good as the best."""
+    limit = (1.0 + ENOUGH) * min(errors.values())
+    return next(name for name, error in errors.items() if error <= limit)
+
+
+def _whole_recordings(
+    parts: Sequence[ActuatorSeries],
+) -> dict[str, tuple[ActuatorSeries, ...] | None]:
+    """Recordings of each file, put together from stretches; None where some are missing."""
+    files: dict[str, dict[str, list[ActuatorSeries]]] = {}
+    for each in parts:
+        files.setdefault(file_of(each), {}).setdefault(each.name, []).append(each)
+    found: dict[str, tuple[ActuatorSeries, ...] | None] = {}
+    for name, members in files.items():
+        joined = [_joined(stretches) for stretches in members.values()]
+        whole = tuple(each for each in joined if each is not None)
+        found[name] = whole if len(whole) == len(joined) else None
+    return found
+
+
+def _joined(stretches: Sequence[ActuatorSeries]) -> ActuatorSeries | None:
+    """Consecutive stretches of a recording as one; None where one is missing between them."""
+    ordered = sorted(stretches, key=lambda each: each.start)
+    for former, each in itertools.pairwise(ordered):
+        if abs(each.start - former.start - len(former) / former.rate) > 0.5 / former.rate:
+            return None
+    references = [each.reference_torque for each in ordered]
+    known = [reference for reference in references if reference is not None]
+    return replace(
+        ordered[0],
+        channels={
+            name: np.concatenate([each.channels[name] for each in ordered])
+            for name in ordered[0].channels
+        },
+        torque=np.concatenate([each.torque for each in ordered]),
+        reference_torque=np.concatenate(known) if len(known) == len(ordered) else None,
+    )
