@@ -19,7 +19,7 @@ from trueup.posterior.excitation.motion_problem import motion_problem
 from trueup.posterior.excitation.recording_noise import ChannelNoiseModel
 from trueup.signals import Recording
 from trueup.signals.recording import Stream
-from trueup.sysid.assess.assessment import residual_covariance, with_start_noise
+from trueup.sysid.assess.fit_covariance import residual_covariance, with_start_noise
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.experiment.settings import HeldOut, RecordingPart
 from trueup.sysid.fit.start_noise import measured_starts
