@@ -4,6 +4,7 @@ import functools
 import io
 import os
 import time
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.errors import ExperimentError
+from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Grade, Reason, Verdict
 from trueup.posterior.excitation.clearance import Clearance
@@ -39,7 +40,7 @@ from trueup.posterior.excitation.prediction import predict
 from trueup.posterior.excitation.recording_noise import recorded
 from trueup.posterior.excitation.unknown_reasons import unknown_reasons
 from trueup.posterior.identified import IdentifiedRun, identified_run
-from trueup.reports import Page
+from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Outcome, Run, SearchJob
 from trueup.runs.solution_file import read_solution
 from trueup.studies import Budget, RunDirectory, atomic
@@ -164,7 +165,8 @@ class DesignJob(SearchJob):
         """Distances to keep."""
         robot = self.robot
         qpos = robot.state[1 : 1 + robot.model.nq]
-        return Clearance.of(robot.model, qpos, self.experiment.design.limits.clearance)
+        part = self.experiment.design.limits
+        return Clearance.of(robot.model, qpos, part.clearance * (1 + part.margin))
 
     def make_problem(self) -> DesignProblem:
         robot = self.robot
@@ -188,6 +190,7 @@ class DesignJob(SearchJob):
             (problem.simulator.draws, problem.simulator.size),
             polish=self.polish,
             rounds=self.turns,
+            target=self.experiment.design.target_interval,
             seed=self.seed or 0,
         )
 
@@ -458,14 +461,29 @@ class DesignJob(SearchJob):
 
     @classmethod
     def report(cls, directory: RunDirectory) -> Page:
-        with np.load(directory.inside(MOTION), allow_pickle=False) as file:
-            motion = {key: file[key] for key in file.files}
-        return design_page(read_solution(directory), motion)
+        if not directory.solution.is_file() and directory.study.is_file():
+            return study_report(read_study(directory))
+        return design_page(read_solution(directory), _motion_of(directory))
 
     def page(self, run: Run, outcome: Outcome) -> Page:
-        with np.load(run.directory.inside(MOTION), allow_pickle=False) as file:
-            motion = {key: file[key] for key in file.files}
-        return design_page(outcome.summary, motion)
+        return design_page(outcome.summary, _motion_of(run.directory))
+
+
+def _motion_of(directory: RunDirectory) -> dict[str, np.ndarray]:
+    """Content of ``motion.npz``.
+
+    Raises:
+      RunDirectoryError: the file is missing or damaged.
+    """
+    path = directory.inside(MOTION)
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            return {key: file[key] for key in ("times", "commands", "strip")}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise RunDirectoryError(
+            f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
+            f"{directory.path}"
+        ) from error
 
 
 def _reasons(problem: DesignProblem) -> str:
