@@ -2,11 +2,16 @@
 
     python benchmarks/design_truths.py panda RESULTS [--repeats 10] [--seconds 3000]
     python benchmarks/design_truths.py quadruped RESULTS
+    python benchmarks/design_truths.py servo RESULTS
     python benchmarks/design_truths.py panda RESULTS --report
 
 Each repeat draws a truth within 20 % of the start values, designs a recording of 20 s, records it
 and a chirp (0.1 to 10 Hz, all joints, as large as the limits allow) with the true robot, and
 identifies both. RESULTS takes one JSON object a repeat; further runs go on from there.
+
+The servo (xl330, M1) has two logs of one load and gain; three further ones are planned among
+masses, gains and trajectories, and stand beside chirps that last at least as long. All are fitted
+with the first two.
 
 Bars: largest interval relative to the bounds, over the parameters that both identify, at most half
 of that of the chirp; no limit of position, speed or torque exceeded by the true robot, and no
@@ -18,6 +23,7 @@ import argparse
 import json
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -26,13 +32,17 @@ import yaml
 
 import hanging_quadruped as quadruped
 from inverse_dynamics import models
-from trueup import runs, sysid
+from trueup import actuators, runs, sysid
+from trueup.actuators import BenchSimulator, ServoLog, ServoModel
+from trueup.actuators.record.trajectories import trajectory_named
 from trueup.posterior import compared_with
+from trueup.posterior.excitation.bench_plan import BenchLog, plan_bench
 from trueup.posterior.excitation.criterion import half_scales
 from trueup.posterior.excitation.design_job import DesignJob
 from trueup.posterior.excitation.motion_files import write_csv
+from trueup.runs import read_solution
 from trueup.simulation.variants import ModelVariants
-from trueup.studies import Budget
+from trueup.studies import Budget, RunDirectory
 from trueup.sysid.experiment.experiment_file import load_experiment, parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.unknowns import build_parameters
@@ -216,12 +226,107 @@ def robot_repeat(robot: str, seed: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+def servo_log(model: ServoModel, log: BenchLog, seed: int, folder: Path, name: str) -> Path:
+    """A recorded log of the true servo."""
+    trajectory = trajectory_named(log.trajectory)
+    times = np.arange(0.0, trajectory.duration, 0.005)
+    goals, enable = trajectory(times)
+    zeros = np.zeros(len(times))
+    planned = ServoLog(
+        name=name, source=name, sha256="", motor="xl330", trajectory=log.trajectory, mass=log.mass,
+        arm_mass=0.02, length=log.length, kp=log.kp, vin=7.5, damping=None, dt=0.005, times=times,
+        position=zeros + goals[0], speed=zeros, goal_position=goals, torque_enable=enable,
+        load=zeros, input_volts=zeros + 7.5, temperature=zeros + 30.0,
+    )  # fmt: skip
+    motion = BenchSimulator(model, [planned]).simulate()
+    rng = np.random.default_rng(seed)
+    position = motion.position[0][0] + 1e-3 * rng.normal(size=len(times))
+    made = replace(planned, position=position, speed=motion.speed[0][0].copy(),
+                   load=motion.duty[0][0].copy())  # fmt: skip
+    path = folder / f"{name}.json"
+    actuators.write_log(made, path)
+    return path
+
+
+def relative(row: dict[str, float]) -> float:
+    """Width of an interval over that of the bounds, in the coordinate that is searched."""
+    low, high = np.clip(row["interval"], row["lower"], row["upper"])
+    if not np.isfinite(row["interval"]).all():
+        return 1.0
+    if row["scale"] == "log":
+        return float(np.log(high / low) / np.log(row["upper"] / row["lower"]))
+    return float((high - low) / (row["upper"] - row["lower"]))
+
+
+def servo_repeat(seed: int) -> dict[str, object]:
+    """One true servo: planned logs beside chirps."""
+    rng = np.random.default_rng(seed)
+    start = {"kt": 0.37, "R": 2.8, "armature": 0.002, "friction_base": 0.02,
+             "friction_viscous": 0.005}  # fmt: skip
+    truth = ServoModel.create(
+        "xl330", "m1", **{n: v * rng.uniform(0.8, 1.2) for n, v in start.items()}
+    )
+
+    def fitted(paths: list[Path], output: Path) -> dict[str, dict[str, float]]:
+        settings = actuators.FitSettings(trials=2500, seed=seed)
+        found = actuators.fit("xl330", "m1", paths, settings=settings, output=output)
+        solution = read_solution(RunDirectory.open(found.directory))
+        return {r["name"]: r for r in solution["parameters"]} | {"directory": found.directory}
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = [
+            servo_log(truth, BenchLog(0.3, 0.1, 200.0, t), 100 * seed + k, folder, f"first{k}")
+            for k, t in enumerate(("sin_sin", "lift_and_drop"))
+        ]
+        before = fitted(first, folder / "first.json")
+        wall, cpu = time.perf_counter(), time.process_time()
+        plan = plan_bench(before["directory"], masses=[0.15, 0.3, 0.5], lengths=[0.1],
+                          gains=[100.0, 200.0, 400.0], anyway=True)  # fmt: skip
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        seconds = sum(trajectory_named(log.trajectory).duration for log in plan.logs)
+        chirps = int(np.ceil(seconds / trajectory_named("chirp").duration))
+        ends = {}
+        for word, logs in (
+            ("designed", plan.logs),
+            ("chirp", [BenchLog(0.3, 0.1, 200.0, "chirp")] * chirps),
+        ):
+            paths = [
+                servo_log(truth, log, 100 * seed + 50 + k, folder, f"{word}{k}")
+                for k, log in enumerate(logs)
+            ]
+            ends[word] = fitted([*first, *paths], folder / f"{word}.json")
+    half, off, inside = {}, [], {}
+    for word, rows in ends.items():
+        rows.pop("directory")
+        half[word] = {name: relative(row) for name, row in rows.items()}
+        inside[word] = float(np.mean([
+            rows[n]["interval"][0] <= v <= rows[n]["interval"][1]
+            for n, v in truth.values.items() if n in rows
+        ]))  # fmt: skip
+    both = [n for n, v in half["designed"].items()
+            if v < IDENTIFIED and half["chirp"][n] < IDENTIFIED]  # fmt: skip
+    for row in plan.content["parameters"]:
+        low, high = ends["designed"][row["name"]]["interval"]
+        if row["after"] < IDENTIFIED and np.isfinite(high - low):
+            off.append((high - low) / (row["high"] - row["low"]))
+    return {
+        "seed": seed, "wall": wall, "cpu": cpu, "both": len(both), "count": len(half["chirp"]),
+        "designed": max(half["designed"][n] for n in both),
+        "chirp": max(half["chirp"][n] for n in both),
+        "exceeded": {"none": 0.0}, "inside": [inside["designed"], inside["chirp"]],
+        "predicted": float(np.median(np.abs(np.array(off) - 1))), "ratio": float(np.median(off)),
+        "logs": [f"{g.mass:g} kg kp {g.kp:g} {g.trajectory}" for g in plan.logs],
+        "half": half,
+    }  # fmt: skip
+
+
 def main() -> None:
     """Run the repeats that are missing and print the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("robot", choices=("panda", "quadruped"))
+    parser.add_argument("robot", choices=("panda", "quadruped", "servo"))
     parser.add_argument("results", type=Path)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=3000.0)
@@ -233,7 +338,8 @@ def main() -> None:
     for seed in range(given.repeats):
         if seed in done or given.report or time.monotonic() - began > given.seconds:
             continue
-        done[seed] = {"robot": given.robot, **robot_repeat(given.robot, seed)}
+        one = servo_repeat(seed) if given.robot == "servo" else robot_repeat(given.robot, seed)
+        done[seed] = {"robot": given.robot, **one}
         with given.results.open("a") as file:
             file.write(json.dumps(done[seed]) + "\n")
     for e in done.values():
