@@ -141,6 +141,8 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
         (["optimize", FIRST_WALK, "--sim-time", "inf"], "finite"),
         (["optimize", FIRST_WALK, "--tgt-vel", "nan"], "finite"),
+        (["optimize", FIRST_WALK, "--speed", "nan"], "finite"),
+        (["optimize", FIRST_WALK, "--slope", "nan"], "finite"),
         (["optimize", FIRST_WALK, "--threads", "-2"], "0 for all cores"),
         (["optimize", FIRST_WALK, "--cost", "efff"], "Did you mean 'eff'"),
         (["optimize", "baseline", "--tgt-vel", "1.75"], "--reference adult"),

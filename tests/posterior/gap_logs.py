@@ -19,13 +19,16 @@ MODEL = """<mujoco><option timestep="0.004" integrator="implicitfast"/><worldbod
 NOISE = 0.001
 
 
-def write(folder: Path, true: str = MODEL, late: int = 0, seed: int = 0, **more: Any) -> Path:
+def write(
+    folder: Path, true: str = MODEL, late: int = 0, since: int = 0, seed: int = 0, **more: Any
+) -> Path:
     """Write model, log and an experiment without parameters; returns the experiment file.
 
     Args:
       folder: where they go.
       true: MJCF of the robot.
       late: steps by which commands act late.
+      since: first step at which they do.
       seed: seed of commands and noise.
       more: further keys of the experiment.
     """
@@ -38,7 +41,7 @@ def write(folder: Path, true: str = MODEL, late: int = 0, seed: int = 0, **more:
     data, rows = mujoco.MjData(model), []
     for step, goal in enumerate(goals):
         rows.append([data.time, *data.qpos, *goal])
-        data.ctrl[:] = goals[max(step - late, 0)]
+        data.ctrl[:] = goals[max(step - late, 0) if step >= since else step]
         mujoco.mj_step(model, data)
     table = np.array(rows)
     table[:, 1:3] += NOISE * rng.normal(size=(len(table), 2))

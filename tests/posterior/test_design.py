@@ -1,6 +1,7 @@
 """Designed recordings: ends at rest, limits, prediction against result, what stays unknown."""
 
 import json
+import shutil
 
 import mujoco
 import numpy as np
@@ -9,12 +10,16 @@ import yaml
 
 import servo_arm
 from trueup import posterior, signals, sysid
+from trueup.cli import main
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.problem import Failures
+from trueup.fitting.uncertainty.autoregressive import AutoregressiveModel
 from trueup.posterior.excitation.clearance import Clearance
 from trueup.posterior.excitation.design_job import DesignJob
 from trueup.posterior.excitation.design_search import DesignSearch
 from trueup.posterior.excitation.motion_family import CommandLimits, MotionFamily
+from trueup.posterior.excitation.prediction import predict
+from trueup.posterior.excitation.recording_noise import ChannelNoiseModel
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.settings import Experiment
 
@@ -211,3 +216,80 @@ def test_a_run_of_another_model_is_refused(folder, identified):
     other = arm_experiment(model={"file": "twin.xml"})
     with pytest.raises(RunDirectoryError, match=r"of the model .*arm\.xml"):
         DesignJob(other, folder, identified).prepare()
+
+
+def written(folder):
+    """Experiment file of the arm."""
+    path = folder / "arm.yaml"
+    path.write_text(yaml.safe_dump(servo_arm.experiment()))
+    return path
+
+
+def test_the_command_plans_without_writing(folder, capsys):
+    path = written(folder)
+    words = ["design", str(path), "--dry-run", "--seconds", "1", "--json", "-o", str(folder / "x")]
+    assert main([*words, "--duration", "3", "--target-interval", "5%"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["pieces"] == 1 and plan["joints"] == ["shoulder", "elbow"]
+    assert plan["simulations_a_piece"] == 2 * (4 + 2)
+    assert plan["noise"]["elbow_qpos"] == [servo_arm.NOISE, "experiment file"]
+    assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target-interval", "half"], "--target-interval is 'half'"),
+        (["--duration", "-1"], "--duration is -1"),
+        (["--after", "nowhere"], "nowhere"),
+    ],
+)
+def test_the_command_tells_what_is_wrong(folder, capsys, words, message):
+    assert main(["design", str(written(folder)), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_run_without_intervals_or_not_to_be_used_is_refused(folder, identified):
+    bad = folder / "bad"
+    shutil.copytree(identified, bad)
+    content = json.loads((bad / "solution.json").read_text())
+    content["verdict"]["reasons"][0]["grade"] = "do not use"
+    (bad / "solution.json").write_text(json.dumps(content))
+    with pytest.raises(RunDirectoryError, match="do not use"):
+        DesignJob(arm_experiment(), folder, bad).prepare()
+    DesignJob(arm_experiment(), folder, bad, anyway=True, library=4).prepare()
+    content["known"] = None
+    (bad / "solution.json").write_text(json.dumps(content))
+    with pytest.raises(RunDirectoryError, match="no intervals"):
+        DesignJob(arm_experiment(), folder, bad, anyway=True).prepare()
+
+
+def test_slow_noise_widens_the_intervals_of_search_and_prediction_alike(folder):
+    """The sums over pieces, against the intervals that an identification computes."""
+    part = {**servo_arm.experiment()["design"], "draws": 1}
+    widths = []
+    for pole in (0.0, 0.9):
+        job = DesignJob(arm_experiment(design=part), folder, library=4)
+        model = AutoregressiveModel(np.array([1.0, -pole]), 1.0 - pole**2, 600)
+        slow = ChannelNoiseModel(servo_arm.NOISE, model, "test")
+        job.noise = {"shoulder_qpos": slow, "elbow_qpos": slow}
+        row = job.family.random(1, np.random.default_rng(5))
+        commands = job.family.commands(row)
+        (found,) = job.problem.simulator.information_of(commands)
+        assert found.excess == 0
+        searched = job.problem.criterion.intervals(found.gram, found.spread)[0, :3]
+        predicted = predict(job.robot, commands[0], job.noise).half_widths[:3]
+        widths.append([searched, predicted / job.problem.criterion.scale[:3]])
+    white, slow = np.array(widths)
+    np.testing.assert_allclose(white[0], white[1], rtol=0.15)
+    np.testing.assert_allclose(slow[0], slow[1], rtol=0.35)
+    assert (slow[0] > 1.3 * white[0]).all()
+
+
+def test_the_search_ends_where_the_intervals_are_narrow_enough(folder, designed):
+    part = {**servo_arm.experiment()["design"], "target_interval": 0.1}
+    found = posterior.design(
+        arm_experiment(design=part), folder, folder / "enough", library=6, verbose=False
+    )
+    assert found.summary["status"] == "target reached" and found.summary["largest"] < 0.1
+    assert main(["report", str(folder / "enough")]) == 0

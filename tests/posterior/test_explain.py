@@ -66,6 +66,16 @@ def test_nothing_is_named_where_the_model_is_right(tmp_path):
     assert "Nothing has to be explained" in found.summary["message"]
 
 
+def test_what_acts_in_the_held_out_part_alone_is_seen_and_not_explained(tmp_path):
+    found = explained(write(tmp_path, late=4, since=450), causes=("delay",))
+    assert found.causes == []
+    assert found.summary["verdict"]["grade"] == "look"
+    assert found.summary["message"].startswith("The training data show no gap")
+    gap = found.summary["gap"]
+    assert gap["model"] > 3 * gap["noise"]
+    assert gap["training"] < 1.05
+
+
 def test_two_causes_at_once_are_both_named(tmp_path):
     heavier = MODEL.replace('mass=".8"', 'mass="1.0"')
     causes = ("delay", "inertia", "encoder-zero")

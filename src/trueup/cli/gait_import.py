@@ -73,12 +73,16 @@ class ImportGait:
                 f"{1e3 * one.length_error:.3f}",
                 f"{1e3 * one.arm_error[0]:.3f}",
                 one.arm_error[1] or "-",
-                f"{100.0 * one.fit.error:.2g}",
-                f"{100.0 * one.fit.velocity_error:.2g}",
+                f"{100.0 * one.fit.error:.1f}",
+                f"{100.0 * one.fit.typical_error:.1f}",
+                f"{100.0 * one.fit.velocity_error:.1f}",
             ]
             for one in found.muscles
         ]
-        columns = ["muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "velocity [%]"]
+        columns = [
+            *("muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "force, rms [%]"),
+            "velocity [%]",
+        ]
         output.table(columns, rows, "Largest errors beside the geometry and curves of the file:")
         output.table(
             ["", "part", "what became of it"],

@@ -53,11 +53,15 @@ class GaitOverrides:
     """One condition, several speeds, or several slopes in one cost; evaluate: no search."""
     reflex_mode: Literal["uni", "ind"] | None = None
     """The same gains for both legs, or gains of each leg's own."""
-    tgt_vel: Annotated[tuple[float, ...] | None, arg(metavar="M/S [M/S ...]")] = None
+    tgt_vel: Annotated[
+        tuple[float, ...] | None, arg(aliases=["--speed"], metavar="M/S [M/S ...]")
+    ] = None
     """Target speed, or several of them [m/s]."""
     tgt_vel_tol: Annotated[float | None, arg(metavar="M/S")] = None
     """Distance from the target speed up to which the velocity is charged by its square [m/s]."""
-    tgt_slope: Annotated[tuple[float, ...] | None, arg(metavar="DEG [DEG ...]")] = None
+    tgt_slope: Annotated[
+        tuple[float, ...] | None, arg(aliases=["--slope"], metavar="DEG [DEG ...]")
+    ] = None
     """Slope of the ground, or several of them [deg]."""
     stairs: Annotated[tuple[float, float] | None, arg(metavar="RISE RUN")] = None
     """Stairs on the ground: rise, negative downwards, and run of their steps [m]."""

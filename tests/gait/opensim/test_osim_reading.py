@@ -127,12 +127,28 @@ WRONG = {
     "no bodies": (osim.model([], []), "no bodies"),
     "words for numbers": (LEG.replace("8.0</mass>", "heavy</mass>"), "'heavy'"),
     "infinite": (LEG.replace("8.0</mass>", "inf</mass>"), "finite"),
+    "implausible": (LEG.replace("8.0</mass>", "1e300</mass>"), "plausible"),
     "negative mass": (LEG.replace("8.0</mass>", "-8.0</mass>"), "negative"),
     "no such body": (LEG.replace("/bodyset/tibia<", "/bodyset/tibbia<"), "Did you mean 'tibia'"),
     "a ring": (LEG.replace("parent>/ground", "parent>/bodyset/tibia"), "tree"),
     "no fibers": (LEG.replace("<optimal_fiber_length>0.1", "<optimal_fiber_length>0"), "positive"),
     "one point": (osim.leg([osim.muscle("m", PATH[:1])]), "fewer than two"),
     "falling x": (LEG.replace("<x>-2.1 -1.4", "<x>-2.1 -2.4"), "does not rise"),
+    "no shape": (
+        osim.leg([osim.muscle("m", PATH, KshapeActive=0.0)]), "KshapeActive of 'm' is 0"
+    ),
+    "falling curve": (
+        osim.leg(
+            [
+                osim.muscle(
+                    "m", PATH, kind="Millard2012EquilibriumMuscle",
+                    more="<TendonForceLengthCurve><strain_at_one_norm_force>-1"
+                    "</strain_at_one_norm_force></TendonForceLengthCurve>",
+                )
+            ]
+        ),
+        "do not rise",
+    ),
     "twice": (osim.leg([osim.muscle("m", PATH)] * 2), "two muscles"),
 }  # fmt: skip
 

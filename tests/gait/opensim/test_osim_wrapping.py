@@ -103,3 +103,11 @@ def test_a_path_around_an_ellipsoid_is_the_shortest_in_a_plane():
             shortest = min(shortest, np.linalg.norm(np.diff(flat[way], axis=0), axis=1).sum())
     found = one(surface("ellipsoid", radii), start, end)[1]
     assert found == pytest.approx(shortest, rel=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["sphere", "ellipsoid"])
+def test_a_line_beside_a_sphere_is_straight_even_on_its_wrong_side(kind):
+    # as in OpenSim, where only cylinders pull such a line around
+    start, end = (-3, -1.2, 0), (3, -1.2, 0)
+    assert one(surface(kind, 1.0, side=(0, 1, 0)), start, end) == (False, 6.0)
+    assert one(surface("cylinder", 1.0, side=(0, 1, 0)), start, end)[0]

@@ -10,7 +10,8 @@ from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.solution import Status
 from trueup.parameters import Parameter, ParameterDict
 from trueup.studies import RunDirectory
-from trueup.sysid.assess.assessment import assess, check_stability
+from trueup.sysid.assess.assessment import assess
+from trueup.sysid.assess.stability import check_stability
 from trueup.sysid.fit._inner_fit import AfterFit
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.results.outputs import write_models

@@ -99,6 +99,7 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
         "about",
         reports.Column("moment arm, rms", "mm", format=_millimetres, align="right"),
         reports.Column("force at rest", "% of strength", digits=2, align="right"),
+        reports.Column("force at rest, rms", "% of strength", digits=2, align="right"),
         reports.Column("force over velocity", "% of strength", digits=2, align="right"),
     ]
     rows = [
@@ -109,6 +110,7 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
             one.arm_error[1],
             1e3 * one.typical_arm_error,
             100.0 * one.fit.error,
+            100.0 * one.fit.typical_error,
             100.0 * one.fit.velocity_error,
         ]
         for one in muscles

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+_STEEPEST = 50.0  # exponent up to which a passive force is followed: 1e21 strengths
 _SAMPLES = 200  # of a Bezier segment
 _BERNSTEIN = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0)
 
@@ -56,7 +57,8 @@ class ThelenCurves:
     def passive(self, length: np.ndarray) -> np.ndarray:
         """Passive force at a length of the fibers (equation 3)."""
         strain = np.maximum(length - 1.0, 0.0) / self.FmaxMuscleStrain
-        return np.expm1(self.KshapePassive * strain) / np.expm1(self.KshapePassive)
+        bend = np.minimum(self.KshapePassive * strain, _STEEPEST)
+        return np.expm1(bend) / np.expm1(min(self.KshapePassive, _STEEPEST))
 
     def tendon(self, length: np.ndarray) -> np.ndarray:
         """Force of the tendon (equation 5, with the numbers below it)."""

@@ -53,6 +53,11 @@ class MuscleFit:
     velocity_error: float
 
     @property
+    def typical_error(self) -> float:
+        """Root mean square of the differences of the force at rest, relative to the strength."""
+        return float(np.sqrt(np.mean((self.wanted - self.reached) ** 2)) / self.force)
+
+    @property
     def error(self) -> float:
         """Largest difference of the force at rest, relative to the strength."""
         return float(np.abs(self.wanted - self.reached).max() / self.force)

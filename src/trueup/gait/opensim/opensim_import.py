@@ -1,6 +1,7 @@
 """Models of OpenSim as models of MuJoCo, compared with their own geometry."""
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ from trueup.gait.opensim.comparison import MuscleComparison, compare
 from trueup.gait.opensim.import_page import import_page
 from trueup.gait.opensim.mjcf_joints import build_skeleton
 from trueup.gait.opensim.mjcf_muscles import add_muscle
-from trueup.gait.opensim.muscle_fit import fit_muscle
+from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
 from trueup.gait.opensim.muscle_routes import plan_route
 from trueup.gait.opensim.osim_file import read_osim
-from trueup.gait.opensim.osim_model import OsimModel, Remark
+from trueup.gait.opensim.osim_model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.osim_paths import route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
@@ -79,6 +80,7 @@ class OpenSimImport:
                     "moment_arm_mm": 1e3 * one.arm_error[0],
                     "moment_arm_about": one.arm_error[1],
                     "isometric_force": one.fit.error,
+                    "isometric_force_rms": one.fit.typical_error,
                     "force_velocity": one.fit.velocity_error,
                 }
                 for one in self.muscles
@@ -126,6 +128,14 @@ class OpenSimImport:
         return files
 
 
+def _fit(model: OsimModel, muscle: Muscle, samples: PoseSamples) -> MuscleFit:
+    """MuJoCo's muscle nearest to one over the lengths that the joints allow."""
+    lengths = route(
+        model, muscle, samples.at(samples.rows(muscle_coordinates(model, muscle)))
+    ).length
+    return fit_muscle(muscle, float(lengths.min()), float(lengths.max()))
+
+
 def check_target(folder: Path, *, overwrite: bool) -> None:
     """Raise GaitError for a folder that cannot be written into, or holds an import already."""
     if folder.exists() and not folder.is_dir():
@@ -162,18 +172,17 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
             "Give --partial to leave them out"
         )
     lacking = missing_parts(model)
-    turned = turned_coordinates(model) if not lacking else frozenset()
-    built = build_skeleton(model, turned)
-    fits = {}
-    for muscle in model.muscles:
-        values = samples.at(samples.rows(muscle_coordinates(model, muscle)))
-        lengths = route(model, muscle, values).length
-        fits[muscle.name] = fit_muscle(muscle, float(lengths.min()), float(lengths.max()))
-        add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+    fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
     try:
+        built = build_skeleton(model, frozenset() if lacking else turned_coordinates(model))
+        for muscle in model.muscles:
+            add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
         anatomy = None if lacking else add_walker_parts(built, model)
-        compiled = built.spec.compile()
-    except ValueError as error:
+        with warnings.catch_warnings():
+            # such as masses that no simulation can move
+            warnings.simplefilter("error")
+            compiled = built.spec.compile()
+    except (ValueError, UserWarning) as error:
         raise ModelError(f"the model of {path} does not compile in MuJoCo: {error}") from error
     remarks = [*model.remarks, *planned, *built.remarks]
     if lacking:

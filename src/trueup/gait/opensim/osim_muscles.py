@@ -1,6 +1,7 @@
 """Surfaces and muscles of an OpenSim file, of versions 3 and 4."""
 
 from dataclasses import fields
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -174,9 +175,14 @@ def _muscle(
 def _curves(element: Element) -> MuscleCurves:
     if element.tag in THELEN:
         given = {field.name: text_of(element, field.name) for field in fields(ThelenCurves)}
-        return ThelenCurves(
-            **{key: number(element, key) for key, text in given.items() if text is not None}
-        )
+        values = {key: number(element, key) for key, text in given.items() if text is not None}
+        for key, value in values.items():
+            least = 1.0 if key == "Flen" else 0.0
+            if not value > least:
+                raise GaitError(
+                    f"{key} of {named(element)!r} is {value:g}: give more than {least:g}"
+                )
+        return ThelenCurves(**values)
     properties: dict[str, dict[str, float]] = {}
     for curve, known in MillardCurves.PROPERTIES.items():
         found = next(element.iter(curve), None)
@@ -184,7 +190,26 @@ def _curves(element: Element) -> MuscleCurves:
             properties[curve] = {
                 key: number(found, key) for key in known if text_of(found, key) is not None
             }
+            _check_curve(curve, known | properties[curve], named(element))
     return MillardCurves(properties, damped=number(element, "fiber_damping", 0.1) > 0.0)
+
+
+def _check_curve(curve: str, values: dict[str, float], muscle: str) -> None:
+    """Raise GaitError for numbers that no curve has."""
+    rising = {
+        "ActiveForceLengthCurve": [
+            0.0, values.get("min_norm_active_fiber_length"),
+            values.get("transition_norm_fiber_length"), 1.0,
+            values.get("max_norm_active_fiber_length"),
+        ],
+        "FiberForceLengthCurve": [
+            -1.0, values.get("strain_at_zero_force"), values.get("strain_at_one_norm_force"),
+        ],
+        "TendonForceLengthCurve": [0.0, values.get("strain_at_one_norm_force")],
+        "ForceVelocityCurve": [1.0, values.get("max_eccentric_velocity_force_multiplier")],
+    }[curve]  # fmt: skip
+    if not all(low < high for low, high in pairwise(rising)):
+        raise GaitError(f"the {curve} of {muscle!r} has numbers that do not rise: {rising}")
 
 
 def _point(

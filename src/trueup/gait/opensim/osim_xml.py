@@ -10,6 +10,9 @@ import numpy as np
 from trueup._input_files import LARGEST_TEXT, check_regular
 from trueup.errors import GaitError
 
+_LARGEST = 1e6
+"""Number from which a length, mass or force of a model is implausible, in SI units."""
+
 _DEEPEST = 100
 """Elements within elements from which a file is implausible."""
 
@@ -87,6 +90,11 @@ def numbers(element: Element, tag: str, count: int, default: object = None) -> n
     if len(found) != count or not np.isfinite(found).all():
         raise GaitError(
             f"<{tag}> of {named(element)!r} is {text[:60]!r}: {count} finite numbers are expected"
+        )
+    if len(found) and np.abs(found).max() > _LARGEST:
+        raise GaitError(
+            f"<{tag}> of {named(element)!r} holds {np.abs(found).max():.3g}, and at most "
+            f"{_LARGEST:.0e} is plausible"
         )
     return found
 

@@ -107,9 +107,12 @@ def without_unfit_norm(configuration: GaitConfiguration) -> tuple[GaitConfigurat
         for name, stage in configuration.stages.items()
     }
     speed, slope = unfit[0]
+    ground = "on level ground"
+    if slope:
+        ground = f"{'up' if slope > 0.0 else 'down'} {abs(slope):g} deg"
     said = (
         f"No gait is tracked: the shipped norm is of level walking at "
-        f"{adult_norm().reference.speed:g} m/s, and this walks at {speed:g} m/s up {slope:g} deg. "
+        f"{adult_norm().reference.speed:g} m/s, and this walks at {speed:g} m/s {ground}. "
         f"Name a gait with --reference FILE, or take the norm with --reference {ADULT}."
     )
     changed = configuration.model_copy(update={"weights": weights, "stages": stages})

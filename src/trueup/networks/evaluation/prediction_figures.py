@@ -184,37 +184,43 @@ def _band_figure(
     return reports.Figure((plot,), legend, f"By {label}")
 
 
+def names_groups(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether groups say more than the names of the recordings do."""
+    return any(not each["name"].startswith(each["group"]) for each in rows)
+
+
 def recordings_tables(metrics: Mapping[str, Any]) -> list[reports.Table]:
     """Scores of each recording, and its errors beside those of other estimates."""
     files = metrics["files"]
     others = list(dict.fromkeys(name for each in files for name in each["others"]))
     columns = [
         reports.Column("recording"),
-        reports.Column("group"),
-        reports.Column("samples"),
         reports.Column("RMSE", "N m", digits=4),
-        reports.Column("MAE", "N m", digits=4),
-        reports.Column("R2", digits=4),
         reports.Column("settled RMSE", "N m", digits=4, note="without the first half second"),
+        reports.Column("R2", digits=4),
+        reports.Column("MAE", "N m", digits=4),
+    ]
+    rows = [[e["name"], e["rmse"], e["settled"]["rmse"], e["r2"], e["mae"]] for e in files]
+    tables = [reports.Table(columns, rows)]
+    # tables of their own: one with everything is wider than a phone, and than a page
+    told = names_groups(files)
+    columns = [reports.Column("recording"), *([reports.Column("group")] if told else [])]
+    columns += [
+        reports.Column("samples"),
         reports.Column("out of range", "%", digits=3, note="samples outside those of training"),
     ]
     rows = [
         [
-            each["name"],
-            each["group"],
-            each["samples"],
-            each["rmse"],
-            each["mae"],
-            each["r2"],
-            each["settled"]["rmse"],
-            None if _missing(each["out_of_range"]) else 100.0 * each["out_of_range"],
+            e["name"],
+            *([e["group"]] if told else []),
+            e["samples"],
+            None if _missing(e["out_of_range"]) else 100.0 * e["out_of_range"],
         ]
-        for each in files
+        for e in files
     ]
-    tables = [reports.Table(columns, rows)]
+    tables.append(reports.Table(columns, rows, "Samples, and those outside the range of training"))
     if not others:
         return tables
-    # tables of their own: one with all estimates, settled and not, is wider than a page
     names = [reports.Column("recording")]
     names += [reports.Column(name, "N m", digits=4) for name in ("network", *others)]
     for title, own, beside in (

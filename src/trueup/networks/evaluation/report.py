@@ -21,6 +21,7 @@ from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
+    names_groups,
     recordings_tables,
     scatter_section,
     score_figures,
@@ -195,29 +196,29 @@ def _folds_section(metrics: Mapping[str, Any]) -> reports.Section:
     columns = [
         reports.Column("held out"),
         reports.Column("RMSE", "N m", digits=4),
-        reports.Column("MAE", "N m", digits=4),
-        reports.Column("R2", digits=4),
         reports.Column("settled RMSE", "N m", digits=4),
-        reports.Column("linear RMSE", "N m", digits=4),
-        reports.Column("linear R2", digits=4),
-        reports.Column("settled linear RMSE", "N m", digits=4),
+        reports.Column("R2", digits=4),
+        reports.Column("MAE", "N m", digits=4),
     ]
-    rows: list[list[Any]] = []
+    own, beside = [], []
     for name, fold in metrics["folds"].items():
-        linear = fold["others"]["linear"]
-        scores = [fold["rmse"], fold["mae"], fold["r2"], fold["settled"]["rmse"]]
-        settled = fold["others_settled"]["linear"]["rmse"]
-        rows.append([name, *scores, linear["rmse"], linear["r2"], settled])
-    values = np.array([[float(cell) for cell in row[1:]] for row in rows])
-    rows.append(["mean", *values.mean(axis=0).tolist()])
-    rows.append(["spread", *values.std(axis=0, ddof=1).tolist()])
+        linear, settled = (fold[key]["linear"] for key in ("others", "others_settled"))
+        own.append([name, fold["rmse"], fold["settled"]["rmse"], fold["r2"], fold["mae"]])
+        beside.append([name, linear["rmse"], settled["rmse"], linear["r2"]])
+    for rows in (own, beside):
+        values = np.array([[float(cell) for cell in row[1:]] for row in rows])
+        rows.append(["mean", *values.mean(axis=0).tolist()])
+        rows.append(["spread", *values.std(axis=0, ddof=1).tolist()])
     notes = "Spread: standard deviation over the groups held out."
     return reports.Section(
         "Each group held out",
         "folds",
         "Each group is seen once, by the finished network; epoch and history are chosen on a "
         "validation part of the other groups.",
-        [reports.Table(columns, rows, notes=notes)],
+        [
+            reports.Table(columns, own, notes=notes),
+            reports.Table(columns[:4], beside, "The linear model"),
+        ],
     )
 
 
@@ -330,9 +331,10 @@ def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Sect
     motions = [motion for metrics in scored for motion in metrics.get("closed_loop", ())]
     if not motions:
         return []
+    told = names_groups(motions)
     columns = [
         reports.Column("recording"),
-        reports.Column("group"),
+        *([reports.Column("group")] if told else []),
         reports.Column("angle RMSE", "rad", digits=4),
         reports.Column("angle R2", digits=4),
         reports.Column("torque RMSE", "N m", digits=4),
@@ -341,7 +343,7 @@ def _closed_loop_table(scored: Sequence[Mapping[str, Any]]) -> list[reports.Sect
     rows: list[list[Any]] = [
         [
             each["name"],
-            each["group"],
+            *([each["group"]] if told else []),
             each["angle_rmse"],
             each["angle_r2"],
             each["torque_rmse"],

@@ -4,6 +4,7 @@ import functools
 import io
 import os
 import time
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.errors import ExperimentError
+from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Grade, Reason, Verdict
 from trueup.posterior.excitation.clearance import Clearance
@@ -37,9 +38,10 @@ from trueup.posterior.excitation.motion_problem import channel_noise
 from trueup.posterior.excitation.piece_information import PieceSimulator
 from trueup.posterior.excitation.prediction import predict
 from trueup.posterior.excitation.recording_noise import recorded
+from trueup.posterior.excitation.start_states import is_start, start_of
 from trueup.posterior.excitation.unknown_reasons import unknown_reasons
 from trueup.posterior.identified import IdentifiedRun, identified_run
-from trueup.reports import Page
+from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Outcome, Run, SearchJob
 from trueup.runs.solution_file import read_solution
 from trueup.studies import Budget, RunDirectory, atomic
@@ -164,7 +166,8 @@ class DesignJob(SearchJob):
         """Distances to keep."""
         robot = self.robot
         qpos = robot.state[1 : 1 + robot.model.nq]
-        return Clearance.of(robot.model, qpos, self.experiment.design.limits.clearance)
+        part = self.experiment.design.limits
+        return Clearance.of(robot.model, qpos, part.clearance * (1 + part.margin))
 
     def make_problem(self) -> DesignProblem:
         robot = self.robot
@@ -188,6 +191,7 @@ class DesignJob(SearchJob):
             (problem.simulator.draws, problem.simulator.size),
             polish=self.polish,
             rounds=self.turns,
+            target=self.experiment.design.target_interval,
             seed=self.seed or 0,
         )
 
@@ -440,7 +444,6 @@ class DesignJob(SearchJob):
             **content["recordings"][0],
             "file": "recording.csv",
             "name": "designed",
-            "initial": "estimated",
         }
         fresh.setdefault("signals", {s: s for s in self.robot.signals})
         fresh["controls"] = fresh.get("controls") or {a: a for a in actuators}
@@ -452,20 +455,44 @@ class DesignJob(SearchJob):
             names = {entry.get("name", Path(entry["file"]).stem) for entry in former}
             while fresh["name"] in names:
                 fresh["name"] += "_next"
+        initial, unknown = start_of(self.robot, fresh["name"])
+        fresh["initial"] = initial.model_dump(mode="json", exclude_defaults=True)
+        kept = {
+            name: part
+            for name, part in content["parameters"].items()
+            if former or not is_start(self.experiment.parameters[name])
+        }
+        parts = {n: p.model_dump(mode="json", exclude_defaults=True) for n, p in unknown.items()}
+        content["parameters"] = {**kept, **parts}
         content["recordings"] = [*former, fresh]
         content.pop("output", None)
         return content
 
     @classmethod
     def report(cls, directory: RunDirectory) -> Page:
-        with np.load(directory.inside(MOTION), allow_pickle=False) as file:
-            motion = {key: file[key] for key in file.files}
-        return design_page(read_solution(directory), motion)
+        if not directory.solution.is_file() and directory.study.is_file():
+            return study_report(read_study(directory))
+        return design_page(read_solution(directory), _motion_of(directory))
 
     def page(self, run: Run, outcome: Outcome) -> Page:
-        with np.load(run.directory.inside(MOTION), allow_pickle=False) as file:
-            motion = {key: file[key] for key in file.files}
-        return design_page(outcome.summary, motion)
+        return design_page(outcome.summary, _motion_of(run.directory))
+
+
+def _motion_of(directory: RunDirectory) -> dict[str, np.ndarray]:
+    """Content of ``motion.npz``.
+
+    Raises:
+      RunDirectoryError: the file is missing or damaged.
+    """
+    path = directory.inside(MOTION)
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            return {key: file[key] for key in ("times", "commands", "strip")}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise RunDirectoryError(
+            f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
+            f"{directory.path}"
+        ) from error
 
 
 def _reasons(problem: DesignProblem) -> str:

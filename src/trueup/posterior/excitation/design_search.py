@@ -26,6 +26,7 @@ IDENTIFIABLE = 0.5
 """Relative interval above which a parameter counts as unknown whatever is recorded."""
 
 _MOST_SWEEPS = 6
+_WELL_BELOW = 0.9  # of the target: the prediction of the whole recording differs a little
 
 
 class DesignSearch:
@@ -40,6 +41,7 @@ class DesignSearch:
       shape: draws and parameters of an answer.
       polish: evaluations of CMA-ES for a piece.
       rounds: turns over all pieces.
+      target: largest relative interval at which the search ends; None: it goes on.
       seed: seed of CMA-ES.
     """
 
@@ -53,6 +55,7 @@ class DesignSearch:
         shape: tuple[int, int],
         polish: int = 60,
         rounds: int = 20,
+        target: float | None = None,
         seed: int = 0,
     ):
         self.space, self.slots, self.batch = space, slots, batch
@@ -64,6 +67,7 @@ class DesignSearch:
         self.usable = np.zeros(len(self.library), bool)
         self.counted = np.ones(self.shape[1], bool)
         self.x, self.cost = space.start.copy(), np.inf
+        self.target = target
         self.message, self.status = "", None
         self.history: list[dict[str, Any]] = []
         self.evaluations = 0
@@ -116,6 +120,8 @@ class DesignSearch:
             self._told_exchange(X, answer, costs, best)
         else:
             self._told_polish(X, costs, best)
+        if phase != "library" and (self.sweep > 1 or phase == "polish"):
+            self._check_target(answer[best], costs[best])
         self.history.append({"evaluations": self.evaluations, "cost": self.cost, "phase": phase})
 
     def done(self) -> Status | None:
@@ -172,6 +178,16 @@ class DesignSearch:
             if self.index >= self.rounds * len(self._order):
                 self.status = Status.CONVERGED
                 self.message = f"{self.rounds} turns of polish over {len(self._order)} pieces"
+
+    def _check_target(self, answer: np.ndarray, cost: float) -> None:
+        """End where the best design has the intervals that are wanted."""
+        if self.target is None or self.status is not None or cost > self.cost:
+            return
+        intervals = answer[:-1].reshape(self.shape).mean(axis=0)
+        largest = float(intervals[self.counted].max())
+        if answer[-1] == 0 and largest <= _WELL_BELOW * self.target:
+            self.status = Status.TARGET_REACHED
+            self.message = f"the largest interval is {100 * largest:.3g} %, as it is wanted"
 
     def _polisher(self) -> CmaEs:
         if self._cma is None:
@@ -231,6 +247,7 @@ class DesignSearch:
             "shape": list(self.shape),
             "polish": self.polish,
             "rounds": self.rounds,
+            "target": self.target,
             "seed": self.seed,
             "phase": self.phase,
             "index": self.index,
@@ -265,6 +282,7 @@ class DesignSearch:
             (int(state["shape"][0]), int(state["shape"][1])),
             int(state["polish"]),
             int(state["rounds"]),
+            state["target"],
             int(state["seed"]),
         )
         search.phase, search.index = str(state["phase"]), int(state["index"])

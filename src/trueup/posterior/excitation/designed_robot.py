@@ -85,10 +85,18 @@ class DesignedRobot:
         step, rate = float(self.model.opt.timestep), self.experiment.design.rate
         samples = commands.shape[1]
         steps = round(samples / rate / step)
-        # a command takes effect at the nearest step, as in a fit
-        at = np.clip(((np.arange(steps) + 0.499) * step * rate).astype(int), 0, samples - 1)
         out = np.zeros((len(commands), steps, self.model.nu))
-        out[..., list(self.actuators)] = commands[:, at] * self.gears
+        if self.experiment.control == "linear":
+            place = np.clip(np.arange(steps) * step * rate, 0, samples - 1)
+            first = np.minimum(place.astype(int), max(samples - 2, 0))
+            share = (place - first)[:, None]
+            later = commands[:, np.minimum(first + 1, samples - 1)]
+            driven = (1 - share) * commands[:, first] + share * later
+        else:
+            # a command takes effect at the nearest step, as in a fit
+            at = ((np.arange(steps) + 0.499) * step * rate).astype(int)
+            driven = commands[:, np.clip(at, 0, samples - 1)]
+        out[..., list(self.actuators)] = driven * self.gears
         return out
 
 

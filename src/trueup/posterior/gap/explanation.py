@@ -16,7 +16,8 @@ from trueup.posterior.gap.causes import CAUSES
 from trueup.posterior.gap.freed import Freed, FreedFit
 from trueup.posterior.gap.situation import NO_LIMIT
 from trueup.reports.numbers import format_number
-from trueup.sysid.assess.assessment import residual_covariance, value_intervals
+from trueup.sysid.assess.assessment import value_intervals
+from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.recordings.channel_units import signal_units
 
 FORMAT_VERSION = 1
@@ -221,14 +222,13 @@ def _verdict(found: Attribution, gap: dict[str, Any], rows: list[dict[str, Any]]
     reasons.append(Reason(Grade.USE, f"{error}.", "gap"))
     left = gap["explained"] / max(gap["noise"], 1e-300)
     errors, place = found.errors()
-    short = gap["explained"] ** 2 > (1 + GAP) * gap["all_free"] ** 2
-    if short and errors.chance(place[key_of(found.chosen)], place[ALL]) < CHANCE:
+    if errors.chance(place[key_of(found.chosen)], place[ALL]) < CHANCE:
         reasons.append(
             Reason(
                 Grade.LOOK,
-                f"All causes freed at once leave {format_number(gap['all_free'], 3)}, those named "
-                f"{format_number(gap['explained'], 3)} (weighted error): more differs than what is "
-                "named.",
+                "All causes freed at once do better: they leave "
+                f"{format_number(gap['all_free'], 3)} (weighted error), those named "
+                f"{format_number(gap['explained'], 3)}. More differs than what is named.",
                 "gap",
             )
         )

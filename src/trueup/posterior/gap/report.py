@@ -24,7 +24,7 @@ def explanation_report(summary: dict[str, Any]) -> reports.Page:
     """
     page = reports.Page(
         f"Why {summary['name']} moves otherwise",
-        subtitle=summary["message"],
+        subtitle=summary["message"].split(". ")[0].rstrip(".") + ".",
         provenance=summary.get("provenance") or {},
     )
     page.add(reports.verdict_section(summary["verdict"]))

@@ -9,19 +9,23 @@ from trueup.errors import listing
 from trueup.fitting._whiteness import HeteroscedasticityTest, WhitenessTest
 from trueup.fitting._whiteness import heteroscedasticity as size_test
 from trueup.fitting._whiteness import whiteness as white_test
-from trueup.fitting.box_step import box_step
 from trueup.fitting.identifiability import Identifiability, analyse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures
 from trueup.fitting.scores import ScoredSequence, ScoreTable, compare_predictors
 from trueup.fitting.solution import Solution
-from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty import CovarianceEstimate
 from trueup.fitting.uncertainty.gaussian import Gaussian, gaussian_of_fit
-from trueup.fitting.uncertainty.start_noise import with_added_spread
 from trueup.parameters import Space
+from trueup.sysid.assess.fit_covariance import (
+    gram_matrix,
+    residual_covariance,
+    with_start_noise,
+)
 from trueup.sysid.assess.held_motion import velocity_sources
-from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, busy_seconds, refit
+from trueup.sysid.assess.stability import Stability, check_stability
+from trueup.sysid.fit._inner_fit import AfterFit, busy_seconds
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.profiles import profile_intervals
 from trueup.sysid.fit.start_noise import MeasuredStarts
@@ -48,19 +52,6 @@ class SequenceSignals:
     velocity_sources: tuple[int, ...] = ()
     """Where the velocity of each channel is recorded, see
     :func:`trueup.sysid.assess.held_motion.velocity_sources`; empty where it is not known."""
-
-
-@dataclass(frozen=True)
-class Stability:
-    """The same unknowns fitted to the held-out data alone."""
-
-    values: np.ndarray
-    """Estimates from the held-out data ``(p,)``."""
-    half_widths: np.ndarray
-    """Their half-widths ``(p,)``."""
-    ratios: np.ndarray
-    """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,7 @@ def assess(
         central, began = _affordable(problem, solution, time), busy_seconds()
         residual, jacobian, failures = final_jacobian(problem, x, central=central)
         seconds = (busy_seconds() - began) / (2 if central else 1)
-        data = _gram(jacobian[: problem.data_rows])
+        data = gram_matrix(jacobian[: problem.data_rows])
         anywhere = np.zeros_like(at_bound)
         # as they are, and as if no element were on a bound
         bounds = [at_bound, anywhere] if at_bound.any() and solution.success else [at_bound]
@@ -254,7 +245,7 @@ def _known(
         problem.space.names,
         problem.space.to_search(x),
         at_bound,
-        _gram(jacobian, weights),
+        gram_matrix(jacobian, weights),
         np.asarray(jacobian.T @ (weights * residual)),
         freed,
     )
@@ -291,90 +282,6 @@ def _flaw(signals: list[SequenceSignals]) -> str:
 def _neighbour(problem: GrayBoxProblem, row: int) -> str:
     name = problem.space.names[(row - 1) % problem.space.size]
     return f"the simulation fails when {name} is moved a little from its optimum"
-
-
-def _gram(
-    jacobian: np.ndarray, weights: np.ndarray | None = None, block: int = 200_000
-) -> np.ndarray:
-    out = np.zeros((jacobian.shape[1],) * 2)
-    for first in range(0, len(jacobian), block):
-        part = np.asarray(jacobian[first : first + block])
-        heavy = part if weights is None else part * weights[first : first + block, None]
-        out += part.T @ heavy
-    return out
-
-
-def residual_covariance(
-    problem: Any,
-    residual: np.ndarray,
-    jacobian: np.ndarray,
-    at_bound: np.ndarray,
-    method: str,
-    alpha: float,
-    loss: Loss,
-    seed: int,
-) -> CovarianceEstimate:
-    """Covariance of a fit from its residuals and their Jacobian."""
-    p = problem.space.size
-    scale = problem.noise_scale
-    fits, weights = [], []
-    for sequence, rows in sequence_rows(problem):
-        shape = (len(sequence.times), len(sequence.channel_names))
-        part = residual[rows].reshape(shape) / scale
-        slopes = jacobian[rows].reshape(*shape, p)
-        fits.append(
-            SequenceFit(
-                part,
-                slopes if scale == 1 else slopes / scale,
-                sequence.name,
-                sequence.channel_names,
-            )
-        )
-        weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
-    prior = np.asarray(jacobian[problem.data_rows :]) / scale
-    return estimate_covariance(
-        fits,
-        method,
-        alpha,
-        prior_precision=prior.T @ prior if len(prior) else None,
-        at_bound=at_bound if at_bound.any() else None,
-        weights=None if loss.is_linear else weights,
-        names=problem.space.names,
-        seed=seed,
-    )
-
-
-def with_start_noise(
-    estimates: list[CovarianceEstimate],
-    starts: MeasuredStarts | None,
-    x: np.ndarray,
-    residual: np.ndarray,
-    jacobian: np.ndarray,
-    loss: Loss,
-) -> tuple[list[CovarianceEstimate], tuple[str, ...]]:
-    """Covariances with what the noise of measured starts adds, and what they lack, in words."""
-    if starts is None:
-        return estimates, ()
-    weights = loss.weights(residual)[0]
-    spread = starts.spread(x, residual, jacobian, weights)
-    if spread is None:
-        return estimates, (
-            "the simulation fails when a measured start state is moved by its noise: that noise "
-            "is not in the intervals",
-        )
-    weights[starts.free.data_rows :] = 1.0  # priors
-    curvature = _gram(jacobian, weights)
-    return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
-
-
-def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
-    """Each sequence of a problem with its rows of the residual."""
-    out, first = [], 0
-    for sequence in problem.sequences:
-        last = first + sequence.measured.size
-        out.append((sequence, slice(first, last)))
-        first = last
-    return out
 
 
 def value_intervals(space: Space, x: np.ndarray, covariance: CovarianceEstimate) -> np.ndarray:
@@ -441,81 +348,3 @@ def _size(signals: SequenceSignals) -> list[HeteroscedasticityTest]:
         if np.ptp(np.abs(speed)) > 0:
             out += size_test(error[:, [c]], speed, [channel], "speed")
     return out
-
-
-def check_stability(
-    held_out: GrayBoxProblem,
-    x: np.ndarray,
-    covariance: CovarianceEstimate,
-    level: float,
-    starts: MeasuredStarts | None = None,
-    time_limit: float = np.inf,
-    seconds_a_jacobian: float = 0.0,
-) -> Stability | None:
-    """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
-
-    The fit takes a few steps, or one where there is no time for more: the optimum of other data of
-    the same system is near.
-
-    Two sets of data of one machine should give the same parameters within their intervals. Where
-    they do not, the model is wrong by more than noise, and no interval that knows only noise covers
-    the truth.
-
-    Args:
-      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
-        not compared.
-      x: estimates from the training data ``(p,)``.
-      covariance: their covariance.
-      level: coverage of the intervals.
-      starts: measured start states of the held-out data.
-      time_limit: seconds for the fit and its intervals.
-      seconds_a_jacobian: duration of one Jacobian of the held-out data, by which the number of
-        steps is chosen.
-    """
-    space, count = held_out.space, len(x)
-    start = np.concatenate([x, space.start[count:]])
-    steps = REFIT_ITERATIONS + 2  # and a Jacobian with two neighbours an element
-    if steps * seconds_a_jacobian <= time_limit:
-        fit = refit(held_out, start, time_limit=time_limit - 2 * seconds_a_jacobian)
-        if fit is None:
-            return None
-        end = fit.x
-        residual, jacobian, failures = final_jacobian(held_out, end)
-    elif seconds_a_jacobian <= time_limit:
-        residual, jacobian, failures = final_jacobian(held_out, start, central=False)
-        end, residual = _one_step(space, start, residual, jacobian)
-    else:
-        return None
-    if failures:
-        return None
-    at_bound = space.at_bound(end, 1e-6)
-    own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
-    (own,), _ = with_start_noise([own], starts, end, residual, jacobian, Loss())
-    distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
-    expected = np.hypot(own.half_widths[:count], covariance.half_widths)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
-    ratios = np.where(np.isfinite(ratios), ratios, 0.0)
-    sentences = []
-    for i in np.flatnonzero(ratios > 1.0):
-        sentences.append(
-            f"{space.names[i]} is {x[i]:.5g} from the training data and {end[i]:.5g} from the "
-            f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
-            f"the interval should be about {ratios[i]:.1f} times as wide."
-        )
-    half_widths = (own.half_widths * space.slope(end))[:count]
-    return Stability(end[:count], half_widths, ratios, tuple(sentences))
-
-
-def _one_step(
-    space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The point that one Gauss-Newton step leads to ``(p,)``, and the residual expected there."""
-    z = space.to_search(x)
-    lower, upper = space.search_bounds
-    gram = _gram(jacobian)
-    effective = np.maximum(np.diag(gram), 1e-12 * max(np.diag(gram).max(initial=0.0), 1e-300))
-    gradient = np.asarray(jacobian.T @ residual)
-    # what the data do not determine stays where it is
-    step = box_step(gram + np.diag(1e-8 * effective), gradient, lower - z, upper - z)
-    return space.from_search((z + step)[None, :])[0], residual + jacobian @ step

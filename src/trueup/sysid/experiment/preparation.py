@@ -29,6 +29,7 @@ from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.recordings.loading import CheckedRecording, load_recording, read_recording
 from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.recordings.overlap import check_overlap
 from trueup.sysid.recordings.sequence_start import (
     first_part,
     later_part,
@@ -163,6 +164,7 @@ def prepare(
     recordings = [facts for facts, _ in loaded]
     inputs += [r.path for r in recordings]
     _check_names(recordings, experiment)
+    check_overlap([whole for _, whole in loaded])
     signals = list(dict.fromkeys(s for _, w in loaded for s in w.sensordata.signal_mapping or {}))
     check_patterns(experiment.measurement, sorted(signals))
     _check_quality(recordings)

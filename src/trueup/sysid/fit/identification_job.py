@@ -38,6 +38,7 @@ from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
 from trueup.sysid.results.outputs import read_signals, write_models, write_signals
 from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
+from trueup.sysid.torque.load_check import torque_notes
 from trueup.sysid.torque.report import torque_fit, torque_summary
 
 _SHARE_OF_SOFT_FRICTION = 0.3  # of a time limit, for a fit with soft joint friction
@@ -134,6 +135,7 @@ class IdentificationJob(SearchJob):
     def prepare(self) -> None:
         check_search(self.experiment.search)
         check_requests(self.experiment, self.prepared, self.problem)
+        self.prepared.notes.extend(torque_notes(self.prepared))
         check_start(self.problem)
         _ = self.search
 

@@ -57,9 +57,11 @@ def missing_friction(
     b = np.concatenate([torque_of(p).reshape(-1) for p in seen])
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
-    U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
+    # the long side is factorised once, the small triangle decomposed
+    Q, R = np.linalg.qr(A / size)
+    inner, s, Vt = np.linalg.svd(R)
     rank = int(np.sum(s > 1e-8 * s[0]))
-    U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
+    U, s, Vt = Q @ inner[:, :rank], s[:rank], Vt[:rank]
 
     def solved(right: np.ndarray) -> np.ndarray:
         return (Vt.T @ ((U.T @ right) / s)) / size

@@ -19,6 +19,8 @@ JOINT_PARAMETERS = ("armature", "damping", "frictionloss", "offset")
 
 _UNEXCITED = 1e-4  # length left of a column of unit length that the recorded motion hardly shows
 _SMALL = 1e-6  # coefficient of a combination that is left out of its words
+_ROWS = 8  # rows a column of a design matrix of random motion
+_FEWEST = 60  # instants of it
 _LONGEST = 12  # order of the autoregressive noise of a joint
 
 
@@ -156,10 +158,10 @@ def linear_fit(
     noise = np.maximum(
         noise, 1e-12 * max(float(np.abs(np.concatenate([b for _, b in parts])).max()), 1e-9)
     )
-    structure = _structure(data[0], columns)
+    structure = base_columns(_structure(data[0], columns))
     for _ in range(2):
         A, b = _whitened(parts, residuals)
-        independent, dependent, relation = _excited(A, *base_columns(structure))
+        independent, dependent, relation = _excited(A, *structure)
         whole = np.linalg.qr(np.column_stack([A[:, independent], b]), mode="r")
         factor = whole[: len(independent), : len(independent)]
         solution = solve_triangular(factor, whole[: len(independent), -1])
@@ -196,7 +198,8 @@ def _structure(part: TorqueData, columns: LinearColumns) -> np.ndarray:
     """
     rng = np.random.default_rng(0)
     motion, model = part.motion, part.model
-    count = 4 * len(columns.names)
+    # each instant gives a row a joint, of which those near the tip hold few columns
+    count = max(_ROWS * len(columns.names) // len(columns.dofs), _FEWEST)
     qpos = np.tile(motion.qpos.mean(axis=0), (count, 1))
     moving = np.ptp(motion.qpos, axis=0) > 0
     qpos[:, moving] = rng.uniform(-np.pi, np.pi, (count, int(moving.sum())))

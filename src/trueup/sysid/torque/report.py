@@ -10,7 +10,7 @@ from trueup.errors import TrueupError
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.sysid.assess.assessment import residual_covariance
+from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.bandwidth import halves, same_columns

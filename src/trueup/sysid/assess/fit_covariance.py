@@ -1,0 +1,96 @@
+"""Covariance of a fit from its residuals, with the noise of measured start states."""
+
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.losses import Loss
+from trueup.fitting.uncertainty import CovarianceEstimate, SequenceFit, estimate_covariance
+from trueup.fitting.uncertainty.start_noise import with_added_spread
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.start_noise import MeasuredStarts
+
+
+def residual_covariance(
+    problem: Any,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    at_bound: np.ndarray,
+    method: str,
+    alpha: float,
+    loss: Loss,
+    seed: int,
+) -> CovarianceEstimate:
+    """Covariance of a fit from its residuals and their Jacobian."""
+    p = problem.space.size
+    scale = problem.noise_scale
+    fits, weights = [], []
+    for sequence, rows in sequence_rows(problem):
+        shape = (len(sequence.times), len(sequence.channel_names))
+        part = residual[rows].reshape(shape) / scale
+        slopes = jacobian[rows].reshape(*shape, p)
+        fits.append(
+            SequenceFit(
+                part,
+                slopes if scale == 1 else slopes / scale,
+                sequence.name,
+                sequence.channel_names,
+            )
+        )
+        weights.append(loss.weights(part.reshape(-1) * scale)[0].reshape(shape))
+    prior = np.asarray(jacobian[problem.data_rows :]) / scale
+    return estimate_covariance(
+        fits,
+        method,
+        alpha,
+        prior_precision=prior.T @ prior if len(prior) else None,
+        at_bound=at_bound if at_bound.any() else None,
+        weights=None if loss.is_linear else weights,
+        names=problem.space.names,
+        seed=seed,
+    )
+
+
+def with_start_noise(
+    estimates: list[CovarianceEstimate],
+    starts: MeasuredStarts | None,
+    x: np.ndarray,
+    residual: np.ndarray,
+    jacobian: np.ndarray,
+    loss: Loss,
+) -> tuple[list[CovarianceEstimate], tuple[str, ...]]:
+    """Covariances with what the noise of measured starts adds, and what they lack, in words."""
+    if starts is None:
+        return estimates, ()
+    weights = loss.weights(residual)[0]
+    spread = starts.spread(x, residual, jacobian, weights)
+    if spread is None:
+        return estimates, (
+            "the simulation fails when a measured start state is moved by its noise: that noise "
+            "is not in the intervals",
+        )
+    weights[starts.free.data_rows :] = 1.0  # priors
+    curvature = gram_matrix(jacobian, weights)
+    return [with_added_spread(e, curvature, spread) for e in estimates], starts.remarks
+
+
+def sequence_rows(problem: GrayBoxProblem) -> list[tuple[Any, slice]]:
+    """Each sequence of a problem with its rows of the residual."""
+    out, first = [], 0
+    for sequence in problem.sequences:
+        last = first + sequence.measured.size
+        out.append((sequence, slice(first, last)))
+        first = last
+    return out
+
+
+def gram_matrix(
+    jacobian: np.ndarray, weights: np.ndarray | None = None, block: int = 200_000
+) -> np.ndarray:
+    """``J' W J`` ``(p, p)`` in blocks of rows, with weights of the rows ``(rows,)``."""
+    out = np.zeros((jacobian.shape[1],) * 2)
+    for first in range(0, len(jacobian), block):
+        part = np.asarray(jacobian[first : first + block])
+        heavy = part if weights is None else part * weights[first : first + block, None]
+        out += part.T @ heavy
+    return out

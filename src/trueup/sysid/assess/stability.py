@@ -1,0 +1,110 @@
+"""The same unknowns fitted to other data: model error that noise does not explain."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting.box_step import box_step
+from trueup.fitting.linearisation import final_jacobian
+from trueup.fitting.losses import Loss
+from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.sysid.assess.fit_covariance import (
+    gram_matrix,
+    residual_covariance,
+    with_start_noise,
+)
+from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, refit
+from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.start_noise import MeasuredStarts
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The same unknowns fitted to the held-out data alone."""
+
+    values: np.ndarray
+    """Estimates from the held-out data ``(p,)``."""
+    half_widths: np.ndarray
+    """Their half-widths ``(p,)``."""
+    ratios: np.ndarray
+    """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
+    sentences: tuple[str, ...]
+
+
+def check_stability(
+    held_out: GrayBoxProblem,
+    x: np.ndarray,
+    covariance: CovarianceEstimate,
+    level: float,
+    starts: MeasuredStarts | None = None,
+    time_limit: float = np.inf,
+    seconds_a_jacobian: float = 0.0,
+) -> Stability | None:
+    """Fit the held-out data alone, from the optimum, and compare; None where that fit fails.
+
+    The fit takes a few steps, or one where there is no time for more: the optimum of other data of
+    the same system is near.
+
+    Two sets of data of one machine should give the same parameters within their intervals. Where
+    they do not, the model is wrong by more than noise, and no interval that knows only noise covers
+    the truth.
+
+    Args:
+      held_out: the problem of the held-out data; unknowns after those of ``x`` are fitted too, and
+        not compared.
+      x: estimates from the training data ``(p,)``.
+      covariance: their covariance.
+      level: coverage of the intervals.
+      starts: measured start states of the held-out data.
+      time_limit: seconds for the fit and its intervals.
+      seconds_a_jacobian: duration of one Jacobian of the held-out data, by which the number of
+        steps is chosen.
+    """
+    space, count = held_out.space, len(x)
+    start = np.concatenate([x, space.start[count:]])
+    steps = REFIT_ITERATIONS + 2  # and a Jacobian with two neighbours an element
+    if steps * seconds_a_jacobian <= time_limit:
+        fit = refit(held_out, start, time_limit=time_limit - 2 * seconds_a_jacobian)
+        if fit is None:
+            return None
+        end = fit.x
+        residual, jacobian, failures = final_jacobian(held_out, end)
+    elif seconds_a_jacobian <= time_limit:
+        residual, jacobian, failures = final_jacobian(held_out, start, central=False)
+        end, residual = _one_step(space, start, residual, jacobian)
+    else:
+        return None
+    if failures:
+        return None
+    at_bound = space.at_bound(end, 1e-6)
+    own = residual_covariance(held_out, residual, jacobian, at_bound, "auto", 1 - level, Loss(), 0)
+    (own,), _ = with_start_noise([own], starts, end, residual, jacobian, Loss())
+    distance = np.abs(space.to_search(end) - space.to_search(start))[:count]
+    expected = np.hypot(own.half_widths[:count], covariance.half_widths)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
+    ratios = np.where(np.isfinite(ratios), ratios, 0.0)
+    sentences = []
+    for i in np.flatnonzero(ratios > 1.0):
+        sentences.append(
+            f"{space.names[i]} is {x[i]:.5g} from the training data and {end[i]:.5g} from the "
+            f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
+            f"the interval should be about {ratios[i]:.1f} times as wide."
+        )
+    half_widths = (own.half_widths * space.slope(end))[:count]
+    return Stability(end[:count], half_widths, ratios, tuple(sentences))
+
+
+def _one_step(
+    space: Any, x: np.ndarray, residual: np.ndarray, jacobian: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The point that one Gauss-Newton step leads to ``(p,)``, and the residual expected there."""
+    z = space.to_search(x)
+    lower, upper = space.search_bounds
+    gram = gram_matrix(jacobian)
+    effective = np.maximum(np.diag(gram), 1e-12 * max(np.diag(gram).max(initial=0.0), 1e-300))
+    gradient = np.asarray(jacobian.T @ residual)
+    # what the data do not determine stays where it is
+    step = box_step(gram + np.diag(1e-8 * effective), gradient, lower - z, upper - z)
+    return space.from_search((z + step)[None, :])[0], residual + jacobian @ step

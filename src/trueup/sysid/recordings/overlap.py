@@ -1,0 +1,61 @@
+"""Recordings of one experiment that hold the same time twice."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trueup.errors import RecordingError
+from trueup.simulation.system_trajectory import SystemTrajectory
+
+_ABSOLUTE = 1e8
+"""Times above it [s] are those of a calendar, not of a clock that starts with the recording."""
+_FEWEST = 10  # equal samples in a row that no two motions share
+
+
+def check_overlap(recordings: Sequence[SystemTrajectory]) -> None:
+    """Check that no stretch of time is in two recordings.
+
+    Logs usually count from their own beginning, so that equal times alone say nothing: the samples
+    are equal too, or the clock is a calendar's.
+
+    Raises:
+      RecordingError: two recordings overlap.
+    """
+    for i, first in enumerate(recordings):
+        for second in recordings[i + 1 :]:
+            found = _overlap(first, second)
+            if found is None:
+                continue
+            start, end, why = found
+            raise RecordingError(
+                f"recordings {first.name!r} and {second.name!r} both hold {start:.9g} to {end:.9g} "
+                f"s{why}: what is counted twice makes intervals too narrow, and held-out data are "
+                "no longer unseen. Leave one out, or trim one of them"
+            )
+
+
+def _overlap(first: SystemTrajectory, second: SystemTrajectory) -> tuple[float, float, str] | None:
+    a, b = first.sensordata, second.sensordata
+    start, end = max(a.times[0], b.times[0]), min(a.times[-1], b.times[-1])
+    if end <= start:
+        return None
+    if start > _ABSOLUTE:
+        return float(start), float(end), " of one calendar"
+    if (a.signal_mapping or {}).keys() != (b.signal_mapping or {}).keys():
+        return None
+    step = float(np.median(np.diff(a.times)))
+    shared = a.times[(a.times >= start) & (a.times <= end)]
+    places = np.clip(np.searchsorted(b.times, shared - 1e-6 * step), 0, len(b.times) - 1)
+    at = np.abs(b.times[places] - shared) < 1e-3 * step
+    if at.sum() < _FEWEST:
+        return None
+    ours = a.data[np.searchsorted(a.times, shared[at])]
+    same = (ours == b.data[places[at]]).all(axis=1)
+    # one motion under other torques is no copy
+    ours_driven, driven = (r.control.interpolate(shared[at], "zoh") for r in (first, second))
+    same &= (ours_driven == driven).all(axis=1) if driven.shape == ours_driven.shape else False
+    # a robot at rest repeats its values
+    moves = np.ptp(ours[same], axis=0).max(initial=0.0) > 0 if same.any() else False
+    if not moves or same.sum() < max(_FEWEST, 0.5 * len(same)):
+        return None
+    return float(start), float(end), " with the same samples"

@@ -1,0 +1,152 @@
+"""Recorded torques against those that the weight and inertia of the links need.
+
+A torque of another sign, of another joint, or of the motor's side of a gear is seen at once where
+gravity or inertia matter: what the links of the model need, beside friction, armature and a
+constant, follows the recorded torque with a factor near 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import SignalError, listing
+from trueup.sysid.torque.linear_fit import LinearColumns, design, torque_of
+from trueup.sysid.torque.link_regressor import parameters_of
+from trueup.sysid.torque.setup import possible_setup
+from trueup.sysid.torque.torque_data import TorqueData, joint_names
+
+_CLEAR = 0.8
+"""Correlation from which the load of a joint is clearly seen in a torque."""
+_NEAR = 2.0
+"""Factor between recorded and needed torque that errors of masses explain."""
+_FAR = 5.0
+"""Factor between recorded and needed torque that no error of masses explains."""
+_HEAVY = 0.1
+"""Load of a joint, over the largest of the robot, that an unknown payload does not turn round."""
+
+
+@dataclass(frozen=True)
+class LoadMatch:
+    """How the load of joints is seen in recorded torques."""
+
+    joints: tuple[str, ...]
+    correlation: np.ndarray
+    """Partial correlation of the torque of a joint (row) with the load of another ``(d, d)``."""
+    factor: np.ndarray
+    """Recorded torque of a joint (row) over the load of another ``(d, d)``."""
+    share: np.ndarray
+    """Load of each joint over the largest ``(d,)``."""
+
+
+def load_match(data: Sequence[TorqueData], columns: LinearColumns) -> LoadMatch:
+    """Compare recorded torques with the loads that the model's links give.
+
+    Args:
+      data: recordings of one model.
+      columns: parameters of the linear model.
+    """
+    model = data[0].model
+    links = parameters_of(model)
+    count = 4 * len(columns.dofs)
+    loads = np.concatenate([p.links @ links for p in data])
+    torques = np.concatenate([torque_of(p) for p in data])
+    own = np.concatenate([design(p, columns) for p in data])
+    size = len(columns.dofs)
+    correlation, factor, share = *np.zeros((2, size, size)), np.zeros(size)
+    for k in range(size):
+        # friction, armature and a constant of the joint explain what they can first
+        basis, _ = np.linalg.qr(own[:, k, 4 * k : min(4 * k + 4, count)])
+        torque = torques[:, k] - basis @ (basis.T @ torques[:, k])
+        rest = loads - basis @ (basis.T @ loads)
+        length = np.linalg.norm(rest, axis=0)
+        seen = length > 1e-6 * np.linalg.norm(loads).clip(1e-12)
+        scale = np.where(seen, length, 1.0) * max(float(np.linalg.norm(torque)), 1e-300)
+        correlation[k] = np.where(seen, torque @ rest / scale, 0.0)
+        share[k] = length[k]
+        factor[k] = np.where(seen, torque @ rest / np.where(seen, length, 1.0) ** 2, np.nan)
+    share /= max(float(share.max()), 1e-300)
+    return LoadMatch(tuple(joint_names(model, columns.dofs)), correlation, factor, share)
+
+
+def check_loads(match: LoadMatch, known_gains: bool) -> list[str]:
+    """Check the sign and the joint of recorded torques; returns sentences on what may be wrong.
+
+    Args:
+      match: from :func:`load_match`.
+      known_gains: whether the gains of drives are given rather than unknowns.
+
+    Raises:
+      SignalError: torques of another sign, or of other joints.
+    """
+    own, heavy = np.diag(match.correlation), match.share > _HEAVY
+    turned = own < -_CLEAR
+    if (turned & heavy).any():
+        names = [n for n, t in zip(match.joints, turned & heavy, strict=True) if t]
+        raise SignalError(
+            f"the recorded torque of {listing(names)} runs against the weight and inertia of the "
+            f"links (correlation {own[turned & heavy].min():.2f}): it has the other sign, or is "
+            "the torque on the environment. Give scale: -1 in controls, or correct the axis of "
+            "the joint"
+        )
+    _check_joints(match, own, heavy)
+    notes = [
+        f"The recorded torque of {name} runs against the load of its links (correlation {c:.2f}): "
+        "it has the other sign, or a payload is missing in the model."
+        for name, c, light in zip(match.joints, own, turned & ~heavy, strict=True)
+        if light
+    ]
+    return [*notes, *_wrong_size(match, own > _CLEAR)] if known_gains else notes
+
+
+def _check_joints(match: LoadMatch, own: np.ndarray, heavy: np.ndarray) -> None:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        near = np.abs(np.log(match.factor)) < np.log(_NEAR)
+    strange = heavy & ~near.diagonal()
+    for k in np.flatnonzero(strange):
+        for j in np.flatnonzero(strange[k + 1 :]) + k + 1:
+            crossed = match.correlation[[k, j], [j, k]]
+            fits = near[k, j] and near[j, k] and crossed.min() > _CLEAR
+            if fits and (crossed > own[[k, j]]).all():
+                a, b = match.joints[k], match.joints[j]
+                raise SignalError(
+                    f"the recorded torque of {a} is that which the links need at {b} (correlation "
+                    f"{crossed[0]:.2f}), and the other way round: columns of controls are "
+                    "exchanged, or torques are those of another frame"
+                )
+
+
+def _wrong_size(match: LoadMatch, clear: np.ndarray) -> list[str]:
+    """A sentence where torques are far smaller or larger than the loads that they follow."""
+    factors = match.factor.diagonal()[clear]
+    small = len(factors) > 0 and factors.max() < 1 / _FAR
+    if not small and not (len(factors) > 0 and factors.min() > _FAR):
+        return []
+    names = np.array(match.joints)[clear]
+    shown = ", ".join(f"{n} {f:.3g}" for n, f in zip(names, factors, strict=True))
+    start = f"The recorded torques over those that the model's links need: {shown}. "
+    if small:
+        return [
+            f"{start}They are of the motor's side of a gear of about {1 / np.median(factors):.3g} "
+            "while the angles are of the link's, or currents: give scale in controls, or make the "
+            "gains unknowns (actuator/NAME/gainprm/0)."
+        ]
+    return [f"{start}Their unit is wrong, or the masses of the model are."]
+
+
+def torque_notes(prepared: Any) -> list[str]:
+    """Sentences on the recorded torques of an experiment; none where it has no torques.
+
+    Args:
+      prepared: a :class:`trueup.sysid.experiment.preparation.Prepared`.
+
+    Raises:
+      SignalError: torques of another sign, or of other joints.
+    """
+    setup = possible_setup(prepared)
+    if setup is None:
+        return []
+    targets = [t for p in prepared.parameters.values() for t in p.targets]
+    known = not any("/gainprm" in t or "/gear" in t for t in targets)
+    return check_loads(load_match(setup.data, setup.linear.columns), known)
