@@ -21,8 +21,8 @@ from trueup.networks.export import export_network
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "networks"), str(TESTS / "actuators")]
-from random_networks import random_network
-from servo_bases import distinct_base
+from random_networks import random_network  # noqa: E402
+from servo_bases import distinct_base  # noqa: E402
 
 BAR = 8.0
 """Greatest CPU time of a step [microseconds]."""

@@ -38,6 +38,7 @@ from trueup.posterior.excitation.motion_problem import channel_noise
 from trueup.posterior.excitation.piece_information import PieceSimulator
 from trueup.posterior.excitation.prediction import predict
 from trueup.posterior.excitation.recording_noise import recorded
+from trueup.posterior.excitation.start_states import is_start, start_of
 from trueup.posterior.excitation.unknown_reasons import unknown_reasons
 from trueup.posterior.identified import IdentifiedRun, identified_run
 from trueup.reports import Page, read_study, study_report
@@ -326,6 +327,12 @@ class DesignJob(SearchJob):
         robot, criterion = self.robot, problem.criterion
         x = solution.x.reshape(self.slots, -1).copy()
         best = int(np.argmax(problem.shares))
+        if not x[:, 2:].any():
+            raise ExperimentError(
+                f"no motion that keeps the limits was found within {solution.stats['evaluations']} "
+                f"tries ({_reasons(problem)}): give the search more time with --seconds, or widen "
+                "design.limits"
+            )
         for slot in range(self.slots):
             if not x[slot, 2:].any():  # what a fit does not see shall move all the same
                 x[slot] = x[best]
@@ -443,7 +450,6 @@ class DesignJob(SearchJob):
             **content["recordings"][0],
             "file": "recording.csv",
             "name": "designed",
-            "initial": "estimated",
         }
         fresh.setdefault("signals", {s: s for s in self.robot.signals})
         fresh["controls"] = fresh.get("controls") or {a: a for a in actuators}
@@ -455,6 +461,15 @@ class DesignJob(SearchJob):
             names = {entry.get("name", Path(entry["file"]).stem) for entry in former}
             while fresh["name"] in names:
                 fresh["name"] += "_next"
+        initial, unknown = start_of(self.robot, fresh["name"])
+        fresh["initial"] = initial.model_dump(mode="json", exclude_defaults=True)
+        kept = {
+            name: part
+            for name, part in content["parameters"].items()
+            if former or not is_start(self.experiment.parameters[name])
+        }
+        parts = {n: p.model_dump(mode="json", exclude_defaults=True) for n, p in unknown.items()}
+        content["parameters"] = {**kept, **parts}
         content["recordings"] = [*former, fresh]
         content.pop("output", None)
         return content

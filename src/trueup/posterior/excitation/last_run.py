@@ -6,6 +6,7 @@ import numpy as np
 
 from trueup.errors import RunDirectoryError, listing
 from trueup.fitting.uncertainty.gaussian import Gaussian
+from trueup.posterior.excitation.start_states import is_start
 from trueup.posterior.identified import IdentifiedRun
 from trueup.sysid.experiment.settings import Experiment
 
@@ -24,8 +25,11 @@ def knowledge_of(run: IdentifiedRun, experiment: Experiment) -> tuple[np.ndarray
             f"{run.directory.path} is of the model {own.model.file}, the experiment of "
             f"{other.model.file}: a design takes a run of its own model"
         )
-    if own.parameters.keys() != other.parameters.keys():
-        only = sorted(own.parameters.keys() ^ other.parameters.keys())
+    first, second = (
+        {name for name, part in e.parameters.items() if not is_start(part)} for e in (own, other)
+    )
+    if first != second:
+        only = sorted(first ^ second)
         raise RunDirectoryError(
             f"{run.directory.path} has other unknowns than the experiment: {listing(only)}"
         )

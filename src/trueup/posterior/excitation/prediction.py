@@ -17,6 +17,7 @@ from trueup.fitting.uncertainty.gaussian import gaussian_of_fit
 from trueup.posterior.excitation.designed_robot import DesignedRobot
 from trueup.posterior.excitation.motion_problem import motion_problem
 from trueup.posterior.excitation.recording_noise import ChannelNoiseModel
+from trueup.posterior.excitation.start_states import is_start, start_of
 from trueup.signals import Recording
 from trueup.signals.recording import Stream
 from trueup.sysid.assess.fit_covariance import residual_covariance, with_start_noise
@@ -87,6 +88,8 @@ def predict(
     experiment, x = robot.experiment, robot.draws[0]
     times, signals = simulated_signals(robot, commands, noise, x, np.random.default_rng(seed))
     part = experiment.recordings[0]
+    initial, unknown = start_of(robot, "designed")
+    own = {name: p for name, p in experiment.parameters.items() if not is_start(p)}
     names = {s: [c for c in signals if c == s or c.startswith(f"{s}[")] for s in robot.signals}
     actuators = [robot.model.actuator(i).name for i in robot.actuators]
     recorded = RecordingPart(
@@ -94,8 +97,7 @@ def predict(
         name="designed",
         signals={s: c[0] if len(c) == 1 else c for s, c in names.items()},
         controls={a: f"command of {a}" for a in actuators},
-        # at rest, where the slope of a few noisy samples is worth nothing
-        initial="estimated",
+        initial=initial,
         accept=part.accept,
     )
     grid = np.arange(len(commands)) / experiment.design.rate
@@ -107,7 +109,8 @@ def predict(
         ),
     )
     held_out = HeldOut(fraction=experiment.held_out.fraction)
-    planned = experiment.model_copy(update={"recordings": [recorded], "held_out": held_out})
+    changes = {"recordings": [recorded], "held_out": held_out, "parameters": {**own, **unknown}}
+    planned = experiment.model_copy(update=changes)
     opened = {(robot.folder / _FILE).resolve(): Recording("designed", streams)}
     prepared = prepare(planned, robot.folder, opened)
     problem = prepared.motion_problem()
@@ -118,7 +121,7 @@ def predict(
     residual, jacobian, _ = final_jacobian(problem, at, central=False)
     states = np.array([name not in values for name in problem.space.names])
     if states.any():
-        # a fit moves the measured start states to where the motion really began
+        # a fit moves the start states to where the motion really began
         own = jacobian[:, states]
         z = problem.space.to_search(at)
         z[states] -= np.linalg.lstsq(own, residual, rcond=None)[0]
