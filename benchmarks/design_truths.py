@@ -219,7 +219,7 @@ def robot_repeat(robot: str, seed: int) -> dict[str, object]:
         "designed": max(own[0][n] for n in both), "chirp": max(other[0][n] for n in both),
         "both": len(both), "count": len(own[0]),
         "chirp_only": [n for n in own[0] if own[0][n] >= IDENTIFIED > other[0][n]],
-        "design_only": sum(own[0][n] < IDENTIFIED <= other[0][n] for n in own[0]),
+        "design_only": int(sum(own[0][n] < IDENTIFIED <= other[0][n] for n in own[0])),
         "exceeded": own[2], "chirp_exceeded": other[2], "inside": [own[3], other[3]],
         "predicted": float(np.median(np.abs(np.array(ratios) - 1))), "ratio": compared["median"],
         "families": outcome.summary["families"],
@@ -341,7 +341,7 @@ def main() -> None:
         one = servo_repeat(seed) if given.robot == "servo" else robot_repeat(given.robot, seed)
         done[seed] = {"robot": given.robot, **one}
         with given.results.open("a") as file:
-            file.write(json.dumps(done[seed]) + "\n")
+            file.write(json.dumps(done[seed], default=float) + "\n")
     for e in done.values():
         worst = max(e["exceeded"].values())
         print(f"{e['seed']}: designed {100 * e['designed']:.2f} %, chirp {100 * e['chirp']:.2f} % "

@@ -97,11 +97,14 @@ def measured(unknowns: int, seconds: float) -> tuple[float, float, float]:
     return whole, batch, float(np.max(np.abs(x / np.array(truth) - 1)))
 
 
-def table(title: str, sizes: list[float], runs: list[tuple[float, float, float]]) -> None:
-    """Print one table with the exponents of its columns."""
-    print(f"{title:>10}  whole [CPU s]  Jacobian [CPU s]  largest error")
-    for size, (whole, batch, error) in zip(sizes, runs, strict=True):
-        print(f"{size:10g}  {whole:13.2f}  {batch:16.3f}  {100 * error:11.2f} %")
+def table(title: str, sizes: list[float], cases: list[tuple[int, float]]) -> None:
+    """Print one table, row by row, with the exponents of its columns."""
+    print(f"{title:>10}  whole [CPU s]  Jacobian [CPU s]  largest error", flush=True)
+    runs = []
+    for size, case in zip(sizes, cases, strict=True):
+        whole, batch, error = measured(*case)
+        runs.append((whole, batch))
+        print(f"{size:10g}  {whole:13.2f}  {batch:16.3f}  {100 * error:11.2f} %", flush=True)
     if len(sizes) > 1:
         slopes = [np.polyfit(np.log(sizes), np.log([r[k] for r in runs]), 1)[0] for k in (0, 1)]
         print(f"{'exponent':>10}  {slopes[0]:13.2f}  {slopes[1]:16.2f}\n", flush=True)
@@ -116,8 +119,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, nargs="*", default=[2, 8, 30, 120])
     given = parser.parse_args()
     measured(5, 2.0)  # compiles and loads what the first run of a process does
-    table("unknowns", given.unknowns, [measured(n, 8.0) for n in given.unknowns])
-    table("seconds", given.seconds, [measured(20, s) for s in given.seconds])
+    table("unknowns", given.unknowns, [(n, 8.0) for n in given.unknowns])
+    table("seconds", given.seconds, [(20, s) for s in given.seconds])
 
 
 if __name__ == "__main__":

@@ -327,6 +327,12 @@ class DesignJob(SearchJob):
         robot, criterion = self.robot, problem.criterion
         x = solution.x.reshape(self.slots, -1).copy()
         best = int(np.argmax(problem.shares))
+        if not x[:, 2:].any():
+            raise ExperimentError(
+                f"no motion that keeps the limits was found within {solution.stats['evaluations']} "
+                f"tries ({_reasons(problem)}): give the search more time with --seconds, or widen "
+                "design.limits"
+            )
         for slot in range(self.slots):
             if not x[slot, 2:].any():  # what a fit does not see shall move all the same
                 x[slot] = x[best]
