@@ -4,7 +4,6 @@ import functools
 import io
 import os
 import time
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,22 +13,25 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.errors import ExperimentError, RunDirectoryError
+from trueup.errors import ExperimentError
 from trueup.fitting.solution import Solution, Status
-from trueup.fitting.verdict import Grade, Reason, Verdict
+from trueup.fitting.verdict import Grade
 from trueup.posterior.excitation.clearance import Clearance
 from trueup.posterior.excitation.comparison import compared_with
-from trueup.posterior.excitation.criterion import NORMAL, Criterion, half_scales
+from trueup.posterior.excitation.criterion import Criterion, half_scales
 from trueup.posterior.excitation.design_problem import DesignProblem
 from trueup.posterior.excitation.design_report import design_page
 from trueup.posterior.excitation.design_search import IDENTIFIABLE, DesignSearch
+from trueup.posterior.excitation.design_table import rows_of, verdict_of
 from trueup.posterior.excitation.designed_robot import DesignedRobot, designed_robot
 from trueup.posterior.excitation.last_run import knowledge_of
 from trueup.posterior.excitation.motion_family import FAMILIES, MotionFamily, chirp
 from trueup.posterior.excitation.motion_files import (
     CSV,
     LEROBOT,
+    MOTION,
     ROS2,
+    read_motion,
     write_csv,
     write_lerobot,
     write_ros2,
@@ -55,7 +57,7 @@ PIECE = 5.0  # [s] a piece is about as long
 _LIBRARY = (24, 320)  # pieces at least and at most
 _LIBRARY_SHARE = 0.45  # of the time of the search
 _SHRINK = (1.0, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12, 0.08)
-NEXT, MOTION = "next_experiment.yaml", "motion.npz"
+NEXT = "next_experiment.yaml"
 
 
 @dataclass
@@ -350,14 +352,14 @@ class DesignJob(SearchJob):
             robot.joints,
             IDENTIFIABLE,
         )
-        rows = _rows(robot, criterion, predicted, intervals, baseline, reasons)
+        rows = rows_of(robot, criterion, predicted, intervals, baseline, reasons)
         families = [FAMILIES[round(row[0])] for row in x]
         comparison = None
         if self.predicted is not None and self.after is not None:
             comparison = compared_with(self.predicted, self.after)
         summary = {
             **self.bare_summary(solution),
-            "verdict": _verdict(rows, baseline, self.experiment.design.target_interval).plain(),
+            "verdict": verdict_of(rows, baseline, self.experiment.design.target_interval).plain(),
             "level": self.experiment.confidence.level,
             "parameters": rows,
             "largest": max((r["relative"] for r in rows if not r["unknown"]), default=1.0),
@@ -478,27 +480,10 @@ class DesignJob(SearchJob):
     def report(cls, directory: RunDirectory) -> Page:
         if not directory.solution.is_file() and directory.study.is_file():
             return study_report(read_study(directory))
-        return design_page(read_solution(directory), _motion_of(directory))
+        return design_page(read_solution(directory), read_motion(directory))
 
     def page(self, run: Run, outcome: Outcome) -> Page:
-        return design_page(outcome.summary, _motion_of(run.directory))
-
-
-def _motion_of(directory: RunDirectory) -> dict[str, np.ndarray]:
-    """Content of ``motion.npz``.
-
-    Raises:
-      RunDirectoryError: the file is missing or damaged.
-    """
-    path = directory.inside(MOTION)
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {key: file[key] for key in ("times", "commands", "strip")}
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise RunDirectoryError(
-            f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
-            f"{directory.path}"
-        ) from error
+        return design_page(outcome.summary, read_motion(run.directory))
 
 
 def _reasons(problem: DesignProblem) -> str:
@@ -506,89 +491,3 @@ def _reasons(problem: DesignProblem) -> str:
     words = [w for reason in found for w in reason.split(", ")]
     counted = sorted({w: words.count(w) for w in words}.items(), key=lambda item: -item[1])
     return ", ".join(f"{word} in {count}" for word, count in counted[:4]) or "no reason"
-
-
-def _rows(
-    robot: DesignedRobot,
-    criterion: Criterion,
-    predicted: Any,
-    intervals: np.ndarray,
-    baseline: np.ndarray | None,
-    reasons: dict[str, str],
-) -> list[dict[str, Any]]:
-    """One record an unknown."""
-    space, x = robot.space, robot.draws[0]
-    z = space.to_search(x)
-    joint = predicted.together(robot.known, NORMAL)
-    rows = []
-    for i, name in enumerate(space.names):
-        ends = []
-        for sign in (-1, 1):
-            moved = z.copy()
-            moved[i] += sign * (predicted.half_widths[i] if np.isfinite(predicted.half_widths[i])
-                                else 2 * criterion.scale[i])  # fmt: skip
-            ends.append(float(space.from_search(moved[None])[0, i]))
-        first = max(float(intervals[0, i]), 1e-12)
-        rows.append(
-            {
-                "name": name,
-                "unit": space.units[i] if space.units else "",
-                "value": float(x[i]),
-                "low": ends[0],
-                "high": ends[1],
-                "half_width": float(predicted.half_widths[i]),
-                "relative": float(min(predicted.half_widths[i] / criterion.scale[i], 1.0)),
-                "with_known": float(min(joint[i] / criterion.scale[i], 1.0)),
-                "over_draws": [float(f) for f in np.quantile(intervals[:, i] / first, [0, 1])],
-                "chirp": None if baseline is None else float(baseline[i]),
-                "lower": float(space.lower[i]),
-                "upper": float(space.upper[i]),
-                "unknown": reasons.get(name, ""),
-                "parameter": name,
-            }
-        )
-    return rows
-
-
-def _verdict(
-    rows: list[dict[str, Any]], baseline: np.ndarray | None, target: float | None
-) -> Verdict:
-    """Whether the recording is worth its time: beside a chirp, and the interval that is wanted."""
-    learned = [r for r in rows if not r["unknown"]]
-    if not learned:
-        sentence = "No unknown can be identified by any motion within the limits."
-        return Verdict((Reason(Grade.DO_NOT_USE, sentence, "unknown"),))
-    key = "with_known"
-    largest = max(r[key] for r in learned)
-    reasons = []
-    if baseline is not None:
-        both = [r for r in learned if r["chirp"] < IDENTIFIABLE] or learned
-        own, other = max(r["relative"] for r in both), max(r["chirp"] for r in both)
-        reasons.append(
-            Reason(
-                Grade.USE if own < other else Grade.LOOK,
-                f"The largest interval is predicted as {100 * own:.3g} % of what was allowed "
-                f"before, that of a chirp within the same limits as {100 * other:.3g} %.",
-                "parameters",
-            )
-        )
-    if target is not None and largest > target:
-        reasons.append(
-            Reason(
-                Grade.LOOK,
-                f"The widest interval will be {100 * largest:.3g} % of what was allowed before, "
-                f"{100 * target:.3g} % is wanted: record longer, or design again after this one.",
-                "parameters",
-            )
-        )
-    if unknown := [r["name"] for r in rows if r["unknown"]]:
-        reasons.append(
-            Reason(
-                Grade.LOOK,
-                f"Unknown whatever is recorded within these limits: {', '.join(unknown[:6])}"
-                f"{' and others' if len(unknown) > 6 else ''}.",
-                "unknown",
-            )
-        )
-    reasons.sort(key=lambda r: -r.grade.severity)
-    return Verdict(tuple(reasons))

@@ -1,16 +1,20 @@
 """Files of a designed motion: CSV, a ROS 2 JointTrajectory, a LeRobot data set."""
 
+import io
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueup.errors import ReportError
-from trueup.studies import atomic
+from trueup.errors import ReportError, RunDirectoryError
+from trueup.studies import RunDirectory, atomic
 
 CSV, ROS2, LEROBOT = "motion.csv", "motion_ros2.yaml", "motion_lerobot"
+MOTION = "motion.npz"
+"""File of the motion as the page reads it."""
 
 
 def write_csv(path: Path, rate: float, actuators: Sequence[str], controls: np.ndarray) -> Path:
@@ -125,3 +129,20 @@ def write_lerobot(
     except OSError as error:
         raise ReportError(f"{path} cannot be written: {error}") from error
     return path
+
+
+def read_motion(directory: RunDirectory) -> dict[str, np.ndarray]:
+    """Content of ``motion.npz``.
+
+    Raises:
+      RunDirectoryError: the file is missing or damaged.
+    """
+    path = directory.inside(MOTION)
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            return {key: file[key] for key in ("times", "commands", "strip")}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise RunDirectoryError(
+            f"{path} is missing or damaged ({error}): write it again with  trueup study resume "
+            f"{directory.path}"
+        ) from error
