@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from trueup._version import __version__
-from trueup.errors import ExperimentError
+from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Grade
 from trueup.posterior.excitation.clearance import Clearance
@@ -249,20 +249,23 @@ class DesignJob(SearchJob):
         def far(path: str | None) -> Path | None:
             return None if path is None else Path(os.path.normpath(directory.path / path))
 
-        place = folder or far(content["folder"])
-        assert place is not None
-        return cls(
-            Experiment.model_validate(content["design_of"]),
-            place,
-            far(content["after"]),
-            predicted=far(content["predicted"]),
-            anyway=content["anyway"],
-            library=content["library"],
-            polish=content["polish"],
-            turns=content["turns"],
-            seed=content["seed"],
-            limits=Budget(max_seconds=content["seconds"], max_evaluations=content["evaluations"]),
-        )
+        try:
+            return cls(
+                Experiment.model_validate(content["design_of"]),
+                folder or Path(os.path.normpath(directory.path / content["folder"])),
+                far(content["after"]),
+                predicted=far(content["predicted"]),
+                anyway=bool(content["anyway"]),
+                library=content["library"],
+                polish=content["polish"],
+                turns=content["turns"],
+                seed=content["seed"],
+                limits=Budget(
+                    max_seconds=content["seconds"], max_evaluations=content["evaluations"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
 
     def identity(self) -> dict[str, Any]:
         return {"experiment": self.experiment.model_dump(mode="json"), "seed": self.seed}

@@ -111,6 +111,12 @@ class IdentificationJob(SearchJob):
     def from_plain(
         cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
     ) -> "IdentificationJob":
+        last = list(Experiment.model_fields)[-1]
+        if content.get("kind") and last not in content:
+            # a run writes every key: what is gone would count as its default
+            raise RunDirectoryError(
+                f"{directory.experiment} is damaged: it ends before its last key, {last}"
+            )
         try:
             experiment = load_experiment(directory.experiment)
         except TrueupError as error:
