@@ -293,3 +293,17 @@ def test_the_search_ends_where_the_intervals_are_narrow_enough(folder, designed)
     )
     assert found.summary["status"] == "target reached" and found.summary["largest"] < 0.1
     assert main(["report", str(folder / "enough")]) == 0
+
+
+def test_a_design_goes_on_by_the_command_and_damage_is_refused(designed, tmp_path, capsys):
+    place = tmp_path / "arm"
+    shutil.copytree(designed.directory.parent, place)
+    run = place / "design"
+    (run / "solution.json").unlink()
+    assert main(["study", "resume", str(run)]) in (0, 3)
+    assert "armature" in capsys.readouterr().out
+    whole = (run / "experiment.yaml").read_bytes()
+    (run / "experiment.yaml").write_bytes(whole[: len(whole) // 2])
+    assert main(["study", "resume", str(run)]) == 2
+    said = capsys.readouterr().err
+    assert "experiment.yaml is damaged" in said and said.count("\n") == 1

@@ -1,5 +1,6 @@
 """What Python began, the command continues, reports and compares, and the reverse: every kind."""
 
+import importlib
 import json
 import os
 import signal
@@ -8,7 +9,7 @@ import pytest
 from run_kinds import KINDS
 
 from trueup import runs
-from trueup.cli import main
+from trueup.cli import main, study_resume
 from trueup.errors import RunDirectoryError
 from trueup.runs import RunInterrupted
 from trueup.studies import Progress, RunDirectory
@@ -172,3 +173,10 @@ def test_a_run_of_another_kind_is_not_resumed(kind, tmp_path):
     with pytest.raises(RunDirectoryError, match=r"is an identification|is a study"):
         kind.python(run, resume=True)
     assert content(target) == before
+
+
+def test_the_command_prints_what_it_resumes_of_every_kind():
+    assert set(study_resume.PRINTERS) == set(runs.KINDS)
+    for place in study_resume.PRINTERS.values():
+        module, name = place.split(":")
+        assert callable(getattr(importlib.import_module(module), name))

@@ -265,7 +265,8 @@ class DesignJob(SearchJob):
                 ),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
+            reason = str(error).splitlines()[0]
+            raise RunDirectoryError(f"{directory.experiment} is damaged: {reason}") from error
 
     def identity(self) -> dict[str, Any]:
         return {"experiment": self.experiment.model_dump(mode="json"), "seed": self.seed}

@@ -104,7 +104,8 @@ class ExplainJob(Job):
             experiment = Experiment.model_validate(content["experiment"])
             causes, level = [str(c) for c in content["causes"]], float(content["level"])
         except (KeyError, TypeError, ValueError, ValidationError) as error:
-            raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
+            reason = str(error).splitlines()[0]
+            raise RunDirectoryError(f"{directory.experiment} is damaged: {reason}") from error
         place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
         return cls(experiment, place, causes, level)
 
