@@ -137,6 +137,7 @@ def test_a_warm_start_keeps_the_exoskeleton(capsys, tmp_path, model, vector):
         (["optimize", "tutorial", "--cma-options", "tolfn:1"], "tolfn"),
         (["evaluate", "absent.txt"], "no run and no file"),
         (["import", "absent.bat"], "cannot read"),
+        (["import", "walker.xml"], "needs no import"),
         (["optimize", "absent.yaml"], "shipped configurations: 'baseline'"),
         (["optimize", FIRST_WALK, "--model-file", "MODEL", "--model", "hipp"], "no device 'hipp'"),
         (["optimize", FIRST_WALK, "--sim-time", "inf"], "finite"),

@@ -42,6 +42,11 @@ class ImportGait:
         """Run the command; returns the exit code."""
         if self.file.suffix.lower() == ".osim":
             return self._model(output)
+        if self.file.suffix.lower() in (".xml", ".mjcf"):
+            raise GaitError(
+                f"{self.file} is a model of MuJoCo, which needs no import: walk with it by  trueup "
+                f"gait optimize walk --model-file {self.file}"
+            )
         if self.partial:
             raise GaitError("--partial is for models of OpenSim (.osim): leave it out")
         return self._configuration(output)
