@@ -9,6 +9,7 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Grade, Verdict
 from trueup.runs import read_solution
 from trueup.studies import RunDirectory
+from trueup.studies.damage import read_as_written
 
 
 def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Verdict]:
@@ -34,6 +35,25 @@ def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Ver
             "first; --anyway takes it all the same, marked as such"
         )
     return solution, verdict
+
+
+def values_of(solution: dict[str, Any], directory: RunDirectory) -> np.ndarray:
+    """Identified values ``(p,)``, from the content of ``solution.json``.
+
+    Raises:
+      RunDirectoryError: the file is damaged.
+    """
+    with read_as_written(directory.solution):
+        return np.array([row["value"] for row in solution["parameters"]], float)
+
+
+def check_names(known: Gaussian, names: tuple[str, ...], directory: RunDirectory) -> None:
+    """Raise RunDirectoryError where a run knows other unknowns than its experiment has."""
+    if known.names != names:
+        raise RunDirectoryError(
+            f"{directory.solution} knows other unknowns than {directory.experiment} has: one of "
+            "them was changed"
+        )
 
 
 def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:

@@ -1,6 +1,7 @@
 """Runs whose knowledge is a Gaussian within bounds: how rows are drawn and checked."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -55,7 +56,7 @@ class DrawnRun(Protocol):
         """Held-out recordings by name, and the time [s] that ``count`` rows take."""
 
 
-class GaussianRun:
+class GaussianRun(ABC):
     """A run that knows its unknowns as a Gaussian within bounds."""
 
     fit: np.ndarray
@@ -66,22 +67,22 @@ class GaussianRun:
     """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
 
     @property
+    @abstractmethod
     def space(self) -> Space:
         """The unknowns and their bounds."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def training_error(self) -> float:
         """Mean square of the training residuals."""
-        raise NotImplementedError
 
+    @abstractmethod
     def held_out_problem(self) -> HeldOutProblem | None:
         """Problem that simulates the held-out recordings; None where nothing is held out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def units(self, problem: HeldOutProblem) -> list[tuple[str, ...]]:
         """Unit of each channel of each held-out recording."""
-        raise NotImplementedError
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,13 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Verdict
 from trueup.parameters import ParameterDict, Space
 from trueup.posterior.draws import Draws
-from trueup.posterior.finished_run import finished, known_of, widening_of
+from trueup.posterior.finished_run import (
+    check_names,
+    finished,
+    known_of,
+    values_of,
+    widening_of,
+)
 from trueup.posterior.gaussian_run import GaussianRun
 from trueup.posterior.model_fields import model_fields
 from trueup.posterior.signals import command_delays, signal_draws
@@ -148,14 +154,8 @@ def identified_run(
     solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
     parameters, _ = without_window_states(job.prepared.parameters)
-    names = parameters.space().names
-    if known.names != names:
-        raise RunDirectoryError(
-            f"{opened.solution} knows other unknowns than {opened.experiment} has: one of them "
-            "was changed"
-        )
+    check_names(known, parameters.space().names, opened)
+    fit = values_of(solution, opened)
     with read_as_written(opened.solution):
-        rows = solution["parameters"]
-        fit = np.array([row["value"] for row in rows], float)
-        widening = widening_of(rows)
+        widening = widening_of(solution["parameters"])
     return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening)

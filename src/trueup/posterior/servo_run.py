@@ -18,7 +18,7 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
 from trueup.posterior.draws import Draws
-from trueup.posterior.finished_run import finished, known_of
+from trueup.posterior.finished_run import check_names, finished, known_of, values_of
 from trueup.posterior.gaussian_run import GaussianRun
 from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
 from trueup.posterior.simulators.servo_forms import servo_forms
@@ -165,13 +165,9 @@ def servo_run(
     job.take_choice_of(opened)
     job.prepare()
     space = job.prepared.space
-    if known.names != space.names:
-        raise RunDirectoryError(
-            f"{opened.solution} knows other parameters than {opened.experiment} has: one of them "
-            "was changed"
-        )
+    check_names(known, space.names, opened)
+    fit = values_of(solution, opened)
     with read_as_written(opened.solution):
-        fit = np.array([row["value"] for row in solution["parameters"]], float)
         widening = np.array(solution["widening"], float)
     values = dict(zip(space.names, fit.tolist(), strict=True))
     model = job.prepared.start_model.with_values(**values)

@@ -1,4 +1,4 @@
-"""What a muscle's path becomes in MuJoCo: points, and surfaces between them."""
+"""Route of a muscle in MuJoCo: points, and surfaces between them."""
 
 import itertools
 from dataclasses import dataclass, replace

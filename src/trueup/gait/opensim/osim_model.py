@@ -14,7 +14,7 @@ GROUND = "ground"
 
 @dataclass(frozen=True)
 class Remark:
-    """What became of a part that MuJoCo cannot hold as it is.
+    """Remark on a part that MuJoCo cannot hold as it is.
 
     Attributes:
       kind: ``refused`` without ``partial``, then left out; ``left out`` without an effect on motion

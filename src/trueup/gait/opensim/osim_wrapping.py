@@ -61,7 +61,7 @@ class _Arcs:
     arrive: np.ndarray
 
     def faces(self, sense: float, side: np.ndarray) -> np.ndarray:
-        """How far the two tangent points lie towards directions ``(n, 2)``, together ``(n,)``."""
+        """Sum of the places of the two tangent points along directions ``(n, 2)``: ``(n,)``."""
         ends = self.first, self.first + sense * self.angle
         return sum(np.cos(end) * side[:, 0] + np.sin(end) * side[:, 1] for end in ends)
 

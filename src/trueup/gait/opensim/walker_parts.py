@@ -1,4 +1,4 @@
-"""What a walker needs beside bodies and muscles: soles, sensors, poses, names of its parts."""
+"""Parts of a walker beside bodies and muscles: soles, sensors, poses, names of its parts."""
 
 import functools
 from pathlib import Path

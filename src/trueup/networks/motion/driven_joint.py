@@ -77,7 +77,7 @@ class DrivenJoint(nn.Module):
 
     @property
     def moved(self) -> list[nn.Parameter]:
-        """What training moves, beside the network."""
+        """Parameters that training moves beside the network."""
         return [self.steps, self.gain_steps]
 
     def forward(

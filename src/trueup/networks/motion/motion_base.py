@@ -1,4 +1,4 @@
-"""What stands beneath a correction: a servo model, a PD law of the joint, or nothing."""
+"""Base beneath a correction: a servo model, a PD law of the joint, or nothing."""
 
 import json
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ class MotionBase:
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """Description in words."""
         return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
 
     def numbers(self) -> list[tuple[str, float, str]]:
@@ -126,7 +126,7 @@ class MotionBase:
         return MotionBase(replace(joint or PdJoint(), **values), gains)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Plain data for JSON."""
         joint = self.joint
         content: dict[str, Any] = {"kind": self.kind}
         if isinstance(joint, ServoModel):

@@ -1,4 +1,4 @@
-"""How good a set of pieces is: intervals that they give, relative to what was allowed before."""
+"""Criterion of a set of pieces: intervals that they give, relative to what was allowed before."""
 
 from dataclasses import dataclass
 

@@ -77,7 +77,7 @@ class DesignSearch:
 
     @property
     def words(self) -> str:
-        """What is being done."""
+        """Present step in words."""
         return {"library": "library", "exchange": "choice of pieces", "polish": "polish"}[
             self.phase
         ]
