@@ -10,7 +10,7 @@ import numpy as np
 from trueup.actuators.bench.loads import GRAVITY
 from trueup.actuators.exports.standard_logs import greatest_torque
 from trueup.actuators.logs.servo_log import ServoLog
-from trueup.actuators.record._sweep import standard_gains
+from trueup.actuators.record import standard_gains
 from trueup.errors import FitError
 from trueup.posterior.excitation.bench_family import BenchCondition
 from trueup.posterior.servo_run import ServoRun
