@@ -31,6 +31,7 @@ STRUCTURES = {
 
 _ALPHA = 0.01  # chance that any term is named where none is missing
 _WORTH = 0.99  # error with the term over that without, above which it is not worth a sentence
+_CONFIRMED = 0.999  # error on unseen torques with the term over that without
 _SMALLEST = 1e-3  # of a joint's torque: below it a term is one of the filter or of rounding
 _STRIBECK = (0.1, 0.3, 1.0)  # of the root mean square speed: where friction has fallen by e
 
@@ -131,7 +132,11 @@ def missing_friction(
         before = _error(new, unseen_torques, fit.values, chosen, fit.noise)
         after = _error(new, unseen_torques, fit.values_with(best), [*chosen, best], fit.noise)
         torque = abs(fit.gains[best]) * sizes_of_terms[joint, best]
-        if fit.error_with(best) < _WORTH and after < before and torque > smallest[joint]:
+        if (
+            fit.error_with(best) < _WORTH
+            and after < _CONFIRMED * before
+            and torque > smallest[joint]
+        ):
             chosen.append(best)
             found = MissingFriction(
                 names[joint], terms[best].structure, before, after, float(sizes[best])
