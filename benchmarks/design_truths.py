@@ -13,7 +13,7 @@ JSON object a repeat; further runs go on from there.
 The servo (xl330, M1) has two logs of one load and gain. Three further ones of 8 s are designed:
 mass of three, length of two, gain and trajectory of each. Beside them stand three chirps of 8 s
 (0.1 to 10 Hz, as large as the limits of angle, speed and heat allow) of the first load and gain.
-Both are fitted with the first two logs, and alone.
+Both are fitted from the first fit on, with the first two logs and alone.
 
 Bars: largest interval relative to the bounds, over the parameters that both identify, at most half
 of that of the chirp; no limit of position, speed or torque exceeded by the true robot, and no
@@ -284,9 +284,11 @@ def servo_repeat(seed: int) -> dict[str, object]:
         "xl330", "m1", **{n: v * rng.uniform(0.8, 1.2) for n, v in start.items()}
     )
 
-    def fitted(paths: list[Path], output: Path) -> dict[str, dict[str, float]]:
+    def fitted(
+        paths: list[Path], output: Path, start: Path | None = None
+    ) -> dict[str, dict[str, float]]:
         settings = actuators.FitSettings(trials=2500, seed=seed)
-        found = actuators.fit("xl330", "m1", paths, settings=settings, output=output)
+        found = actuators.fit("xl330", "m1", paths, settings=settings, output=output, start=start)
         solution = read_solution(RunDirectory.open(found.directory))
         return {r["name"]: r for r in solution["parameters"]}
 
@@ -296,10 +298,11 @@ def servo_repeat(seed: int) -> dict[str, object]:
             servo_log(truth, bench_log(trajectory_named(t)), 100 * seed + k, folder, f"first{k}")
             for k, t in enumerate(("sin_sin", "lift_and_drop"))
         ]
-        fitted(first, folder / "first.json")
+        before = folder / "first.json"
+        fitted(first, before)
         wall, cpu = time.perf_counter(), time.process_time()
         choices = BenchChoices(masses=(0.15, 0.3, 0.5), lengths=(0.1, 0.15))
-        job = BenchDesignJob(folder / "first.json", choices, anyway=True, seed=seed)
+        job = BenchDesignJob(before, choices, anyway=True, seed=seed)
         outcome = runs.start(job, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         simple = outcome.summary["chirp"]
@@ -313,8 +316,8 @@ def servo_repeat(seed: int) -> dict[str, object]:
                 for k, log in enumerate(planned)
             ]
             exceeded[word] = motion_over(job, truth, planned)
-            ends[word] = fitted([*first, *paths], folder / f"{word}.json")
-            alone[word] = fitted(paths, folder / f"{word}_alone.json")
+            ends[word] = fitted([*first, *paths], folder / f"{word}.json", before)
+            alone[word] = fitted(paths, folder / f"{word}_alone.json", before)
         compared = compared_with(folder / "design", folder / "designed.run")
     half = {word: {n: relative(r) for n, r in rows.items()} for word, rows in ends.items()}
     inside = [
