@@ -157,6 +157,22 @@ def test_the_next_design_follows_the_run_and_compares_its_prediction(folder, ide
     assert [r.get("name") for r in content["recordings"]] == [None, "designed"]
 
 
+def test_one_command_compares_the_last_prediction_and_designs_what_is_next(
+    folder, identified, capsys
+):
+    words = ["design", str(identified), "--predicted", str(folder / "design"), "--duration", "2"]
+    words += ["--library", "4", "--evaluations", "12", "-o", str(folder / "second"), "--json"]
+    assert main(words) in (0, 3)
+    printed = json.loads(capsys.readouterr().out)
+    assert 0.8 < printed["comparison"]["median"] < 1.25
+    rows = {r["name"]: r for r in printed["parameters"]}
+    assert set(rows) == {"armature", "friction", "mass", "spare"}
+    assert rows["mass"]["with_known"] < rows["mass"]["relative"]
+    assert rows["mass"]["with_known"] < rows["mass"]["chirp_with_known"] * 1.2
+    again = load_experiment(folder / "second" / "next_experiment.yaml")
+    assert [part.name for part in again.recordings] == ["designed", "designed_next"]
+
+
 def test_a_search_goes_on_from_its_state_bit_for_bit(folder):
     part = {**servo_arm.experiment()["design"], "duration": 2.0, "draws": 1}
     job = DesignJob(arm_experiment(design=part), folder, library=6)
