@@ -60,7 +60,7 @@ def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
     assert code == 0 and not walked["fell"]
     # the result is chosen, and told, over perturbations that no candidate was scored by
     assert "candidates and means of the last generations" in solution["message"]
-    assert walked["cost"] == pytest.approx(solution["cost"], rel=1e-12)
+    assert walked["effort"] == pytest.approx(solution["terms"]["effort"], rel=1e-12)
     code, walked = called(capsys, "evaluate", begun, "--perturbed-repeats", 2)
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
