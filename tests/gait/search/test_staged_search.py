@@ -12,7 +12,8 @@ from trueup import gait, runs
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.search.shipped_walk import SHIPPED_CONDITION, SHIPPED_WALK
+from trueup.gait.search.starts import resolved_start
 from trueup.studies import Budget, RunDirectory, Store
 
 STAGES = {
@@ -147,9 +148,38 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
     assert code == 2 and "needs a reference gait" in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "stages"),
+    [
+        ({}, ["steady"]),
+        ({"tgt_vel": (0.8,)}, ["adapt", "steady"]),
+        ({"tgt_slope": (-5.0,)}, ["adapt", "steady"]),
+        ({"param_path": "nominal", "tgt_slope": (-5.0,)}, ["find", "steady"]),
+    ],
+)
+def test_a_walk_is_taken_to_another_speed_or_slope(changes, stages):
+    configuration = gait.load_configuration("walk").with_changes(changes)
+    resolved = resolved_start(configuration)
+    assert list(resolved.stages) == stages
+    assert list(resolved_start(resolved).stages) == stages
+
+
+def test_the_run_that_a_search_begins_with_tells_its_speed(whole):
+    def stages(**changes):
+        own = gait.load_configuration("walk").with_changes(
+            {"param_path": str(whole.directory), **changes}
+        )
+        return list(resolved_start(own).stages)
+
+    (speed,) = whole.configuration.tgt_vel
+    assert stages(tgt_vel=(speed,)) == ["steady"]
+    assert stages(tgt_vel=(speed + 0.3,)) == ["adapt", "steady"]
+
+
 def test_the_shipped_walk_says_what_found_it():
     content = json.loads(SHIPPED_WALK.read_text())
     assert len(content["parameters"]) == 76
+    assert gait.load_configuration("walk").conditions == [SHIPPED_CONDITION]
     origin = content["provenance"]
     assert "trueup gait optimize walk" in origin["command"]
     assert {"seed", "versions", "date"} <= set(origin)

@@ -3,7 +3,8 @@
 A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
-from an earlier one. ``step: 1.5`` goes on with the distribution that the stage before has come to,
+from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
+speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage before has come to,
 its step times this factor, instead of a new one of ``sigma_gain``.
 """
 
@@ -15,10 +16,16 @@ from trueup.errors import did_you_mean, listing
 FROM_NOMINAL = "from_nominal"
 """Key of a stage that is left out where the search begins from an earlier walk."""
 
+OTHER_CONDITION = "other_condition"
+"""Key of a stage that is kept only where an earlier walk had another speed or slope."""
+
 STEP = "step"
 """Key of a stage that goes on with the distribution of the stage before: factor of its step."""
 
-OF_STAGES = (FROM_NOMINAL, STEP)
+WHERE = (FROM_NOMINAL, OTHER_CONDITION)
+"""Keys that say where a stage is left out."""
+
+OF_STAGES = (FROM_NOMINAL, OTHER_CONDITION, STEP)
 """Keys of stages that no configuration has."""
 
 STAGE_KEYS = (
@@ -58,8 +65,9 @@ def check_stages(stages: Stages) -> None:
                 f"the stage {name!r} cannot change {listing(unknown)}; a stage changes "
                 f"{listing(known, 60)}.{did_you_mean(unknown[0], known)}"
             )
-        if not isinstance(changes.get(FROM_NOMINAL, False), bool):
-            raise ValueError(f"the stage {name!r}: {FROM_NOMINAL} has to be true or false")
+        for key in (FROM_NOMINAL, OTHER_CONDITION):
+            if not isinstance(changes.get(key, False), bool):
+                raise ValueError(f"the stage {name!r}: {key} has to be true or false")
         step = changes.get(STEP, 1.0)
         if not (isinstance(step, int | float) and 0.0 < step < 1e3):
             raise ValueError(f"the stage {name!r}: {STEP} has to be a number above 0")
@@ -88,7 +96,7 @@ def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> S
             f"{did_you_mean(unknown[0], list(stages))}"
         )
     return {
-        name: {key: value for key, value in changes.items() if key != FROM_NOMINAL}
+        name: {key: value for key, value in changes.items() if key not in WHERE}
         for name, changes in stages.items()
         if name in names
     }
