@@ -4,8 +4,8 @@ A stage is a name with values of the configuration that hold in it, such as ``{"
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
 from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
-speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage before has come to,
-its step times this factor, instead of a new one of ``sigma_gain``.
+speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage
+before has come to, its step times this factor, instead of a new one of ``sigma_gain``.
 """
 
 from collections.abc import Iterable, Mapping
