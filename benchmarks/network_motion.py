@@ -123,7 +123,8 @@ def servo_model(training: list[ServoLog], what: str, file: Path) -> ServoModel:
     """The servo model of the training logs, fitted once."""
     if not file.is_file():
         model, terms = MODELS[what]
-        save_model(fit("xl330", model, training, settings=FitSettings(terms=terms)).model, file)
+        settings = FitSettings(terms=terms, method="least-squares")
+        save_model(fit("xl330", model, training, settings=settings).model, file)
     return load_model(file)
 
 
