@@ -10,6 +10,8 @@ from trueup import sysid
 from trueup.errors import ExperimentError, ModelError, SignalError
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.preparation import prepare
+from trueup.sysid.torque.bandwidth import halves
+from trueup.sysid.torque.friction_structure import missing_friction
 from trueup.sysid.torque.linear_fit import base_columns, linear_fit
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 from trueup.sysid.torque.setup import torque_setup
@@ -194,6 +196,32 @@ def test_a_friction_that_the_model_lacks_is_named(tmp_path):
     assert "shoulder" in sentence and "grows with the load" in sentence
     (sentence,) = found(1.5 * np.tanh(speed / 0.002) * np.exp(-np.abs(speed) / 0.3), "stribeck")
     assert "shoulder" in sentence and "Stribeck" in sentence
+
+
+def test_friction_below_the_noise_of_a_sample_is_named_in_its_joint_alone(tmp_path):
+    write_arm(tmp_path, noise=0.1)
+    rows = np.loadtxt(tmp_path / "arm.csv", delimiter=",", skiprows=1)
+    text = parse_experiment(EXPERIMENT + "search: {method: inverse-dynamics}\n")
+
+    def named(extra, unseen=0.0):
+        changed = rows.copy()
+        edge = int(0.75 * 0.75 * len(rows))  # the last quarter is held out of the fit
+        changed[:edge, 6] += extra[:edge]
+        changed[edge:, 6] += unseen * extra[edge:]
+        np.savetxt(
+            tmp_path / "arm.csv", changed, delimiter=",", header="t,q1,q2,v1,v2,t1,t2", comments=""
+        )
+        setup = torque_setup(prepare(text, tmp_path))
+        seen, last = halves(setup.data)
+        return missing_friction(seen, last, setup.linear.columns)
+
+    speed = rows[:, 4]
+    (found,) = named(0.05 * np.abs(speed), 1.0)
+    assert (found.joint, found.structure) == ("elbow", "asymmetric")
+    assert found.significance > 4 and 0.8 < found.after / found.before < 0.999
+    # friction that drives is none, and what unseen torques do not confirm is not named
+    assert named(-0.2 * np.tanh(speed / 0.002) * np.exp(-np.abs(speed) / 0.3), 1.0) == []
+    assert named(0.05 * np.abs(speed), -1.0) == []
 
 
 def test_held_out_recordings_take_no_part_in_the_choice_of_the_filter(tmp_path):

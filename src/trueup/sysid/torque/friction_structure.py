@@ -1,15 +1,25 @@
-"""Friction that the model lacks, found by the torque of recordings that the fit has not seen.
+"""Friction that the model lacks, found in torques and confirmed on torques the fit has not seen.
 
 Each joint is tried with one more term beside Coulomb and viscous friction: direction-dependent
-viscous friction, Stribeck friction, or friction that grows with the load of the joint.
+viscous friction, Stribeck friction, or friction that grows with the load of the joint. A term is
+tested as a further column of weighted least squares, in noise that is autoregressive: a score test.
+Terms enter one after the other, so that what one joint lacks is not named in its neighbours, whose
+torques share link parameters with it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import chi2
 
-from trueup.sysid.torque.linear_fit import LinearColumns, design, torque_of
+from trueup.sysid.torque.linear_fit import (
+    LinearColumns,
+    design,
+    plain_least_squares,
+    torque_of,
+    whitened,
+)
 from trueup.sysid.torque.torque_data import TorqueData, joint_names
 
 STRUCTURES = {
@@ -19,7 +29,10 @@ STRUCTURES = {
 }
 """Terms that are tried, and what they are."""
 
-_WORTH = 0.98  # error with the term over that without, for the term to be named
+_ALPHA = 0.01  # chance that any term is named where none is missing
+_WORTH = 0.99  # error with the term over that without, above which it is not worth a sentence
+_CONFIRMED = 0.999  # error on unseen torques with the term over that without
+_SMALLEST = 1e-3  # of a joint's torque: below it a term is one of the filter or of rounding
 _STRIBECK = (0.1, 0.3, 1.0)  # of the root mean square speed: where friction has fallen by e
 
 
@@ -30,114 +43,190 @@ class MissingFriction:
     joint: str
     structure: str
     before: float
-    """Root mean square error of the joint's torque without it [N m, N]."""
+    """Root mean square error on unseen torques behind the filter, each joint's over its noise."""
     after: float
     """The same with it."""
+    significance: float
+    """Size of the term in its own standard errors."""
 
     @property
     def sentence(self) -> str:
         """What was found, in words."""
         return (
-            f"{self.joint} has {STRUCTURES[self.structure]}, which the model lacks: with it the "
-            f"error on unseen torques is {self.after:.3g} instead of {self.before:.3g}"
+            f"{self.joint} has {STRUCTURES[self.structure]}, which the model lacks (by "
+            f"{self.significance:.1f} standard errors): with it the error on unseen torques, each "
+            f"joint's over its noise, is {100 * (1 - self.after / self.before):.2g} % smaller"
         )
+
+
+@dataclass(frozen=True)
+class _Term:
+    """One more column: friction of one joint."""
+
+    joint: int
+    """Place among the joints with a torque."""
+    structure: str
+    variant: float = 0.0
+    """Speed of Stribeck friction [rad/s, m/s]; 1 for the load of the motor, 0 for that of links."""
+
+    def torque(self, part: TorqueData, columns: LinearColumns, values: np.ndarray) -> np.ndarray:
+        """Torque of one unit of the term ``(T, dofs)``."""
+        motion, dof = part.motion, columns.dofs[self.joint]
+        speed, direction = motion.qvel[:, dof], motion.direction[:, dof]
+        out = np.zeros((len(motion.times), len(columns.dofs)))
+        if self.structure == "asymmetric":
+            own = np.abs(speed)
+        elif self.structure == "Stribeck":
+            own = direction * np.exp(-np.abs(speed) / max(self.variant, 1e-12))
+        else:
+            first = 0 if self.variant else 4 * len(columns.dofs)
+            load = design(part, columns)[:, self.joint, first:] @ values[first:]
+            own = direction * np.abs(load)
+        out[:, self.joint] = own
+        return out
 
 
 def missing_friction(
     seen: Sequence[TorqueData], unseen: Sequence[TorqueData], columns: LinearColumns
 ) -> list[MissingFriction]:
-    """The best further term of each joint that is worth naming.
+    """The best further term of each joint that lacks one.
 
     Args:
       seen: recordings that the fit uses.
       unseen: recordings, or parts of them, that it does not.
       columns: parameters of the linear model.
     """
-    A = np.concatenate([design(p, columns).reshape(-1, len(columns.names)) for p in seen])
-    b = np.concatenate([torque_of(p).reshape(-1) for p in seen])
+    values = plain_least_squares(seen, columns)
+    terms = list(_terms(seen, columns))
+    names = joint_names(seen[0].model, columns.dofs)
+    far = float(np.sqrt(chi2.isf(_ALPHA / len(terms), 1)))
+    known, new = (
+        [
+            (design(p, columns), np.stack([t.torque(p, columns, values) for t in terms], axis=2))
+            for p in parts
+        ]
+        for parts in (seen, unseen)
+    )
+    torques, unseen_torques = [torque_of(p) for p in seen], [torque_of(p) for p in unseen]
+    sizes_of_terms = np.sqrt(np.mean(np.concatenate([m for _, m in known]) ** 2, axis=0))
+    smallest = _SMALLEST * np.sqrt(np.mean(np.concatenate(torques) ** 2, axis=0))
+    chosen: list[int] = []
+    refused: set[int] = set()
+    out = []
+    while True:
+        fit = _Fit(known, torques, chosen)
+        taken = refused | {terms[i].joint for i in chosen}
+        sizes = np.array(
+            [
+                0.0
+                if term.joint in taken
+                else abs(size) if term.structure == "asymmetric" else size  # no friction drives
+                for term, size in zip(terms, fit.sizes, strict=True)
+            ]
+        )  # fmt: skip
+        best = int(np.argmax(sizes))
+        if sizes[best] < far:
+            return out
+        # a term moves link parameters, and these the torques of other joints, which may say more
+        joint = terms[best].joint
+        before = _error(new, unseen_torques, fit.values, chosen, fit.noise)
+        after = _error(new, unseen_torques, fit.values_with(best), [*chosen, best], fit.noise)
+        torque = abs(fit.gains[best]) * sizes_of_terms[joint, best]
+        if (
+            fit.error_with(best) < _WORTH
+            and after < _CONFIRMED * before
+            and torque > smallest[joint]
+        ):
+            chosen.append(best)
+            found = MissingFriction(
+                names[joint], terms[best].structure, before, after, float(sizes[best])
+            )
+            out.append(found)
+        else:
+            refused.add(joint)
+
+
+def _terms(seen: Sequence[TorqueData], columns: LinearColumns) -> Iterator[_Term]:
+    for joint, dof in enumerate(columns.dofs):
+        speed = float(np.sqrt(np.mean([np.mean(p.motion.qvel[:, dof] ** 2) for p in seen])))
+        yield _Term(joint, "asymmetric")
+        yield _Term(joint, "load-dependent", 0.0)
+        yield _Term(joint, "load-dependent", 1.0)
+        for width in _STRIBECK:
+            yield _Term(joint, "Stribeck", width * speed)
+
+
+class _Fit:
+    """Weighted least squares with the terms chosen so far, and the score of each further one."""
+
+    def __init__(
+        self,
+        parts: Sequence[tuple[np.ndarray, np.ndarray]],
+        torques: Sequence[np.ndarray],
+        chosen: Sequence[int],
+    ):
+        used = [np.concatenate([A, more[:, :, chosen]], axis=2) for A, more in parts]
+        self._count = used[0].shape[2]
+        A = np.concatenate([u.reshape(-1, self._count) for u in used])
+        b = np.concatenate([t.reshape(-1) for t in torques])
+        plain, _ = _shortest(A, b[:, None])
+        residuals = [t - u @ plain[:, 0] for t, u in zip(torques, used, strict=True)]
+        spread = np.sqrt(np.mean(np.square(np.concatenate(residuals)), axis=0))
+        self.noise = np.maximum(spread, 1e-300)
+        """Residual torque of each joint ``(dofs,)``."""
+        joined = [
+            (np.concatenate([u, more], axis=2), t)
+            for u, (_, more), t in zip(used, parts, torques, strict=True)
+        ]
+        rows, right = whitened(joined, residuals)
+        A, terms = rows[:, : self._count], rows[:, self._count :]
+        solved, left = _shortest(A, np.column_stack([right, terms]))
+        self.values = solved[:, 0]
+        self._shift = solved[:, 1:]
+        rest, terms_left = left[:, 0], left[:, 1:]
+        length = np.linalg.norm(terms_left, axis=0)
+        seen = length > 1e-6 * np.linalg.norm(terms, axis=0)
+        freedom = max(len(right) - self._count, 1)
+        noise = float(np.sqrt(rest @ rest / freedom))
+        self.gains = np.where(seen, terms_left.T @ rest / np.where(seen, length, 1.0) ** 2, 0.0)
+        """Coefficient of each term, were it added ``(terms,)``."""
+        self.sizes = self.gains * length / max(noise, 1e-300)
+        """The same over their standard errors ``(terms,)``."""
+        self._rows_of_joint = freedom / torques[0].shape[1]
+
+    def values_with(self, term: int) -> np.ndarray:
+        """Values of the columns, and of the term last."""
+        gain = self.gains[term]
+        return np.append(self.values - gain * self._shift[:, term], gain)
+
+    def error_with(self, term: int) -> float:
+        """Error of the joint's whitened torque with the term, over that without."""
+        return float(np.sqrt(max(1 - self.sizes[term] ** 2 / self._rows_of_joint, 0.0)))
+
+
+def _shortest(A: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least-squares solutions ``(k, r)`` of ``(m, k)``, the shortest ones, and what is left."""
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
     # the long side is factorised once, the small triangle decomposed
     Q, R = np.linalg.qr(A / size)
     inner, s, Vt = np.linalg.svd(R)
     rank = int(np.sum(s > 1e-8 * s[0]))
-    U, s, Vt = Q @ inner[:, :rank], s[:rank], Vt[:rank]
-
-    def solved(right: np.ndarray) -> np.ndarray:
-        return (Vt.T @ ((U.T @ right) / s)) / size
-
-    plain = solved(b)
-    left = b - A @ plain
-    names = joint_names(seen[0].model, columns.dofs)
-    scale = [
-        np.sqrt(np.mean([np.mean(p.motion.qvel[:, d] ** 2) for p in seen])) for d in columns.dofs
-    ]
-    out = []
-    for k, name in enumerate(names):
-        before = _error(unseen, columns, plain, k)
-        found: list[MissingFriction] = []
-        for structure, width in _terms():
-            term = np.zeros(len(b))
-            row = 0
-            for part in seen:
-                block = np.zeros((len(part.motion.times), len(columns.dofs)))
-                block[:, k] = _term(part, columns, plain, k, structure, width * scale[k])
-                term[row : row + block.size] = block.reshape(-1)
-                row += block.size
-            shift = solved(term)
-            rest = term - A @ shift
-            length = float(rest @ rest)
-            if length < 1e-9 * max(float(term @ term), 1e-300):
-                continue
-            gain = float(rest @ left) / length
-            if structure != "asymmetric" and gain < 0:
-                continue  # friction that drives
-            values = plain - gain * shift
-            after = _error(unseen, columns, values, k, (structure, width * scale[k], gain, plain))
-            found.append(MissingFriction(name, structure, before, after))
-        best = min(found, key=lambda f: f.after, default=None)
-        if best is not None and best.after < _WORTH * best.before:
-            out.append(best)
-    return out
-
-
-def _terms() -> list[tuple[str, float]]:
-    stribeck = [("Stribeck", width) for width in _STRIBECK]
-    return [("asymmetric", 1.0), ("load-dependent", 1.0), *stribeck]
-
-
-def _term(
-    part: TorqueData,
-    columns: LinearColumns,
-    values: np.ndarray,
-    k: int,
-    structure: str,
-    speed: float,
-) -> np.ndarray:
-    """Torque of one unit of a term ``(T,)``."""
-    motion, dof = part.motion, columns.dofs[k]
-    if structure == "asymmetric":
-        return np.abs(motion.qvel[:, dof])
-    if structure == "Stribeck":
-        return motion.direction[:, dof] * np.exp(-np.abs(motion.qvel[:, dof]) / max(speed, 1e-12))
-    joints = 4 * len(columns.dofs)
-    load = design(part, columns)[:, k, joints:] @ values[joints:]
-    return motion.direction[:, dof] * np.abs(load)
+    U = Q @ inner[:, :rank]
+    along = U.T @ right
+    return (Vt[:rank].T @ (along / s[:rank, None])) / size[:, None], right - U @ along
 
 
 def _error(
-    data: Sequence[TorqueData],
-    columns: LinearColumns,
+    parts: Sequence[tuple[np.ndarray, np.ndarray]],
+    torques: Sequence[np.ndarray],
     values: np.ndarray,
-    k: int,
-    term: tuple[str, float, float, np.ndarray] | None = None,
+    chosen: Sequence[int],
+    noise: np.ndarray,
 ) -> float:
-    """Root mean square error of one joint's torque as recorded."""
-    squares, count = 0.0, 0
-    for part in data:
-        off = torque_of(part, raw=True)[:, k] - design(part, columns)[:, k] @ values
-        if term is not None:
-            structure, speed, gain, plain = term
-            off = off - gain * _term(part, columns, plain, k, structure, speed)
-        squares, count = squares + float(off @ off), count + len(off)
-    return float(np.sqrt(squares / max(count, 1)))
+    """Root mean square error of the torques behind the filter, each joint's over its noise."""
+    off = [
+        (torque - A @ values[: A.shape[2]] - more[:, :, chosen] @ values[A.shape[2] :]) / noise
+        for (A, more), torque in zip(parts, torques, strict=True)
+    ]
+    return float(np.sqrt(np.mean(np.square(np.concatenate(off)))))

@@ -160,7 +160,7 @@ def linear_fit(
     )
     structure = base_columns(_structure(data[0], columns))
     for _ in range(2):
-        A, b = _whitened(parts, residuals)
+        A, b = whitened(parts, residuals)
         independent, dependent, relation = _excited(A, *structure)
         whole = np.linalg.qr(np.column_stack([A[:, independent], b]), mode="r")
         factor = whole[: len(independent), : len(independent)]
@@ -277,11 +277,19 @@ def _shortest(
     return columns.values + np.linalg.lstsq(combinations, off, rcond=None)[0]
 
 
-def _whitened(
+def whitened(
     parts: Sequence[tuple[np.ndarray, np.ndarray]],
     residuals: Sequence[np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of all recordings, in units of their noise and without its memory."""
+    """Rows of all recordings, in units of their noise and without its memory.
+
+    Args:
+      parts: design ``(T, dofs, k)`` and torque ``(T, dofs)`` of each recording.
+      residuals: of a fit before ``(T, dofs)``, whose noise is taken as autoregressive.
+
+    Returns:
+      Design ``(m, k)`` and torque ``(m,)``, joint by joint.
+    """
     rows, values = [], []
     for k in range(residuals[0].shape[1]):
         weights, sigma = autoregression([r[:, k] for r in residuals])
