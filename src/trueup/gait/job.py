@@ -231,10 +231,11 @@ class GaitJob(SearchJob):
         """The search at its start."""
         problem, configuration = self.problem, self.configuration
         if isinstance(problem, StagedProblem):
+            search = make_staged_search(problem, configuration)
             if self.limits.max_generations is None:  # for the time left
-                whole = sum(one.maxiter or 0 for _, one in configuration.staged)
+                whole = sum(stage.all_generations for stage in search.stages)
                 self.limits = dataclasses.replace(self.limits, max_generations=whole)
-            return make_staged_search(problem, configuration)
+            return search
         return make_search(configuration, problem.space)
 
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:

@@ -5,7 +5,8 @@ A stage is a name with values of the configuration that hold in it, such as ``{"
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
 from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
 speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage
-before has come to, its step times this factor, instead of a new one of ``sigma_gain``.
+before has come to, its step times this factor, instead of a new one of ``sigma_gain``. ``attempts: [4, 80]`` begins four
+times, with seeds of their own, and goes on with the best one after 80 generations of each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,10 +23,13 @@ OTHER_CONDITION = "other_condition"
 STEP = "step"
 """Key of a stage that goes on with the distribution of the stage before: factor of its step."""
 
+ATTEMPTS = "attempts"
+"""Key of a stage that begins several times: attempts, and generations of each."""
+
 WHERE = (FROM_NOMINAL, OTHER_CONDITION)
 """Keys that say where a stage is left out."""
 
-OF_STAGES = (FROM_NOMINAL, OTHER_CONDITION, STEP)
+OF_STAGES = (*WHERE, STEP, ATTEMPTS)
 """Keys of stages that no configuration has."""
 
 STAGE_KEYS = (
@@ -76,8 +80,28 @@ def check_stages(stages: Stages) -> None:
                 f"the stage {name!r} goes on with the distribution of the one before ({STEP}), "
                 "whose popsize it keeps: leave one of the two out"
             )
+        attempts = changes.get(ATTEMPTS, [1, 1])
+        if not (
+            isinstance(attempts, list | tuple)
+            and len(attempts) == 2
+            and all(type(number) is int and number >= 1 for number in attempts)
+        ):
+            raise ValueError(
+                f"the stage {name!r}: {ATTEMPTS} has to be two whole numbers from 1 on, attempts and "
+                f"generations of each; got {attempts!r}"
+            )
+        if ATTEMPTS in changes and STEP in changes:
+            raise ValueError(
+                f"the stage {name!r} goes on with the distribution of the one before ({STEP}), and "
+                f"{ATTEMPTS} begin anew: leave one of the two out"
+            )
         if changes.get("maxiter") is None:
             raise ValueError(f"the stage {name!r} has no end: give its maxiter")
+        if attempts[1] > changes["maxiter"]:
+            raise ValueError(
+                f"the stage {name!r}: {ATTEMPTS} of {attempts[1]} generations are longer than the "
+                f"stage, {changes['maxiter']}"
+            )
 
 
 def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> Stages:
