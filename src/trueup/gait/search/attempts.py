@@ -1,7 +1,7 @@
 """A search begun several times, of which the best one is gone on with.
 
-From the nominal vector CMA-ES comes to one of several gaits, by chance: to a shuffle as well as to a
-walk. Which one shows long before its end, and while all candidates still fall early a generation
+From the nominal vector CMA-ES comes to one of several gaits, by chance: to a shuffle as well as to
+a walk. Which one shows long before its end, and while all candidates still fall early a generation
 costs little. So every attempt has a seed of its own and some generations, and the rest of the time
 goes to the attempt whose candidates cost least.
 """

@@ -5,8 +5,9 @@ A stage is a name with values of the configuration that hold in it, such as ``{"
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
 from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
 speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage
-before has come to, its step times this factor, instead of a new one of ``sigma_gain``. ``attempts: [4, 80]`` begins four
-times, with seeds of their own, and goes on with the best one after 80 generations of each.
+before has come to, its step times this factor, instead of a new one of ``sigma_gain``.
+``attempts: [4, 80]`` begins four times, with seeds of their own, and goes on with the best one
+after 80 generations of each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -87,8 +88,8 @@ def check_stages(stages: Stages) -> None:
             and all(type(number) is int and number >= 1 for number in attempts)
         ):
             raise ValueError(
-                f"the stage {name!r}: {ATTEMPTS} has to be two whole numbers from 1 on, attempts and "
-                f"generations of each; got {attempts!r}"
+                f"the stage {name!r}: {ATTEMPTS} has to be two whole numbers from 1 on, "
+                f"attempts and generations of each; got {attempts!r}"
             )
         if ATTEMPTS in changes and STEP in changes:
             raise ValueError(
