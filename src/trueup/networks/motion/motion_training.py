@@ -27,7 +27,6 @@ from trueup.networks.motion.motion_logs import (
     correction_inputs,
 )
 from trueup.networks.motion.motion_rollout import (
-    rms_errors,
     torque_errors,
     whole_motion,
 )
@@ -181,8 +180,8 @@ def motions(
     with torch.no_grad():
         stacked = MotionLogs.of(base, logs, inputs)
         module = None if network is None else TorchNetwork.from_network(network).double()
-        positions, speeds = whole_motion(DrivenJoint(base), stacked, module)
-    angles = rms_errors(positions, stacked)
+        positions, speeds = whole_motion(stacked.whole(DrivenJoint(base)), module)
+    angles = stacked.errors(positions)[0].tolist()
     torques = torque_errors(positions, speeds, stacked) or [None] * len(angles)
     return [
         Motion(row[: len(log)].numpy(), angle, torque)
