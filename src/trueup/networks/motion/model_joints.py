@@ -3,8 +3,8 @@
 The gradient is the adjoint of the simulation: each sample is linearised by forward differences in
 the batch engine, all samples of all windows side by side, when the gradient is first asked for. It
 costs three simulations of a sample for each joint (its angle, its speed, its torque), however many
-weights the corrections have; differences of the weights themselves, or evolution, cost one
-simulation of the whole window for each weight or member, some hundred times as much.
+weights the corrections have: with two joints, 2.9 times the window alone. Differences of the 1954
+weights take as many windows, and evolution one for each member.
 """
 
 from collections.abc import Mapping
