@@ -141,7 +141,16 @@ def test_what_ends_a_study(tmp_path, budget, status):
     assert solution.status is status
     assert "cost" in solution.message
     if budget.max_evaluations:
-        assert solution.stats["evaluations"] == 24
+        assert solution.stats["evaluations"] == 18
+
+
+def test_a_batch_that_would_pass_the_limit_leaves_no_trace(tmp_path):
+    path = tmp_path / "two"
+    assert _run(path, budget=Budget(max_evaluations=20)).stats["evaluations"] == 18
+    done = _run(path, budget=Budget(max_evaluations=38), resume=True)
+    whole = _run(tmp_path / "one", budget=Budget(max_evaluations=36))
+    assert done.stats["evaluations"] == whole.stats["evaluations"] == 36
+    _assert_equal(_history(path), _history(tmp_path / "one"))
 
 
 def test_budget_has_to_be_positive():

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution, Status
 
@@ -43,6 +44,7 @@ def minimise(
     callback: Callable[[Search], None] | None = None,
     time_limit: float = np.inf,
     clock: Callable[[], float] = time.perf_counter,
+    max_evaluations: int | None = None,
 ) -> Solution:
     """Run a search to its end, in memory.
 
@@ -52,18 +54,26 @@ def minimise(
       callback: called after each batch.
       time_limit: seconds after which it stops.
       clock: what counts as time for the limit; that on the wall where absent.
+      max_evaluations: candidates at most; a batch that would pass it is not evaluated.
 
     Returns:
       The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
+
+    Raises:
+      FitError: ``max_evaluations`` is below the first batch.
     """
     start, began = time.perf_counter(), clock()
     own = getattr(search, "evaluate", None)
     evaluate = problem.costs if own is None else partial(own, problem)
     status = search.done()
     failed = 0
+    limit = EvaluationLimit(max_evaluations)
     try:
         while status is None:
-            X = search.ask()
+            X = limit.ask(search, search.evaluations)
+            if X is None:
+                status = Status.EVALUATION_LIMIT
+                break
             failures: Failures = {}
             # a problem that changes its argument must not change the candidates
             search.tell(X, evaluate(X.copy(), failures), failures)

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup._secrets import masked
 from trueup.errors import EvaluationError, RunDirectoryError, listing
+from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.solution import Solution, Status
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.atomic import to_json
@@ -169,6 +170,7 @@ class _Loop:
         self.store = store
         self.checkpoints = checkpoints
         self.budget = budget
+        self.limit = EvaluationLimit(budget.max_evaluations)
         self.generation = 0  # number of the next one
         self.failed = 0
         self._earlier = 0.0
@@ -205,7 +207,12 @@ class _Loop:
     def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
         end = self._end(interrupts)
         while end is None:
-            X = self.search.ask()
+            X = self.limit.ask(self.search, self.store.evaluations)
+            if X is None:
+                self._save(self.limit.state)
+                return Status.EVALUATION_LIMIT, self.limit.message(
+                    self.store.evaluations, self.search.cost
+                )
             failures: dict[int, str] = {}
             try:
                 with interrupts.abortable():
@@ -297,9 +304,9 @@ class _Loop:
                 self.on_generation(event)
         self.generation += 1
 
-    def _save(self) -> None:
+    def _save(self, state: dict[str, Any] | None = None) -> None:
         self.checkpoints.save(
-            self.search.state(), self.generation - 1, float(self.search.cost), self._found
+            state or self.search.state(), self.generation - 1, float(self.search.cost), self._found
         )
 
     @property
