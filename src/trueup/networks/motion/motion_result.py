@@ -20,6 +20,9 @@ from trueup.networks.motion.motion_training import (
     motions,
 )
 
+_MUCH = 0.05
+"""Share of held-out samples beyond the angles of training that is worth a word."""
+
 
 @dataclass(frozen=True, eq=False)
 class MotionParts:
@@ -212,6 +215,11 @@ def _verdict(
             f"{words} {1e3 * _mean_error(base):.3g} mrad: the {words} is what is written. Train "
             "longer, or record what is like the held-out motion."
         )
+        if (beyond := _beyond(parts.training, parts.test)) >= _MUCH:
+            sentence += (
+                f" {100 * beyond:.0f} % of it lies at angles that no training log reaches, where a "
+                "correction has learned nothing."
+            )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     elif done.network is None:
         sentence = (
@@ -221,6 +229,16 @@ def _verdict(
         )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     return judge(comparisons=comparisons, look_at=reasons)
+
+
+def _beyond(training: Sequence[Any], test: Sequence[Any]) -> float:
+    """Share of the samples of test logs at angles that no training log of the joint reaches."""
+    outside, count = 0, 0
+    for log in test:
+        seen = np.concatenate([each.position for each in training if each.motor == log.motor])
+        outside += int(np.sum((log.position < seen.min()) | (log.position > seen.max())))
+        count += len(log.position)
+    return outside / count
 
 
 def _means(logs: Sequence[Any]) -> dict[str, float]:
