@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trueup._time_limit import TimeLimit, TimeUpError
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution, Status
 
@@ -50,29 +51,36 @@ def minimise(
       problem: what is minimised.
       search: the optimiser, at its start or continued.
       callback: called after each batch.
-      time_limit: seconds after which it stops.
+      time_limit: seconds after which it stops; a batch of simulations is cut off.
       clock: what counts as time for the limit; that on the wall where absent.
 
     Returns:
       The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
     """
-    start, began = time.perf_counter(), clock()
+    start = time.perf_counter()
     own = getattr(search, "evaluate", None)
     evaluate = problem.costs if own is None else partial(own, problem)
     status = search.done()
     failed = 0
+    limit = TimeLimit(time_limit, clock)
     try:
         while status is None:
             X = search.ask()
             failures: Failures = {}
-            # a problem that changes its argument must not change the candidates
-            search.tell(X, evaluate(X.copy(), failures), failures)
+            with limit:
+                # a problem that changes its argument must not change the candidates
+                answer = evaluate(X.copy(), failures)
+            search.tell(X, answer, failures)
             failed += len(failures)
             if callback is not None:
                 callback(search)
             status = search.done()
-            if status is None and clock() - began > time_limit:
+            if status is None and limit.has_passed:
                 status = Status.TIME_LIMIT
+    except TimeUpError as up:
+        if up.limit is not limit:
+            raise
+        status = Status.TIME_LIMIT
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     message = search.message or f"{status.value} at cost {search.cost:.6g}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._time_limit import check_time
 from trueup.errors import FitError
 from trueup.parameters import Space
 
@@ -186,6 +187,7 @@ class PerCandidate(Problem):
         """One block with the residuals of each candidate in turn."""
         out = np.full((len(X), self.data_rows), LARGE_RESIDUAL)
         for i, x in enumerate(X):
+            check_time()
             try:
                 values = _numbers(self.function(x.copy()), "residuals").reshape(-1)
             except (ArithmeticError, ValueError) as error:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueup._secrets import masked
+from trueup._time_limit import TimeLimit, TimeUpError
 from trueup.errors import EvaluationError, RunDirectoryError, listing
 from trueup.fitting.solution import Solution, Status
 from trueup.studies._interrupts import Interrupts
@@ -23,6 +24,8 @@ from trueup.studies.progress import Progress
 from trueup.studies.run_directory import RunDirectory
 from trueup.studies.store import Store
 from trueup.studies.trackers import Study, Tracker, Trackers
+
+_LONG = 0.02  # [s]: beside a generation of this length, a copy of the search's state is nothing
 
 
 class ResumableSearch(Protocol):
@@ -172,6 +175,7 @@ class _Loop:
         self.generation = 0  # number of the next one
         self.failed = 0
         self._earlier = 0.0
+        self._longest = 0.0  # evaluation of a generation [s]
         self._started = time.perf_counter()
 
     @property
@@ -205,15 +209,30 @@ class _Loop:
     def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
         end = self._end(interrupts)
         while end is None:
+            limit = TimeLimit(self._seconds_left)
+            # a generation that the limit cuts off must not take those before it along
+            may_be_cut = math.isfinite(limit.seconds) and self._longest > _LONG
+            before = self.search.state() if may_be_cut else None
             X = self.search.ask()
             failures: dict[int, str] = {}
+            began = self.seconds
             try:
-                with interrupts.abortable():
+                with interrupts.abortable(), limit:
                     answer = self._evaluate(X, failures)
+            except TimeUpError as up:
+                if up.limit is not limit:
+                    raise
+                if before is not None:
+                    self._save(before)
+                return (
+                    Status.TIME_LIMIT,
+                    f"{self.seconds:.1f} s, within a generation: cost {self._shown_cost:.6g}",
+                )
             except KeyboardInterrupt:
                 # The search has been asked and not told: its state is not one to go on from, so
                 # what was recorded since the last checkpoint goes too and is computed again.
                 return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+            self._longest = max(self._longest, self.seconds - began)
             failures = masked(failures)
             former = np.array(self.search.x, float)
             had_none = not math.isfinite(self.search.cost)
@@ -297,10 +316,14 @@ class _Loop:
                 self.on_generation(event)
         self.generation += 1
 
-    def _save(self) -> None:
-        self.checkpoints.save(
-            self.search.state(), self.generation - 1, float(self.search.cost), self._found
-        )
+    @property
+    def _seconds_left(self) -> float:
+        limit = self.budget.max_seconds
+        return math.inf if limit is None else limit - self.seconds
+
+    def _save(self, state: dict[str, Any] | None = None) -> None:
+        state = self.search.state() if state is None else state
+        self.checkpoints.save(state, self.generation - 1, float(self.search.cost), self._found)
 
     @property
     def _found(self) -> Callable[[], Any] | None:
