@@ -7,11 +7,13 @@
 
 Each repeat draws a truth within 20 % of the start values, designs a recording of 20 s, records it
 and a chirp (0.1 to 10 Hz, all joints, as large as the limits allow) with the true robot, and
-identifies both. RESULTS takes one JSON object a repeat; further runs go on from there.
+identifies both, that of the chirp from the truth, which saves half of the time. RESULTS takes one
+JSON object a repeat; further runs go on from there.
 
-The servo (xl330, M1) has two logs of one load and gain; three further ones are planned among
-masses, gains and trajectories, and stand beside chirps that last at least as long. All are fitted
-with the first two.
+The servo (xl330, M1) has two logs of one load and gain. Three further ones of 8 s are designed:
+mass of three, gain of three and trajectory of each. Beside them stand three chirps of 8 s (0.1 to
+10 Hz, as large as the limits of angle, speed and heat allow) of the first load and gain. Both are
+fitted with the first two logs, and alone.
 
 Bars: largest interval relative to the bounds, over the parameters that both identify, at most half
 of that of the chirp; no limit of position, speed or torque exceeded by the true robot, and no
@@ -33,10 +35,10 @@ import yaml
 import hanging_quadruped as quadruped
 from inverse_dynamics import models
 from trueup import actuators, runs, sysid
-from trueup.actuators import BenchSimulator, ServoLog, ServoModel
-from trueup.actuators.record.trajectories import trajectory_named
-from trueup.posterior import compared_with
-from trueup.posterior.excitation.bench_plan import BenchLog, plan_bench
+from trueup.actuators import BenchSimulator, ServoLog, ServoModel, Trajectory, trajectory_named
+from trueup.actuators.record.designed_trajectories import chirp
+from trueup.posterior import BenchChoices, compared_with
+from trueup.posterior.excitation.bench_job import BenchDesignJob
 from trueup.posterior.excitation.criterion import half_scales
 from trueup.posterior.excitation.design_job import DesignJob
 from trueup.posterior.excitation.motion_files import write_csv
@@ -166,6 +168,7 @@ def identified(
     commands: np.ndarray,
     seed: int,
     word: str,
+    start_at_truth: bool = False,
 ):
     """Relative half-widths by name, run directory, and exceeded limits of a recorded motion."""
     angles, exceeded = record(job, truth, commands, seed)
@@ -179,6 +182,9 @@ def identified(
     text = (design / "next_experiment.yaml").read_text()
     content = yaml.safe_load(text)
     content["model"]["file"] = job.experiment.model.file
+    if start_at_truth:
+        for parameter, value in truth.items():
+            content["parameters"][parameter]["start"] = value
     (folder / "experiment.yaml").write_text(yaml.safe_dump(content))
     experiment = load_experiment(folder / "experiment.yaml")
     sysid.identify(experiment, folder, output=folder / "run", verbose=False)
@@ -210,7 +216,7 @@ def robot_repeat(robot: str, seed: int) -> dict[str, object]:
         chirp = job.chirp()
         assert chirp is not None
         own = identified(job, folder / "design", truth, outcome.result.commands, seed, "designed")
-        other = identified(job, folder / "design", truth, chirp[0], seed, "chirp")
+        other = identified(job, folder / "design", truth, chirp[0], seed, "chirp", True)
         compared = compared_with(folder / "design", own[1])
     both = [n for n in own[0] if own[0][n] < IDENTIFIED and other[0][n] < IDENTIFIED]
     ratios = [r["ratio"] for r in compared["parameters"]]
@@ -226,26 +232,36 @@ def robot_repeat(robot: str, seed: int) -> dict[str, object]:
     }  # fmt: skip
 
 
-def servo_log(model: ServoModel, log: BenchLog, seed: int, folder: Path, name: str) -> Path:
+def servo_log(model: ServoModel, planned: ServoLog, seed: int, folder: Path, name: str) -> Path:
     """A recorded log of the true servo."""
-    trajectory = trajectory_named(log.trajectory)
-    times = np.arange(0.0, trajectory.duration, 0.005)
-    goals, enable = trajectory(times)
-    zeros = np.zeros(len(times))
-    planned = ServoLog(
-        name=name, source=name, sha256="", motor="xl330", trajectory=log.trajectory, mass=log.mass,
-        arm_mass=0.02, length=log.length, kp=log.kp, vin=7.5, damping=None, dt=0.005, times=times,
-        position=zeros + goals[0], speed=zeros, goal_position=goals, torque_enable=enable,
-        load=zeros, input_volts=zeros + 7.5, temperature=zeros + 30.0,
-    )  # fmt: skip
     motion = BenchSimulator(model, [planned]).simulate()
     rng = np.random.default_rng(seed)
-    position = motion.position[0][0] + 1e-3 * rng.normal(size=len(times))
-    made = replace(planned, position=position, speed=motion.speed[0][0].copy(),
+    position = motion.position[0][0] + 1e-3 * rng.normal(size=len(planned))
+    made = replace(planned, name=name, position=position, speed=motion.speed[0][0].copy(),
                    load=motion.duty[0][0].copy())  # fmt: skip
     path = folder / f"{name}.json"
     actuators.write_log(made, path)
     return path
+
+
+def bench_log(trajectory: Trajectory) -> ServoLog:
+    """A log of the usual load and gain that is to be recorded."""
+    times = np.arange(0.0, trajectory.duration, 0.005)
+    goals, enable = trajectory(times)
+    zeros = np.zeros(len(times))
+    return ServoLog(
+        name=trajectory.name, source="", sha256="", motor="xl330", trajectory=trajectory.name,
+        mass=0.3, arm_mass=0.02, length=0.1, kp=200.0, vin=7.5, damping=None, dt=0.005,
+        times=times, position=zeros + goals[0], speed=zeros, goal_position=goals,
+        torque_enable=enable, load=zeros, input_volts=zeros + 7.5, temperature=zeros + 30.0,
+    )  # fmt: skip
+
+
+def motion_over(job: BenchDesignJob, model: ServoModel, logs: list[ServoLog]) -> dict[str, float]:
+    """By how much the true servo exceeds each limit in logs."""
+    motion = BenchSimulator(model, logs).simulate()
+    over = job.limits_of_motion.excess([model], logs, motion, 0.0)
+    return {what: float(values.max()) for what, values in over.items()}
 
 
 def relative(row: dict[str, float]) -> float:
@@ -259,7 +275,7 @@ def relative(row: dict[str, float]) -> float:
 
 
 def servo_repeat(seed: int) -> dict[str, object]:
-    """One true servo: planned logs beside chirps."""
+    """One true servo: designed logs beside chirps."""
     rng = np.random.default_rng(seed)
     start = {"kt": 0.37, "R": 2.8, "armature": 0.002, "friction_base": 0.02,
              "friction_viscous": 0.005}  # fmt: skip
@@ -271,54 +287,62 @@ def servo_repeat(seed: int) -> dict[str, object]:
         settings = actuators.FitSettings(trials=2500, seed=seed)
         found = actuators.fit("xl330", "m1", paths, settings=settings, output=output)
         solution = read_solution(RunDirectory.open(found.directory))
-        return {r["name"]: r for r in solution["parameters"]} | {"directory": found.directory}
+        return {r["name"]: r for r in solution["parameters"]}
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         first = [
-            servo_log(truth, BenchLog(0.3, 0.1, 200.0, t), 100 * seed + k, folder, f"first{k}")
+            servo_log(truth, bench_log(trajectory_named(t)), 100 * seed + k, folder, f"first{k}")
             for k, t in enumerate(("sin_sin", "lift_and_drop"))
         ]
-        before = fitted(first, folder / "first.json")
+        fitted(first, folder / "first.json")
         wall, cpu = time.perf_counter(), time.process_time()
-        plan = plan_bench(before["directory"], masses=[0.15, 0.3, 0.5], lengths=[0.1],
-                          gains=[100.0, 200.0, 400.0], anyway=True)  # fmt: skip
+        choices = BenchChoices(masses=(0.15, 0.3, 0.5), lengths=(0.1,), gains=(100.0, 200.0, 400.0))
+        job = BenchDesignJob(folder / "first.json", choices, anyway=True, seed=seed)
+        outcome = runs.start(job, folder / "design", verbose=False)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        seconds = sum(trajectory_named(log.trajectory).duration for log in plan.logs)
-        chirps = int(np.ceil(seconds / trajectory_named("chirp").duration))
-        ends = {}
-        for word, logs in (
-            ("designed", plan.logs),
-            ("chirp", [BenchLog(0.3, 0.1, 200.0, "chirp")] * chirps),
-        ):
+        simple = outcome.summary["chirp"]
+        sweep = chirp(simple["amplitude"], 0.1, 10.0, job.limits_of_motion.speed,
+                      choices.seconds / choices.logs)  # fmt: skip
+        logs = {"designed": list(outcome.result.logs), "chirp": [bench_log(sweep)] * choices.logs}
+        ends, alone, exceeded = {}, {}, {}
+        for word, planned in logs.items():
             paths = [
                 servo_log(truth, log, 100 * seed + 50 + k, folder, f"{word}{k}")
-                for k, log in enumerate(logs)
+                for k, log in enumerate(planned)
             ]
+            exceeded[word] = motion_over(job, truth, planned)
             ends[word] = fitted([*first, *paths], folder / f"{word}.json")
-    half, off, inside = {}, [], {}
-    for word, rows in ends.items():
-        rows.pop("directory")
-        half[word] = {name: relative(row) for name, row in rows.items()}
-        inside[word] = float(np.mean([
-            rows[n]["interval"][0] <= v <= rows[n]["interval"][1]
-            for n, v in truth.values.items() if n in rows
-        ]))  # fmt: skip
-    both = [n for n, v in half["designed"].items()
-            if v < IDENTIFIED and half["chirp"][n] < IDENTIFIED]  # fmt: skip
-    for row in plan.content["parameters"]:
-        low, high = ends["designed"][row["name"]]["interval"]
-        if row["after"] < IDENTIFIED and np.isfinite(high - low):
-            off.append((high - low) / (row["high"] - row["low"]))
+            alone[word] = fitted(paths, folder / f"{word}_alone.json")
+        compared = compared_with(folder / "design", folder / "designed.run")
+    half = {word: {n: relative(r) for n, r in rows.items()} for word, rows in ends.items()}
+    inside = [
+        float(np.mean([rows[n]["interval"][0] <= v <= rows[n]["interval"][1]
+                       for n, v in truth.values.items() if n in rows]))
+        for rows in ends.values()
+    ]  # fmt: skip
+    both = shared(half)
+    ratios = [r["ratio"] for r in compared["parameters"]]
+    single = {word: {n: relative(r) for n, r in rows.items()} for word, rows in alone.items()}
+    own = shared(single)
     return {
         "seed": seed, "wall": wall, "cpu": cpu, "both": len(both), "count": len(half["chirp"]),
         "designed": max(half["designed"][n] for n in both),
         "chirp": max(half["chirp"][n] for n in both),
-        "exceeded": {"none": 0.0}, "inside": [inside["designed"], inside["chirp"]],
-        "predicted": float(np.median(np.abs(np.array(off) - 1))), "ratio": float(np.median(off)),
-        "logs": [f"{g.mass:g} kg kp {g.kp:g} {g.trajectory}" for g in plan.logs],
-        "half": half,
+        "alone": [max(single[word][n] for n in own) for word in ("designed", "chirp")],
+        "both_alone": len(own),
+        "exceeded": exceeded["designed"], "chirp_exceeded": exceeded["chirp"], "inside": inside,
+        "predicted": float(np.median(np.abs(np.array(ratios) - 1))), "ratio": compared["median"],
+        "within": compared["within"],
+        "logs": [f"{g.mass:g} kg kp {g.kp:g}" for g in logs["designed"]], "half": half,
+        "half_alone": single,
     }  # fmt: skip
+
+
+def shared(half: dict[str, dict[str, float]]) -> list[str]:
+    """Parameters that both the designed recording and the chirp identify."""
+    first, second = half["designed"], half["chirp"]
+    return [n for n in first if first[n] < IDENTIFIED and second[n] < IDENTIFIED]
 
 
 def main() -> None:
@@ -344,8 +368,10 @@ def main() -> None:
             file.write(json.dumps(done[seed], default=float) + "\n")
     for e in done.values():
         worst = max(e["exceeded"].values())
+        alone = e.get("alone")
+        text = "" if alone is None else f"; alone {alone[0] / alone[1]:.3f}"
         print(f"{e['seed']}: designed {100 * e['designed']:.2f} %, chirp {100 * e['chirp']:.2f} % "
-              f"({e['designed'] / e['chirp']:.2f}) over {e['both']} of {e['count']}, limits "
+              f"({e['designed'] / e['chirp']:.2f}{text}) over {e['both']} of {e['count']}, limits "
               f"{'kept' if worst == 0 else e['exceeded']}; predicted off "
               f"{100 * e['predicted']:.0f} %; {e['cpu']:.0f} CPU s")  # fmt: skip
     halved = sum(e["designed"] <= 0.5 * e["chirp"] for e in done.values())

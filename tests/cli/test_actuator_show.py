@@ -103,7 +103,7 @@ def test_compare_takes_extended_terms_by_an_inner_split(folder, capsys, tmp_path
 
 def test_compare_prints_the_table_of_the_choice_and_follows_it(folder, capsys, tmp_path):
     words = ["compare", "--logdir", folder / "logs", "--models", "m1", "--terms",
-             "torque_saturation", "--method", "least-squares", "--trials", 700,
+             "torque_saturation", "--method", "least-squares", "--trials", 4000,
              "--output", tmp_path]  # fmt: skip
     assert main(["actuator", *map(str, words), "--quiet"]) == 0
     printed = " ".join(capsys.readouterr().out.split())

@@ -211,6 +211,20 @@ def test_the_optimum_of_an_easy_problem_is_found_and_the_search_says_how_it_ende
 
 
 @over(KINDS)
+def test_a_limit_of_evaluations_is_not_passed(kind):
+    toy = exponential_decay()
+    first = len(kind(toy.space).ask())
+    most = 3 * first + 1
+    solution = minimise(toy.problem, kind(toy.space), max_evaluations=most)
+    assert first <= solution.stats["evaluations"] <= most
+    if solution.stats["evaluations"] < most:
+        assert solution.status in (Status.EVALUATION_LIMIT, Status.CONVERGED)
+    if not hasattr(kind(toy.space), "ask_at_most") and first > 1:
+        with pytest.raises(FitError, match=f"first batch of this search has {first} candidates"):
+            minimise(toy.problem, kind(toy.space), max_evaluations=first - 1)
+
+
+@over(KINDS)
 @pytest.mark.parametrize("corner", [-9.0, 9.0])
 def test_bounds_are_never_broken(kind, corner):
     # the optimum lies beyond a corner, so that every search runs against the bounds

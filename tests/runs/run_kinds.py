@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import driven_pendulum
+import yaml
 from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
 
+import servo_arm
 from trueup import actuators, gait, networks, posterior, runs, sysid
 from trueup.actuators import ComparisonSettings, FitSettings
 from trueup.runs import StudySettings
@@ -206,8 +208,61 @@ class Explanation(RunKind):
         return [*words, "--output", str(run)]
 
 
+class Design(RunKind):
+    kind = "design"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        (folder / "arm.xml").write_text(servo_arm.MODEL.format(**servo_arm.GUESS))
+        content = servo_arm.experiment()
+        content["design"] |= {"duration": 1.0, "draws": 1}
+        self.file = folder / "arm.yaml"
+        self.file.write_text(yaml.safe_dump(content))
+
+    def python(self, run, resume=False):
+        experiment = sysid.load_experiment(self.file)
+        limits = {"library": 4, "evaluations": 16, "seconds": 1e4}
+        return posterior.design(
+            experiment, self.folder, run, **limits, resume=resume, verbose=False
+        )
+
+    def command(self, run):
+        words = ["design", str(self.file), "--library", "4", "--evaluations", "16"]
+        return [*words, "--seconds", "10000", "--output", str(run)]
+
+
+class BenchDesign(RunKind):
+    kind = "bench design"
+    stop_at = 3
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        fit = FitSettings("least-squares", trials=400)
+        (folder / "logs").mkdir()
+        logs = write_logs(folder / "logs")
+        self.fit = actuators.fit("xl330", "m1", logs, settings=fit, output=folder / "m1.json")
+
+    def python(self, run, resume=False):
+        return posterior.design_bench(
+            self.fit.directory,
+            run,
+            choices=posterior.BenchChoices(logs=1, seconds=2.0),
+            library=20,
+            evaluations=80,
+            seconds=1e4,
+            anyway=True,
+            resume=resume,
+            verbose=False,
+        )
+
+    def command(self, run):
+        words = ["design", str(self.fit.directory), "--logs", "1", "--duration", "2", "--library"]
+        words += ["20", "--evaluations", "80", "--seconds", "10000", "--anyway"]
+        return [*words, "--output", str(run)]
+
+
 KINDS = (
     *(Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk),
-    Explanation,
+    *(Explanation, Design, BenchDesign),
 )
 """Every kind of run."""

@@ -9,12 +9,12 @@ import pytest
 from mujoco import rollout
 from simulation_models import DELAYED, PENDULUM, everything
 
-from trueup._time_limit import TimeLimit, TimeUpError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation import engine as module
 from trueup.simulation import pace
 from trueup.simulation.engine import BatchEngine, Segment
 from trueup.simulation.variants import ModelVariants
+from trueup.time_limit import TimeLimit, TimeUpError
 
 FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 

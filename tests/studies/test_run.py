@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from toy_study import Evolution, Sphere
 
-from trueup._time_limit import check_time
 from trueup.errors import FitError, RunDirectoryError
 from trueup.fitting import minimise
 from trueup.fitting.least_squares import LeastSquares
@@ -22,6 +21,7 @@ from trueup.fitting.problem import Vectorised
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 from trueup.studies import Budget, EventLog, RunDirectory, Store, run
+from trueup.time_limit import check_time
 
 _SCRIPT = Path(__file__).with_name("toy_study.py")
 
@@ -172,7 +172,16 @@ def test_what_ends_a_study(tmp_path, budget, status):
     assert solution.status is status
     assert "cost" in solution.message
     if budget.max_evaluations:
-        assert solution.stats["evaluations"] == 24
+        assert solution.stats["evaluations"] == 18
+
+
+def test_a_batch_that_would_pass_the_limit_leaves_no_trace(tmp_path):
+    path = tmp_path / "two"
+    assert _run(path, budget=Budget(max_evaluations=20)).stats["evaluations"] == 18
+    done = _run(path, budget=Budget(max_evaluations=38), resume=True)
+    whole = _run(tmp_path / "one", budget=Budget(max_evaluations=36))
+    assert done.stats["evaluations"] == whole.stats["evaluations"] == 36
+    _assert_equal(_history(path), _history(tmp_path / "one"))
 
 
 def test_budget_has_to_be_positive():

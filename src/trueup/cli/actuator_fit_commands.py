@@ -39,7 +39,7 @@ class ServoFitOptions:
     same without CMA-ES. refine: from the start alone. cmaes: the whole box, BIPOP restarts. nsgaii:
     position and speed error."""
     trials: Annotated[int | None, arg(metavar="INT")] = None
-    """Evaluated candidates, in all; 100000 where absent. The batch under way is finished."""
+    """Evaluated candidates at most, 100000 where absent. No batch is begun that would pass it."""
     workers: Annotated[int | None, arg(metavar="INT")] = None
     """Threads that simulate; all cores where absent. The result is the same with any number."""
     load_study: Annotated[str | None, arg(metavar="STUDY")] = None

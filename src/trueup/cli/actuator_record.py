@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trueup.actuators import all_trajectories, read_log, trajectory_named
+from trueup.actuators import all_trajectories, read_log
 from trueup.actuators import record as recording
 from trueup.actuators.logs.log_checks import LONGEST_GAP
 from trueup.cli.output import Output
@@ -27,7 +27,7 @@ def run_record(
     output: Output,
 ) -> int:
     """Record one trajectory; returns the exit code."""
-    wanted = trajectory_named(trajectory)
+    wanted = recording.trajectory_of(trajectory)
     with connection.opened(bench) as driver, Progress(not quiet) as progress:
         recording.record(
             driver,
@@ -85,7 +85,9 @@ def run_sweep(
         directory,
         bench=bench,
         gains=gains or recording.standard_gains(servo),
-        trajectories=[trajectory_named(n) for n in trajectories or recording.STANDARD_TRAJECTORIES],
+        trajectories=[
+            recording.trajectory_of(n) for n in trajectories or recording.STANDARD_TRAJECTORIES
+        ],
         settings=settings,
     )
     seconds = recording.sweep_seconds(planned, settings)

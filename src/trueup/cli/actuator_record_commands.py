@@ -102,8 +102,9 @@ class RecordServo(RecordOptions):
 
     kp: Annotated[float, arg(metavar="GAIN")]
     """Proportional gain in the unit of the firmware."""
-    trajectory: Annotated[str, arg(metavar="NAME")]
-    """Trajectory; trueup actuator trajectories lists them."""
+    trajectory: Annotated[str, arg(metavar="NAME|FILE")]
+    """Trajectory: a name, which trueup actuator trajectories lists, or a CSV file with the columns
+    t, goal_position and torque_enable, such as trueup design writes."""
     output: Annotated[Path, arg(aliases=["-o"], metavar="FILE")]
     """Raw log to write."""
 
@@ -138,8 +139,8 @@ class SweepServo(RecordOptions):
     """Folder for the raw logs."""
     kp: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
     """Gains; the standard ones of the servo where absent."""
-    trajectory: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
-    """Trajectories; the standard ones where absent."""
+    trajectory: Annotated[tuple[str, ...], arg(metavar="NAME|FILE [NAME|FILE ...]")] = ()
+    """Trajectories, by name or from CSV files; the standard ones where absent."""
     dry_run: bool = False
     """Say what would be recorded and how long it takes; nothing moves."""
 

@@ -1,70 +1,56 @@
 """``trueup design`` on a servo fit: which logs to record next."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
+from trueup import runs
+from trueup.cli.design_results import show_bench_design, show_bench_plan
 from trueup.cli.output import Output
+from trueup.cli.run_results import print_outcome
+from trueup.posterior import BenchChoices, BenchLimits
+from trueup.posterior.excitation.bench_job import BenchDesignJob
+from trueup.studies import Budget
 
 
-def run_bench(
-    run: Path,
-    target: Path | None,
-    logs: int,
-    masses: Sequence[float],
-    lengths: Sequence[float],
-    gains: Sequence[float],
-    anyway: bool,
-    overwrite: bool,
-    output: Output,
-) -> int:
-    """Plan logs and print them; returns the exit code."""
-    from trueup.posterior.excitation.bench_plan import plan_bench
-    from trueup.reports.numbers import format_number
+def run_bench(given: Any, target_interval: float | None, output: Output) -> int:
+    """Design logs with the options of the command; returns the exit code.
 
-    found = plan_bench(
-        run,
+    Args:
+      given: the command, a :class:`trueup.cli.design_commands.Design`.
+      target_interval: widest interval wanted, as a share of the bounds.
+      output: where the result is printed.
+    """
+    choices: dict[str, Any] = {
+        "logs": given.logs,
+        "masses": given.masses,
+        "lengths": given.lengths,
+        "gains": given.gains,
+    }
+    if given.duration is not None:
+        choices["seconds"] = given.duration
+    limits = {name: getattr(given, name) for name in ("reach", "speed", "heat")}
+    job = BenchDesignJob(
+        given.experiment,
+        BenchChoices(**choices),
+        BenchLimits(**{name: value for name, value in limits.items() if value is not None}),
+        target=target_interval,
+        predicted=given.predicted,
+        anyway=given.anyway,
+        library=given.library,
+        seed=given.seed,
+        limits=Budget(max_seconds=given.seconds, max_evaluations=given.evaluations),
+    )
+    assert job.after is not None
+    target = given.output or job.after.parent / f"{job.name}_design"
+    if given.dry_run:
+        plan = runs.plan(job, target, overwrite=True)
+        output.result(plan)
+        show_bench_plan(plan, output)
+        return 0
+    outcome = runs.start(
+        job,
         target,
-        logs=logs,
-        masses=masses,
-        lengths=lengths,
-        gains=gains,
-        anyway=anyway,
-        overwrite=overwrite,
+        resume=given.resume,
+        overwrite=given.overwrite,
+        verbose=not (given.quiet or output.json),
     )
-    content = found.content
-    output.result(content)
-    rows = [
-        [
-            str(k + 1),
-            format_number(log["mass"]),
-            format_number(log["length"]),
-            format_number(log["kp"]),
-            log["trajectory"],
-            f"{100 * log['largest_after']:.3g} %",
-        ]
-        for k, log in enumerate(content["logs"])
-    ]
-    output.text(
-        f"{content['servo']}: the largest interval is {100 * content['largest_before']:.3g} % of "
-        "its bounds now."
-    )
-    output.table(["log", "mass [kg]", "length [m]", "gain", "trajectory", "largest after"], rows)
-    table = [
-        [
-            r["name"],
-            format_number(r["value"]),
-            f"{format_number(r['low'])} to {format_number(r['high'])}",
-            r["unit"],
-            f"{100 * r['before']:.3g} %",
-            f"{100 * r['after']:.3g} %",
-        ]
-        for r in content["parameters"]
-    ]
-    output.table(["parameter", "value", "predicted", "unit", "of bounds now", "then"], table)
-    for r in content["parameters"]:
-        if r["unknown"]:
-            output.text(f"  - {r['name']} stays unknown: {r['unknown']}.")
-    output.text(*(log["command"] for log in content["logs"]))
-    if target is not None:
-        output.text(str(target / "report.html"))
-    return 0
+    return print_outcome(outcome, output, show_bench_design)

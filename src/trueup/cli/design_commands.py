@@ -19,20 +19,24 @@ class Design:
       trueup design experiment.yaml --duration 20 --target-interval 5%
       trueup design experiment.yaml --after runs/arm --output runs/next
       trueup design runs/arm --predicted runs/first_design
-      trueup design xl330.json --masses 0.2 0.5 1 --lengths 0.1 0.15 --logs 3
+      trueup design xl330.json --masses 0.2 0.5 --lengths 0.1 0.15 --logs 3 --duration 24
+      trueup design next.json --predicted xl330_design --output second_design
 
     The model has the controller (model: {actuators: position, kp: ..., kd: ...}), the part
     "design" of the experiment the limits of the motion. Recordings need not exist: the first one
     says which signals and actuators there are. Intervals are predicted as identify computes them,
     and what stays unknown is named with its reason. Ctrl-C saves the best so far. Of a servo fit it
-    chooses the next logs: mass, length, gain and trajectory.
+    designs the next logs: mass, length, gain and trajectory of each. With --predicted the last
+    prediction stands beside the result, and the next recording is designed from it.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
     experiment: Annotated[Positional[Path], arg(metavar="EXPERIMENT|RUN")]
-    """Experiment file; or the run directory of the last recording, which stands for --after too."""
+    """Experiment file; or the run of the last recording, which stands for --after too, or the
+    parameter file of a servo fit."""
     duration: Annotated[float | None, arg(metavar="SECONDS")] = None
-    """Length of the recording [s]; the experiment's own where absent."""
+    """Length of the recording [s], of all logs together; the experiment's own where absent, 24 on a
+    servo bench."""
     target_interval: Annotated[str | None, arg(metavar="PERCENT")] = None
     """Widest interval wanted, as a share of the parameter's bounds: 5% or 0.05."""
     after: Annotated[Path | None, arg(metavar="RUN")] = None
@@ -40,9 +44,14 @@ class Design:
     predicted: Annotated[Path | None, arg(metavar="DESIGN")] = None
     """Design of that recording: its prediction is compared with the result."""
     output: Annotated[Path | None, arg(aliases=["-o"], metavar="DIRECTORY")] = None
-    """Run directory; runs/NAME_design beside the experiment file where absent."""
+    """Run directory; runs/NAME_design beside the experiment file where absent, NAME_design beside
+    that of a servo fit."""
     seconds: Annotated[float, arg(metavar="FLOAT")] = 240.0
     """Time of the search [s]."""
+    evaluations: Annotated[int | None, arg(metavar="INT")] = None
+    """Designs that are evaluated at most; with --library the result does not depend on time."""
+    library: Annotated[int | None, arg(metavar="INT")] = None
+    """Random pieces to choose from; as many as the time allows where absent."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of everything random; the experiment's own where absent."""
     anyway: bool = False
@@ -54,13 +63,20 @@ class Design:
     dry_run: bool = False
     """Read and check everything, say what would be done and how long it takes, write nothing."""
     masses: Annotated[tuple[float, ...], arg(metavar="KG [KG ...]")] = ()
-    """Servo bench: masses at hand [kg]."""
+    """Servo bench: masses at hand [kg]; those of the former logs where absent."""
     lengths: Annotated[tuple[float, ...], arg(metavar="M [M ...]")] = ()
-    """Servo bench: lengths of the arm at hand [m]."""
+    """Servo bench: lengths of the arm at hand [m]; those of the former logs where absent."""
     gains: Annotated[tuple[float, ...], arg(metavar="GAIN [GAIN ...]")] = ()
-    """Servo bench: firmware gains."""
+    """Servo bench: firmware gains; the standard ones of the servo where absent."""
     logs: Annotated[int, arg(metavar="INT")] = 3
     """Servo bench: logs to record."""
+    reach: Annotated[float | None, arg(metavar="RAD")] = None
+    """Servo bench: greatest angle to both sides of where the pendulum hangs [rad]; pi where
+    absent."""
+    speed: Annotated[float | None, arg(metavar="RAD/S")] = None
+    """Servo bench: highest speed [rad/s]; 15 where absent."""
+    heat: Annotated[float | None, arg(metavar="SHARE")] = None
+    """Servo bench: root mean square of the torque over the greatest torque; 0.5 where absent."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -75,22 +91,14 @@ class Design:
         if is_run and kind_of(RunDirectory.open(run_directory_of(self.experiment))) == "servo":
             from trueup.cli.design_bench import run_bench
 
-            return run_bench(
-                self.experiment,
-                self.output,
-                self.logs,
-                self.masses,
-                self.lengths,
-                self.gains,
-                self.anyway,
-                self.overwrite,
-                output,
-            )
+            wanted = self.target_interval
+            return run_bench(self, None if wanted is None else share_of(wanted), output)
         return self._robot(output)
 
     def _robot(self, output: Output) -> int:
         """Design the recording of a robot; returns the exit code."""
         from trueup import runs
+        from trueup.cli.design_results import show_design, show_plan
         from trueup.cli.run_results import print_outcome
         from trueup.posterior.excitation.design_job import DesignJob
         from trueup.studies import Budget
@@ -102,8 +110,9 @@ class Design:
             after,
             predicted=self.predicted,
             anyway=self.anyway,
+            library=self.library,
             seed=self.seed,
-            limits=Budget(max_seconds=self.seconds),
+            limits=Budget(max_seconds=self.seconds, max_evaluations=self.evaluations),
         )
         target = self.output or folder / "runs" / f"{experiment.name}_design"
         if self.dry_run:
@@ -164,62 +173,3 @@ def share_of(text: str) -> float:
     if not 0 < value < 1:
         raise ExperimentError(f"--target-interval is {text!r}; give a share such as 5% or 0.05")
     return value
-
-
-def show_plan(plan: dict[str, Any], output: Output) -> None:
-    """Print a plan for people."""
-    output.text(
-        f"{len(plan['parameters'])} unknowns, {len(plan['joints'])} joints, "
-        f"{len(plan['signals'])} signals; {plan['pieces']} pieces of motion, chosen from "
-        f"{plan['library']} and polished.",
-        f"A piece takes {plan['simulations_a_piece']} simulations, about "
-        f"{plan['seconds_a_piece'] or 0:.2g} s; the search {plan['seconds']:.0f} s.",
-        f"It would be written to {plan['directory']}.",
-        *plan["notes"],
-    )
-
-
-def show_design(outcome: Any, output: Output) -> None:
-    """Print a design for people."""
-    from trueup.reports.numbers import format_number
-
-    summary = outcome.summary
-    rows = [
-        [
-            r["name"],
-            format_number(r["value"]),
-            f"{format_number(r['low'])} to {format_number(r['high'])}",
-            r["unit"],
-            _percent(r["relative"]),
-            _percent(r["with_known"]),
-            "" if r["chirp"] is None else _percent(r["chirp"]),
-        ]
-        for r in summary["parameters"]
-    ]
-    output.text("")
-    output.table(
-        ["parameter", "present", "predicted", "unit", "of bounds", "with known", "chirp"], rows
-    )
-    for r in summary["parameters"]:
-        if r["unknown"]:
-            output.text(f"  - {r['name']} stays unknown: {r['unknown']}.")
-    if summary["comparison"] is not None:
-        c = summary["comparison"]
-        output.text(
-            f"  - Last prediction: obtained over predicted {c['median']:.2f} in the middle, "
-            f"{100 * c['within']:.0f} % within 25 %."
-        )
-    for note in summary["notes"]:
-        output.text(f"  - {note}")
-    files = outcome.directory
-    output.text(
-        "",
-        f"Motion: {files / 'motion.csv'}, {files / 'motion_ros2.yaml'}",
-        f"Record it as {files / 'recording.csv'}, then: trueup identify "
-        f"{files / 'next_experiment.yaml'}",
-        f"Report: {outcome.report}",
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 1 else "all"

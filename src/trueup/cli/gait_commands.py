@@ -62,7 +62,7 @@ class OptimizeGait(GaitOverrides):
     threads: Annotated[int, arg(metavar="INT")] = 0
     """Threads that simulate; all cores where absent. The result is the same with any number."""
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
-    """Stop after this many evaluated candidates; the last generation is finished."""
+    """Stop after this many evaluated candidates; a generation that would pass it is not begun."""
     max_seconds: Annotated[float | None, arg(metavar="S")] = None
     """Stop after this time [s], on a resume counted from there; the last generation is finished."""
     resume: bool = False

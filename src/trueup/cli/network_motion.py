@@ -22,7 +22,7 @@ class TrainMotion:
     Examples:
       trueup network train-motion logs --servo m4.json --output runs/knee
       trueup network train-motion logs --servo m4.json -o runs/knee --test-kp 400 --time 5min
-      trueup network train-motion logs --servo m4.json -o runs/knee --test sin_sin --learn-base
+      trueup network train-motion logs --servo m4.json -o runs/knee --test sin_sin --no-learn-base
       trueup network train-motion logs --base pd -o runs/knee --inputs kp load
       trueup network train-motion logs --servo m4.json -o runs/knee --identify-gains
       trueup network train-motion logs --servo m4.json -o runs/knee --dry-run
@@ -57,12 +57,16 @@ class TrainMotion:
     horizons: Annotated[tuple[float, ...], arg(metavar="S [S ...]")] = (0.1, 0.3, 1.0)
     """Horizons of the error, one after the other [s]."""
     inputs: Annotated[
-        tuple[Literal["kp", "kd", "load", "voltage", "temperature"], ...],
-        arg(metavar="CONDITION [CONDITION ...]"),
+        tuple[
+            Literal["angle", "error", "velocity", "kp", "kd", "load", "voltage", "temperature"], ...
+        ],
+        arg(metavar="INPUT [INPUT ...]"),
     ] = ()
-    """Conditions of a log that the correction is told; kp, and of kd, load and voltage those that
-    differ among the training logs, where none is named."""
-    learn_base: bool = False
+    """Inputs of the correction; conditions such as kp and load alone are told beside angle, error
+    and velocity. Default: angle and velocity, which hold at gains that no log has."""
+    target: Literal["motion", "torque"] = "motion"
+    """torque: train on the field torque of the logs [N m] instead, from each recorded state."""
+    learn_base: bool = True
     """Move the numbers of the base along."""
     identify_gains: bool = False
     """Find along what the firmware makes of each gain that training logs state."""
@@ -120,6 +124,7 @@ class TrainMotion:
             max_steps=self.steps,
             horizons=self.horizons,
             inputs=self.inputs,
+            target=self.target,
             learn_base=self.learn_base,
             identify_gains=self.identify_gains,
             seed=self.seed,

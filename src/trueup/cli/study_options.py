@@ -22,7 +22,7 @@ class BudgetOptions:
     """Limits of a study."""
 
     max_evaluations: Annotated[int | None, arg(metavar="INT")] = None
-    """Stop after this many evaluated candidates; the last generation is finished."""
+    """Stop after this many evaluated candidates; a generation that would pass it is not begun."""
     max_generations: Annotated[int | None, arg(metavar="INT")] = None
     """Stop after this many generations."""
     max_seconds: Annotated[float | None, arg(metavar="S")] = None

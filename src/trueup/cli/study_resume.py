@@ -18,7 +18,8 @@ PRINTERS = {
     "motion": "trueup.cli.network_motion_results:show_motion",
     "gait": "trueup.cli.gait_optimize:show_summary",
     "explanation": "trueup.cli.explain:show_summary",
-    "design": "trueup.cli.design_commands:show_design",
+    "design": "trueup.cli.design_results:show_design",
+    "bench design": "trueup.cli.design_results:show_bench_design",
 }
 """Kind -> function ``(outcome, output)`` that prints its outcome; the capability is imported when
 it is needed."""

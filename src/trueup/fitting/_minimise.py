@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trueup._time_limit import TimeLimit, TimeUpError
+from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution, Status
+from trueup.time_limit import TimeLimit, TimeUpError
 
 
 class Search(Protocol):
@@ -44,6 +45,7 @@ def minimise(
     callback: Callable[[Search], None] | None = None,
     time_limit: float = np.inf,
     clock: Callable[[], float] = time.perf_counter,
+    max_evaluations: int | None = None,
 ) -> Solution:
     """Run a search to its end, in memory.
 
@@ -53,21 +55,28 @@ def minimise(
       callback: called after each batch.
       time_limit: seconds after which it stops; a batch of simulations is cut off.
       clock: what counts as time for the limit; that on the wall where absent.
+      max_evaluations: candidates at most; a batch that would pass it is not evaluated.
 
     Returns:
       The best candidate; an interrupt (Ctrl-C) ends the search with what it has.
+
+    Raises:
+      FitError: ``max_evaluations`` is below the first batch.
     """
     start = time.perf_counter()
     own = getattr(search, "evaluate", None)
     evaluate = problem.costs if own is None else partial(own, problem)
     status = search.done()
     failed = 0
-    limit = TimeLimit(time_limit, clock)
+    limit, time_left = EvaluationLimit(max_evaluations), TimeLimit(time_limit, clock)
     try:
         while status is None:
-            X = search.ask()
+            X = limit.ask(search, search.evaluations)
+            if X is None:
+                status = Status.EVALUATION_LIMIT
+                break
             failures: Failures = {}
-            with limit:
+            with time_left:
                 # a problem that changes its argument must not change the candidates
                 answer = evaluate(X.copy(), failures)
             search.tell(X, answer, failures)
@@ -75,10 +84,10 @@ def minimise(
             if callback is not None:
                 callback(search)
             status = search.done()
-            if status is None and limit.has_passed:
+            if status is None and time_left.has_passed:
                 status = Status.TIME_LIMIT
     except TimeUpError as up:
-        if up.limit is not limit:
+        if up.limit is not time_left:
             raise
         status = Status.TIME_LIMIT
     except KeyboardInterrupt:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from trueup._time_limit import check_time
 from trueup.errors import FitError
 from trueup.parameters import Space
+from trueup.time_limit import check_time
 
 LARGE_RESIDUAL = 1e6
 """Residual of a candidate that diverges, does not compile or is otherwise invalid: finite, so that

@@ -53,7 +53,11 @@ class _Scan(CostSearch):
 
     def ask(self) -> np.ndarray:
         """The next batch of candidates ``(n, p)``."""
-        count = self.batch
+        return self.ask_at_most(self.batch)
+
+    def ask_at_most(self, most: int) -> np.ndarray:
+        """The next batch, of no more than ``most`` candidates: any number can be told."""
+        count = min(self.batch, most)
         if self.candidates is not None:
             count = min(count, self.candidates - self.evaluations)
         with_start = self.evaluations == 0

@@ -27,7 +27,13 @@ from trueup.gait.search._make_problem import (
 )
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND, configuration_of_run, kept_start
-from trueup.gait.search.fresh_perturbations import candidates_left_over, judged_anew, told_over
+from trueup.gait.search.fresh_perturbations import (
+    candidates_left_over,
+    judged_anew,
+    judges_anew,
+    means_of_generations,
+    told_over,
+)
 from trueup.gait.search.given_walks import problem_to_look_at
 from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
@@ -225,10 +231,11 @@ class GaitJob(SearchJob):
         """The search at its start."""
         problem, configuration = self.problem, self.configuration
         if isinstance(problem, StagedProblem):
+            search = make_staged_search(problem, configuration)
             if self.limits.max_generations is None:  # for the time left
-                whole = sum(one.maxiter or 0 for _, one in configuration.staged)
+                whole = sum(stage.all_generations for stage in search.stages)
                 self.limits = dataclasses.replace(self.limits, max_generations=whole)
-            return make_staged_search(problem, configuration)
+            return search
         return make_search(configuration, problem.space)
 
     def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
@@ -307,7 +314,7 @@ class GaitJob(SearchJob):
             own = float(problem.own_costs(cost)[0])
             message = solution.message.replace(f"cost {solution.cost:.6g}", f"cost {own:.6g}")
             solution = dataclasses.replace(solution, cost=own, message=message)
-        if configuration.fresh_perturbations and np.isfinite(solution.cost):
+        if judges_anew(problem, configuration.search) and np.isfinite(solution.cost):
             solution = self._judged_anew(run, solution)
             assert problem.perturbations is not None  # or nothing could have been judged
             problem.perturbations = told_over(problem.perturbations)
@@ -340,16 +347,22 @@ class GaitJob(SearchJob):
         return Outcome(result, summary, complete=bool(np.isfinite(solution.cost)) and ended)
 
     def _judged_anew(self, run: Run, solution: Solution) -> Solution:
-        """The solution with the best of the candidates that the last generations left over."""
+        """The solution with the best of what the last generations left over, and of their means."""
         if run.verbose:
             words = "Judging the candidates of the last generations over other repeats ..."
             print(words, file=sys.stderr)
         with Store.open(run.directory.study) as store:
             history = store.history()
         costs = history.costs[:, 0]
-        left_over = candidates_left_over(history.X, costs, history.generation)
-        problem = self.problem
-        judged = judged_anew(problem, np.unique(np.vstack([left_over, solution.x]), axis=0))
+        problem, rows = self.problem, np.full(len(costs), True)
+        if isinstance(problem, StagedProblem):
+            stages = problem.stages_of(costs)
+            rows = stages == stages[np.nanargmin(costs)]
+        of_stage = history.X[rows], costs[rows], history.generation[rows]
+        kept = candidates_left_over(*of_stage), means_of_generations(*of_stage), solution.x
+        judged = judged_anew(problem, np.unique(np.vstack(kept), axis=0))
+        if isinstance(problem, StagedProblem):
+            judged = judged._replace(cost=float(problem.own_costs(np.array([judged.cost]))[0]))
         return dataclasses.replace(
             solution,
             x=judged.x,
@@ -396,7 +409,7 @@ class GaitJob(SearchJob):
     def write(self, run: Run, outcome: Outcome) -> None:
         """Write the vectors of the best candidate and of the best one of the last generation."""
         solution = outcome.result.solution
-        if self.configuration.fresh_perturbations and np.isfinite(solution.cost):
+        if judges_anew(self.problem, self.configuration.search) and np.isfinite(solution.cost):
             # what other searches start from: the candidate that was judged anew
             content = {"parameters": solution.parameters, "cost": solution.cost}
             atomic.write_json(run.directory.parameters, content)

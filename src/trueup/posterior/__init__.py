@@ -4,7 +4,7 @@
 each draw by simulation, and writes it for mjlab, Isaac Lab or MuJoCo Playground. :func:`reconcile`
 sets runs of one robot, or of a fleet, against each other, and :func:`fit_jointly` fits those that
 agree together. :func:`explain` attributes the gap between simulated and recorded motion to causes,
-and :func:`design` finds the motion that is worth recording next.
+and :func:`design` and :func:`design_bench` find what is worth recording next.
 """
 
 from typing import TYPE_CHECKING
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from trueup.posterior.belief import Belief
     from trueup.posterior.draws import Draws, ModelField
     from trueup.posterior.excitation._design import design
-    from trueup.posterior.excitation.bench_plan import BenchPlan, plan_bench
+    from trueup.posterior.excitation._design_bench import design_bench
+    from trueup.posterior.excitation.bench_choices import BenchChoices
+    from trueup.posterior.excitation.bench_job import BenchDesign
+    from trueup.posterior.excitation.bench_limits import BenchLimits
     from trueup.posterior.excitation.comparison import compared_with
     from trueup.posterior.excitation.design_job import Design
     from trueup.posterior.gap._explain import explain
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Belief": "trueup.posterior.belief",
-    "BenchPlan": "trueup.posterior.excitation.bench_plan",
+    "BenchChoices": "trueup.posterior.excitation.bench_choices",
+    "BenchDesign": "trueup.posterior.excitation.bench_job",
+    "BenchLimits": "trueup.posterior.excitation.bench_limits",
     "CAUSES": "trueup.posterior.gap.causes",
     "Cause": "trueup.posterior.gap.causes",
     "Design": "trueup.posterior.excitation.design_job",
@@ -43,19 +48,21 @@ _EXPORTS = {
     "Unknown": "trueup.posterior.gap.causes",
     "compared_with": "trueup.posterior.excitation.comparison",
     "design": "trueup.posterior.excitation._design",
+    "design_bench": "trueup.posterior.excitation._design_bench",
     "explain": "trueup.posterior.gap._explain",
     "export_randomisation": "trueup.posterior.randomisation",
     "fit_jointly": "trueup.posterior.joint_fit",
     "identified_run": "trueup.posterior.identified",
     "joint_experiment": "trueup.posterior.joint_fit",
-    "plan_bench": "trueup.posterior.excitation.bench_plan",
     "reconcile": "trueup.posterior.reconciled",
 }
 
 __all__ = [
     "CAUSES",
     "Belief",
-    "BenchPlan",
+    "BenchChoices",
+    "BenchDesign",
+    "BenchLimits",
     "Cause",
     "Design",
     "Draws",
@@ -68,12 +75,12 @@ __all__ = [
     "Unknown",
     "compared_with",
     "design",
+    "design_bench",
     "explain",
     "export_randomisation",
     "fit_jointly",
     "identified_run",
     "joint_experiment",
-    "plan_bench",
     "reconcile",
 ]
 

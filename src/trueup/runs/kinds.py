@@ -18,6 +18,7 @@ KINDS = {
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
     "design": "trueup.posterior.excitation.design_job:DesignJob",
+    "bench design": "trueup.posterior.excitation.bench_job:BenchDesignJob",
     "gait": "trueup.gait.job:GaitJob",
     "explanation": "trueup.posterior.gap.explain_job:ExplainJob",
 }

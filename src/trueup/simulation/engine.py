@@ -11,13 +11,13 @@ import numpy as np
 from mujoco.batch import Batch
 from mujoco.batch import SimulationError as BatchError
 
-from trueup._time_limit import check_time
 from trueup.simulation.continuation import Continuation
 from trueup.simulation.initial_state import with_start_time
 from trueup.simulation.pace import Pace
 from trueup.simulation.segment import FULL_PHYSICS, INTEGRATION, Segment
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.warning_capture import captured_warnings, warning_reasons
+from trueup.time_limit import check_time
 
 _KEPT_BATCHES = 4  # sizes of batches that are kept: making one costs more than a short rollout
 
@@ -130,7 +130,7 @@ class BatchEngine:
           Blocks of time, in order.
 
         Raises:
-          TimeUpError: a limit of time passed, see :mod:`trueup._time_limit`.
+          TimeUpError: a limit of time passed, see :mod:`trueup.time_limit`.
         """
         failures = {} if failures is None else failures
         count = len(self.segments)

@@ -10,7 +10,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup._time_limit import check_time
 from trueup.errors import ModelError, ParameterError, TargetError, TrueupError
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation.callback_fields import (
@@ -24,6 +23,7 @@ from trueup.simulation.spec_view import apply_modifier
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.verification import verify
 from trueup.simulation.warning_capture import captured_warnings
+from trueup.time_limit import check_time
 
 _FAILURES = (ValueError, ArithmeticError, TrueupError, mujoco.FatalError)
 """Errors of a candidate that its neighbours outlive; any other is a mistake in a modifier."""

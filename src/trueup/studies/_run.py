@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueup._secrets import masked
-from trueup._time_limit import TimeLimit, TimeUpError
 from trueup.errors import EvaluationError, RunDirectoryError, listing
+from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.solution import Solution, Status
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.atomic import to_json
@@ -24,6 +24,7 @@ from trueup.studies.progress import Progress
 from trueup.studies.run_directory import RunDirectory
 from trueup.studies.store import Store
 from trueup.studies.trackers import Study, Tracker, Trackers
+from trueup.time_limit import TimeLimit, TimeUpError
 
 _LONG = 0.02  # [s]: beside a generation of this length, a copy of the search's state is nothing
 
@@ -172,6 +173,7 @@ class _Loop:
         self.store = store
         self.checkpoints = checkpoints
         self.budget = budget
+        self.limit = EvaluationLimit(budget.max_evaluations)
         self.generation = 0  # number of the next one
         self.failed = 0
         self._earlier = 0.0
@@ -209,18 +211,23 @@ class _Loop:
     def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
         end = self._end(interrupts)
         while end is None:
-            limit = TimeLimit(self._seconds_left)
+            time_left = TimeLimit(self._seconds_left)
             # a generation that the limit cuts off must not take those before it along
-            may_be_cut = math.isfinite(limit.seconds) and self._longest > _LONG
+            may_be_cut = math.isfinite(time_left.seconds) and self._longest > _LONG
             before = self.search.state() if may_be_cut else None
-            X = self.search.ask()
+            X = self.limit.ask(self.search, self.store.evaluations)
+            if X is None:
+                self._save(self.limit.state)
+                return Status.EVALUATION_LIMIT, self.limit.message(
+                    self.store.evaluations, self.search.cost
+                )
             failures: dict[int, str] = {}
             began = self.seconds
             try:
-                with interrupts.abortable(), limit:
+                with interrupts.abortable(), time_left:
                     answer = self._evaluate(X, failures)
             except TimeUpError as up:
-                if up.limit is not limit:
+                if up.limit is not time_left:
                     raise
                 if before is not None:
                     self._save(before)

@@ -12,7 +12,7 @@ class Budget:
     """Limits of a study, counted from its begin, not since a resume."""
 
     max_evaluations: int | None = None
-    """Evaluated candidates; the last generation is finished."""
+    """Evaluated candidates; a generation that would pass it is not begun."""
     max_generations: int | None = None
     """Generations."""
     max_seconds: float | None = None

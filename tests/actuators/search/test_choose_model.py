@@ -106,10 +106,11 @@ def test_no_term_is_taken_where_none_acts():
 
 def test_trials_end_a_choice_and_it_says_so(saturated_logs):
     def choose(limit):
-        return choose_model("xl330", saturated_logs, models=("m1",), terms=(), limit=limit)
+        return choose_model("xl330", saturated_logs, models=("m1", "m3"), terms=(), limit=limit)
 
-    choice = choose(600)
+    choice = choose(1200)
     assert not choice.complete
+    assert choice.evaluations <= 1200
     assert choice.chosen.label == "m1"
     with pytest.raises(FitError, match="100 trials are too few"):
         choose(100)

@@ -198,9 +198,11 @@ def test_a_search_of_which_every_candidate_fails_says_so(logs):
 
 
 @pytest.mark.parametrize("method", ["cmaes", "random", "nsgaii"])
-def test_every_search_uses_up_its_trials_and_is_judged(logs, method):
+def test_every_search_keeps_within_its_trials_and_is_judged(logs, method):
     found = fit("xl330", "m1", logs[:2], settings=FitSettings(method, trials=150, seed=1))
-    assert 150 <= found.solution.stats["evaluations"] < 260
+    # points at random come in batches of any size, others stop where a batch would pass the trials
+    done = found.solution.stats["evaluations"]
+    assert done == 150 if method == "random" else 75 < done <= 150
     assert found.reached_its_end
     assert found.training.mae < found.training_start.mae
     assert np.isfinite(found.assessment.intervals).any()

@@ -55,8 +55,13 @@ def test_a_run_starts_in_the_cycle(begun):
 
 
 def test_it_resumes_and_is_evaluated_as_it_was_searched(begun, capsys):
+    solution = json.loads((begun / "solution.json").read_text())
     code, walked = called(capsys, "evaluate", begun)
     assert code == 0 and not walked["fell"]
+    # the result is chosen, and told, over perturbations that no candidate was scored by
+    assert "candidates and means of the last generations" in solution["message"]
+    assert walked["effort"] == pytest.approx(solution["terms"]["effort"], rel=1e-12)
+    code, walked = called(capsys, "evaluate", begun, "--perturbed-repeats", 2)
     (best,) = begun.glob("*_Best.txt")
     speeds = configuration_of_run(RunDirectory.open(begun)).joint_speeds or {}
     pairs = [word for pair in speeds.items() for word in pair]

@@ -12,7 +12,12 @@ from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.fitting import CmaEs, CmaEsSettings, VectorisedCosts, minimise
 from trueup.gait import FreshPerturbationsCmaEs, Perturbations, load_configuration, make_problem
-from trueup.gait.search.fresh_perturbations import _seed, candidates_left_over, judged_anew
+from trueup.gait.search.fresh_perturbations import (
+    _seed,
+    candidates_left_over,
+    judged_anew,
+    means_of_generations,
+)
 from trueup.parameters import Space
 from trueup.studies import Store
 
@@ -170,6 +175,20 @@ def test_the_cheapest_fifth_of_each_of_the_last_generations_is_left_over():
     np.testing.assert_array_equal(few, [[0.0]])
 
 
+def test_the_mean_of_the_cheaper_half_stands_for_its_generation():
+    generation = np.repeat(np.arange(5), 4)
+    X = np.stack([np.arange(20.0), np.arange(20.0) ** 2], axis=1)
+    costs = np.tile([5.0, 1.0, 3.0, np.nan], 5)
+    means = means_of_generations(X, costs, generation, 3)
+    # of three that could walk the cheapest alone is the cheaper half
+    np.testing.assert_array_equal(means, X[[9, 13, 17]])
+    costs[19] = 2.0
+    np.testing.assert_array_equal(
+        means_of_generations(X, costs, generation, 1)[0], X[[17, 19]].mean(0)
+    )
+    assert means_of_generations(X, np.full(20, np.nan), generation).shape == (0, 2)
+
+
 def test_a_candidate_that_walked_several_times_counts_once_by_its_mean():
     X = np.array([[1.0]] * 5 + [[2.0]] * 2 + [[3.0]] * 2 + [[4.0], [5.0], [6.0], [7.0]])
     # the first one was lucky once, and dear on average; the third is the cheapest
@@ -198,14 +217,14 @@ def test_candidates_are_chosen_by_some_repeats_and_their_cost_told_of_others():
     candidates = np.sqrt(np.linspace(0.0, 3.0, 40))[:, None] * np.eye(3)[:1]
     judged = judged_anew(problem, candidates)
     (chosen_by, seen, repeats), (told_by, best, others) = problem.seen
-    assert (len(seen), repeats) == (40, 8) and (len(best), others) == (1, 20)
+    assert (len(seen), repeats) == (40, 16) and (len(best), others) == (1, 20)
     assert len({chosen_by, told_by, own.seed}) == 3
     np.testing.assert_array_equal(best[0], judged.x)
     assert np.sum(judged.x**2) < 1.0
     assert abs(judged.cost - np.sum(judged.x**2)) < 4.0 / np.sqrt(20)
     assert problem.perturbations is own
     assert judged_anew(Unsteady(noise=1.0), candidates).cost == judged.cost
-    for words in (f"cost {judged.cost:.6g}", "over 20 repeats", "over 8 others", "40 candidates"):
+    for words in (f"cost {judged.cost:.6g}", "over 20 repeats", "over 16 others", "40 candidates"):
         assert words in judged.message
 
 

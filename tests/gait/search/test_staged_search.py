@@ -12,7 +12,8 @@ from trueup import gait, runs
 from trueup.cli import main
 from trueup.errors import GaitError
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.search.shipped_walk import SHIPPED_CONDITION, SHIPPED_WALK
+from trueup.gait.search.starts import resolved_start
 from trueup.studies import Budget, RunDirectory, Store
 
 STAGES = {
@@ -96,6 +97,44 @@ def test_a_start_leaves_out_the_stage_that_finds_a_walk(file, whole, capsys, tmp
         assert list(configuration_of_run(RunDirectory.open(run)).stages or {}) == names
 
 
+@pytest.fixture(scope="module")
+def tried(file, tmp_path_factory):
+    """A configuration whose first stage begins three times, and its search."""
+    content = yaml.safe_load(file.read_text())
+    content["stages"]["find"] |= {"attempts": [3, 2], "maxiter": 4}
+    folder = tmp_path_factory.mktemp("tried")
+    path = folder / "tried.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path, gait.optimize(path, folder / "whole", verbose=False)
+
+
+def test_the_best_of_several_attempts_goes_on(tried):
+    _, result = tried
+    found = history(result.directory)
+    # three attempts of two generations, two more of the best one, and the other stages
+    attempts = [one.get("attempt") for one in found.generations]
+    assert attempts == [0, 0, 1, 1, 2, 2, *[None] * 7]
+    assert [one["stage"] for one in found.generations] == [0] * 8 + [1] * 2 + [2] * 3
+    costs = [found.costs[found.generation == number, 0] for number in range(6)]
+    begun = [found.X[found.generation == number] for number in (0, 2, 4)]
+    assert not any(np.array_equal(begun[i], begun[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
+    # it goes on near the candidates of the attempt whose costs are the lowest
+    medians = [np.mean([np.median(one) for one in costs[k : k + 2]]) for k in (0, 2, 4)]
+    means = [found.X[np.isin(found.generation, (k, k + 1))].mean(axis=0) for k in (0, 2, 4)]
+    at = found.X[found.generation == 6].mean(axis=0)
+    near = [np.linalg.norm(at - mean) for mean in means]
+    assert int(np.argmin(near)) == int(np.argmin(medians))
+
+
+def test_a_search_of_attempts_resumes_in_any_of_them(tried, tmp_path):
+    path, result = tried
+    for at in (1, 3, 7):
+        folder = tmp_path / str(at)
+        gait.optimize(path, folder, limits=Budget(max_generations=at), verbose=False)
+        gait.optimize(path, folder, limits=Budget(max_generations=13), resume=True, verbose=False)
+        np.testing.assert_array_equal(history(folder).X, history(result.directory).X)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -121,6 +160,9 @@ def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
         ({"maxiter": 2, "step": 1.0, "popsize": 8}, "leave one of the two out"),
         ({"maxiter": 2, "popsize": 1}, "popsize"),
         ({"maxiter": 2, "step": -1.0}, "a number above 0"),
+        ({"maxiter": 2, "attempts": 3}, "two whole numbers"),
+        ({"maxiter": 2, "attempts": [2, 3]}, "longer than the stage"),
+        ({"maxiter": 2, "attempts": [2, 1], "step": 1.0}, "leave one of the two out"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused(stage, told):
@@ -147,9 +189,38 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
     assert code == 2 and "needs a reference gait" in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "stages"),
+    [
+        ({}, ["steady"]),
+        ({"tgt_vel": (0.8,)}, ["adapt", "steady"]),
+        ({"tgt_slope": (-5.0,)}, ["adapt", "steady"]),
+        ({"param_path": "nominal", "tgt_slope": (-5.0,)}, ["find", "steady"]),
+    ],
+)
+def test_a_walk_is_taken_to_another_speed_or_slope(changes, stages):
+    configuration = gait.load_configuration("walk").with_changes(changes)
+    resolved = resolved_start(configuration)
+    assert list(resolved.stages) == stages
+    assert list(resolved_start(resolved).stages) == stages
+
+
+def test_the_run_that_a_search_begins_with_tells_its_speed(whole):
+    def stages(**changes):
+        own = gait.load_configuration("walk").with_changes(
+            {"param_path": str(whole.directory), **changes}
+        )
+        return list(resolved_start(own).stages)
+
+    (speed,) = whole.configuration.tgt_vel
+    assert stages(tgt_vel=(speed,)) == ["steady"]
+    assert stages(tgt_vel=(speed + 0.3,)) == ["adapt", "steady"]
+
+
 def test_the_shipped_walk_says_what_found_it():
     content = json.loads(SHIPPED_WALK.read_text())
     assert len(content["parameters"]) == 76
+    assert gait.load_configuration("walk").conditions == [SHIPPED_CONDITION]
     origin = content["provenance"]
     assert "trueup gait optimize walk" in origin["command"]
     assert {"seed", "versions", "date"} <= set(origin)

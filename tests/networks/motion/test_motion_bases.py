@@ -18,8 +18,9 @@ from trueup.errors import FitError, RecordingError
 from trueup.networks import MotionBase, PdJoint, motion_errors, run_motion_training, train_motion
 from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.joint_step import SampleInputs
 from trueup.networks.motion.motion_base import read_base
-from trueup.networks.motion.motion_logs import MotionLogs, condition_inputs
+from trueup.networks.motion.motion_logs import MotionLogs, correction_inputs
 from trueup.networks.motion.motion_rollout import whole_motion
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.motion.motion_training import checked_logs
@@ -64,11 +65,14 @@ def test_a_pd_base_moves_as_its_equation_says():
         left = max(abs(push) - JOINT.frictionloss, 0.0)
         expected = np.copysign(left, push) / (inertia / h + damping)
         zero = torch.zeros(1).double()
-        _, found = DrivenJoint(JOINT)(
-            zero, zero + speed, target=(zero + target)[:, None], on=(zero + 1)[:, None],
-            correction=zero, gain=zero + 100.0, rate_gain=zero + 1.0, voltage=zero, volts=zero,
-            warmth=zero, inertia=logs.inertia, gravity=logs.gravity, rate=1.0 / h,
+        none = np.zeros(1)
+        inputs = SampleInputs(
+            target=np.full((1, 1), target), on=np.ones((1, 1)), rate_gain=none + 1.0, voltage=none,
+            volts=none, warmth=none, inertia=logs.inertia.numpy(), gravity=logs.gravity.numpy(),
         )  # fmt: skip
+        _, found = DrivenJoint(JOINT)(
+            zero, zero + speed, inputs, correction=zero, gain=zero + 100.0, h=h
+        )
         assert float(found) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
@@ -135,16 +139,20 @@ def test_recorded_torque_is_scored_beside_the_motion():
 
 
 def test_conditions_of_a_log_are_told_where_they_differ():
-    assert condition_inputs(LOGS, ()) == ("position_gain",)
+    motion = ("current_angle_rad", "angle_error_rad", "current_ang_vel_rad_s")
+    assert correction_inputs(MODEL, LOGS, ()) == ("current_angle_rad", "current_ang_vel_rad_s")
+    assert correction_inputs("none", LOGS, ()) == (*motion, "position_gain")
     heavy = [replace(log, mass=0.4, vin=6.0, damping=1.0) for log in LOGS[:2]]
     light = [replace(log, damping=2.0) for log in LOGS[2:4]]
-    names = ("position_gain", "derivative_gain", "inertia_kg_m2", "voltage_v")
-    assert condition_inputs([*heavy, *light], ()) == names
+    names = (*motion, "position_gain", "derivative_gain", "inertia_kg_m2", "voltage_v")
+    assert correction_inputs("none", [*heavy, *light], ()) == names
     logs = MotionLogs.of(MODEL, [heavy[0], light[0]], names)
-    inertia = [0.4 * 0.01, 0.3 * 0.01]
-    expected = [[100.0, 1.0, inertia[0], 6.0], [200.0, 2.0, inertia[1], 7.4]]
-    np.testing.assert_allclose(logs.conditions, expected)
-    assert condition_inputs(LOGS, ("temperature",)) == ("temperature_c",)
+    expected = {"position_gain": [100.0, 200.0], "derivative_gain": [1.0, 2.0],
+                "inertia_kg_m2": [0.4 * 0.01, 0.3 * 0.01], "voltage_v": [6.0, 7.4]}  # fmt: skip
+    for name, values in expected.items():
+        np.testing.assert_allclose(logs.conditions[name], values)
+    assert correction_inputs(MODEL, LOGS, ("temperature",)) == (*motion, "temperature_c")
+    assert correction_inputs(MODEL, LOGS, ("kp", "angle")) == ("current_angle_rad", "position_gain")
     settings = replace(QUICK, inputs=("kp", "voltage", "temperature"))
     trainer = MotionTrainer(MODEL, *checked_logs(MODEL, LOGS[:2], LOGS[2:3], settings), settings)
     network = trainer.module.to_network()

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
 from distinct_servos import LAWS, TERMS, distinct_model
 
 from trueup.actuators import BenchSimulator, ServoModel, find_servo, friction_model, save_model
@@ -16,9 +17,11 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
 from trueup.networks import MotionSettings, load_network, run_motion_training
-from trueup.networks.motion.motion_logs import MAX_STEP
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.motion_logs import MAX_STEP, MotionLogs
 from trueup.networks.motion.motion_result import motion_parts
-from trueup.networks.motion.motion_training import motion_errors, train_motion
+from trueup.networks.motion.motion_rollout import Stretch
+from trueup.networks.motion.motion_training import motion_errors, motions, train_motion
 
 MODEL = ServoModel.create(
     find_servo("xl330"), friction_model("m4"), kt=0.38, R=3.4, armature=2e-3, friction_base=0.01,
@@ -53,6 +56,12 @@ def simulated(model: ServoModel, logs: list[ServoLog]) -> list[ServoLog]:
 
 
 LOGS = simulated(TRUTH, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
+WHOLE = Stretch.whole(MotionLogs.of(TRUTH, LOGS))
+SPEEDS = [*WHOLE.speed, WHOLE.speed[-1]]
+TORQUES = torch.stack(
+    [WHOLE.load_torque(k, WHOLE.position[k], SPEEDS[k], SPEEDS[k + 1]) for k in range(320)], dim=1
+).numpy()
+"""Torque on the load of each log [N m]."""
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -95,6 +104,45 @@ def test_the_parameters_of_the_servo_can_be_learned_along():
     done = train_motion(MODEL, LOGS[:2], LOGS[2:3], replace(QUICK, learn_base=True))
     assert done.servo.values["friction_viscous"] != MODEL.values["friction_viscous"]
     assert done.validation[1] < done.validation[0]
+
+
+def test_the_torque_can_be_the_target():
+    logs = [replace(log, columns={"torque": torque}) for log, torque in zip(LOGS, TORQUES)]
+    settings = replace(QUICK, target="torque", learn_base=False, max_steps=60)
+    done = train_motion(MODEL, logs[:4], logs[4:5], settings)
+    before, after = (motions(MODEL, logs[4:5], network)[0] for network in (None, done.network))
+    assert after.torque_error < 0.8 * before.torque_error
+    with pytest.raises(RecordingError, match="needs the field 'torque'"):
+        train_motion(MODEL, LOGS[:2], logs[4:5], settings)
+
+
+def test_the_gradient_of_a_sample_is_that_of_differences():
+    """Of the state, the correction, the gain and the numbers of the base, over two steps."""
+    joint = DrivenJoint(MODEL, learned=True)
+    stretch = Stretch.whole(MotionLogs.of(MODEL, LOGS[:3]))
+    start = joint.reached().detach()
+    given = [stretch.position[20], stretch.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
+             stretch.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
+    given = [each.clone().requires_grad_() for each in given]
+    assert len(stretch.inputs[20].target[0]) == 2
+
+    def sample(position, speed, correction, gain, numbers):
+        return stretch.after(joint, 20, position, speed, correction, gain, numbers)
+
+    assert torch.autograd.gradcheck(sample, given, eps=1e-7, atol=1e-5, rtol=1e-4)
+
+
+def test_the_trajectory_that_is_most_like_the_others_validates():
+    """A small slow one judges little, and a wide one visits what the others do not."""
+    names = ("wide", "narrow", "alike", "other")
+    scales = dict(zip(names, (3.0, 0.05, 1.0, 0.9), strict=True))
+    logs = [
+        replace(log, trajectory=name, name=f"{name}{n}", position=scales[name] * log.position,
+                speed=scales[name] * log.speed)
+        for name in names for n, log in enumerate(LOGS[:2])
+    ]  # fmt: skip
+    parts = motion_parts([*logs, replace(LOGS[4], name="last")], test=["last"])
+    assert {log.trajectory for log in parts.validation} < {"alike", "other"}
 
 
 def test_the_command_trains_and_says_what_it_is_worth(tmp_path, capsys):

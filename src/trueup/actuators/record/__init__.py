@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from trueup.actuators.record.partial_log import recover
     from trueup.actuators.record.settings import Bench, RecordSettings
     from trueup.actuators.record.simulated_servo import Pendulum, SimulatedServo
+    from trueup.actuators.record.trajectory_file import (
+        read_trajectory,
+        trajectory_of,
+        write_trajectory,
+    )
 
 _EXPORTS = {
     "STANDARD_GAINS": "trueup.actuators.record._sweep",
@@ -53,12 +58,15 @@ _EXPORTS = {
     "SimulatedServo": "trueup.actuators.record.simulated_servo",
     "SweepProgress": "trueup.actuators.record._sweep",
     "plan_sweep": "trueup.actuators.record._sweep",
+    "read_trajectory": "trueup.actuators.record.trajectory_file",
     "record": "trueup.actuators.record._record",
     "record_sweep": "trueup.actuators.record._sweep",
     "recover": "trueup.actuators.record.partial_log",
     "standard_gains": "trueup.actuators.record._sweep",
     "sweep_seconds": "trueup.actuators.record._sweep",
     "table_of": "trueup.actuators.record.control_tables",
+    "trajectory_of": "trueup.actuators.record.trajectory_file",
+    "write_trajectory": "trueup.actuators.record.trajectory_file",
 }
 
 __all__ = [
@@ -77,12 +85,15 @@ __all__ = [
     "SimulatedServo",
     "SweepProgress",
     "plan_sweep",
+    "read_trajectory",
     "record",
     "record_sweep",
     "recover",
     "standard_gains",
     "sweep_seconds",
     "table_of",
+    "trajectory_of",
+    "write_trajectory",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

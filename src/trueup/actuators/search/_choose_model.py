@@ -20,6 +20,7 @@ from trueup.actuators.search.left_out_fits import (
     POOLED,
     Candidate,
     Effort,
+    EvaluationsUsedUpError,
     FitOrder,
     FoundFit,
     LeftOutFits,
@@ -136,10 +137,6 @@ class TooFewTrialsError(FitError):
     """The evaluations are used up before a model was tried."""
 
 
-class _LimitReachedError(Exception):
-    """The evaluations are used up."""
-
-
 class _Choosing:
     """The course of a choice; the fits are made elsewhere."""
 
@@ -168,7 +165,7 @@ class _Choosing:
         complete = True
         try:
             self._try_all(models, terms, always)
-        except _LimitReachedError:
+        except EvaluationsUsedUpError:
             complete = False
         if not self.tried:
             raise TooFewTrialsError(
@@ -323,13 +320,11 @@ class _Choosing:
             self._try(Candidate(chosen.model, rest), (chosen.values,))
 
     def _make(self, orders: list[FitOrder]) -> list[FoundFit]:
-        if self._limit is not None and self.fits.evaluations >= self._limit:
-            raise _LimitReachedError
         if self._on_progress is not None:
             share = self._course.share
             self._shown = max(self._shown, min(share, 0.99))
             self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
-        found = self.fits.make(orders)
+        found = self.fits.make(orders, self._limit)
         for order, fit in zip(orders, found, strict=True):
             self._course.fitted(order.effort, len(fit.values))
         if not all(np.isfinite(fit.cost) for fit in found):

@@ -365,7 +365,7 @@ class ServoFitJob(SearchJob):
         self.prepare()
         self._choose(None, {}, False)
         settings = self.fitted_settings
-        solution = minimise(self.problem, _Limited(self.search, settings.trials))
+        solution = minimise(self.problem, self.search, max_evaluations=settings.trials)
         solution.provenance = provenance.collect(self.seed, self.inputs(), settings.to_dict())
         if solution.status is not Status.INTERRUPTED:
             self._check_result(solution)
@@ -542,23 +542,6 @@ class ServoFitJob(SearchJob):
             "skipped": [*self._skipped, *self.source.skipped],
             "notes": [*self.notes, *prepared.findings],
         }
-
-
-class _Limited:
-    """A search that ends after a number of evaluations."""
-
-    def __init__(self, search: Any, trials: int):
-        self._search, self._trials = search, trials
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._search, name)
-
-    def done(self) -> Status | None:
-        """Why the search ended, or None."""
-        status = self._search.done()
-        if status is None and self._search.evaluations >= self._trials:
-            return Status.EVALUATION_LIMIT
-        return status
 
 
 def _is_sqlite(path: Path) -> bool:

@@ -34,7 +34,7 @@ class FitSettings:
     box with BIPOP restarts. ``"random"``: points at random. ``"nsgaii"``: NSGA-II on position and
     speed error; the parameters are those of the front with the smallest objective."""
     trials: int = DEFAULT_TRIALS
-    """Evaluated candidates at most, in all; the last batch is finished."""
+    """Evaluated candidates at most, in all; a batch that would pass it is not begun."""
     seed: int = 0
     """Seed of everything random."""
     objective: Objective = field(default_factory=Objective)

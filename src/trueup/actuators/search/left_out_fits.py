@@ -151,6 +151,27 @@ class FitOrder:
         return " | ".join((self.candidate.label, part, *([self.name] if self.name else ())))
 
 
+class EvaluationsUsedUpError(Exception):
+    """Fits were not made to their end: no more candidates may be evaluated."""
+
+
+class _Allowance:
+    """Candidates that a fit may evaluate, and those that it has."""
+
+    def __init__(self, most: int | None):
+        self.most, self.used = most, 0
+
+    def take(self, count: int) -> None:
+        """Take a batch into account before it is evaluated.
+
+        Raises:
+          EvaluationsUsedUpError: it would be too many.
+        """
+        if self.most is not None and self.used + count > self.most:
+            raise EvaluationsUsedUpError
+        self.used += count
+
+
 class LeftOutFits:
     """Fits of many candidates to logs and parts of them.
 
@@ -189,27 +210,46 @@ class LeftOutFits:
         """All fits as plain data."""
         return {key: found.plain() for key, found in self.found.items()}
 
-    def make(self, orders: Sequence[FitOrder]) -> list[FoundFit]:
+    def make(self, orders: Sequence[FitOrder], limit: int | None = None) -> list[FoundFit]:
         """Make fits side by side; one that was made before is not made again.
 
+        Args:
+          orders: what to fit.
+          limit: :attr:`evaluations` that are not passed; None for any number. New fits share what
+            is left alike, so that none depends on how far the others are.
+
         Raises:
+          EvaluationsUsedUpError: a fit needs more than its share.
           KeyboardInterrupt: Ctrl-C; the fits that are done are in :attr:`found`.
         """
         new = [order for order in orders if order.key not in self.found]
+        known = sum(self.found[o.key].evaluations for o in orders if o.key in self.found)
+        self.evaluations += known
         if new:
-            self._make_new(new)
-        done = [self.found[order.key] for order in orders]
-        self.evaluations += sum(each.evaluations for each in done)
-        return done
+            most = None if limit is None else max(0, limit - self.evaluations) // len(new)
+            allowances = [_Allowance(most) for _ in new]
+            try:
+                self._make_new(new, allowances)
+            finally:
+                self.evaluations += sum(allowance.used for allowance in allowances)
+            if any(order.key not in self.found for order in new):
+                raise EvaluationsUsedUpError
+        return [self.found[order.key] for order in orders]
 
-    def _make_new(self, orders: Sequence[FitOrder]) -> None:
+    def _make_new(self, orders: Sequence[FitOrder], allowances: Sequence[_Allowance]) -> None:
         # a single fit has all threads; of several, each has one
         self._threads = max(1, self.workers // len(orders))
         pool = ThreadPoolExecutor(min(self.workers, len(orders)))
         try:
-            running = [pool.submit(self._fit, order) for order in orders]
+            running = [
+                pool.submit(self._fit, order, allowance)
+                for order, allowance in zip(orders, allowances, strict=True)
+            ]
             for order, future in zip(orders, running, strict=True):
-                found = future.result()
+                try:
+                    found = future.result()
+                except EvaluationsUsedUpError:
+                    continue
                 self.found[order.key] = found
                 if self._on_fit is not None:
                     self._on_fit(order, found)
@@ -235,30 +275,28 @@ class LeftOutFits:
         """Number of parameters that a fit of a candidate determines."""
         return self.prepared(candidate, range(len(self.logs))).space.size
 
-    def _fit(self, order: FitOrder) -> FoundFit:
+    def _fit(self, order: FitOrder, allowance: _Allowance) -> FoundFit:
         left_out = () if order.part is None else order.part.rows
         rows = [i for i in range(len(self.logs)) if i not in left_out]
         prepared = self.prepared(order.candidate, rows)
-        groups, evaluations = self._starts(prepared, order)
+        groups = self._starts(prepared, order, allowance)
         coarse = [stage for stage in order.effort.stages if stage.coarse]
         fine = [stage for stage in order.effort.stages if not stage.coarse]
         # known optima are ahead of scanned points at first: they would crowd out better valleys
-        ends = []
-        for starts in groups:
-            found, more = self._descend(prepared, starts, coarse)
-            ends.append(found)
-            evaluations += more
-        best, more = self._descend(prepared, np.vstack(ends), fine)
+        ends = [self._descend(prepared, starts, coarse, allowance) for starts in groups]
+        best = self._descend(prepared, np.vstack(ends), fine, allowance)
         x, cost = best[0], float(_costs(prepared.problem, best[:1])[0])
         error = np.nan
         if left_out:
             judged = self.prepared(order.candidate, left_out)
             error = float(judged.problem.simulator.costs(x[None, :])[0])
         values = dict(zip(prepared.space.names, x.tolist(), strict=True))
-        return FoundFit(values, cost, error, evaluations + more)
+        return FoundFit(values, cost, error, allowance.used)
 
-    def _starts(self, prepared: Prepared, order: FitOrder) -> tuple[list[np.ndarray], int]:
-        """Known and scanned start values ``(n, p)``, and the number of candidates they took."""
+    def _starts(
+        self, prepared: Prepared, order: FitOrder, allowance: _Allowance
+    ) -> list[np.ndarray]:
+        """Known and scanned start values ``(n, p)``."""
         space, effort = prepared.space, order.effort
         parameters = {p.name: p for p in prepared.start_model.parameters}
         known = [
@@ -267,35 +305,40 @@ class LeftOutFits:
         ]
         if order.new_term and known and order.new_term in space.names:
             known += list(with_term_values(known[0], parameters[order.new_term], space.names))
-        starts, evaluations = [], 0
+        starts = []
         if known:
             points = np.array(known)
+            allowance.take(len(points))
             costs = _costs(prepared.problem, points)
             ranked = points[np.argsort(costs, kind="stable")]
             starts.append(distinct(ranked, space, effort.known_starts))
-            evaluations += len(points)
         if effort.scanned and (effort.scan_starts or not known):
             points, families = scan_points(space, effort.scanned, self.settings.seed)
+            allowance.take(len(points))
             costs = _costs(prepared.problem, points)
             starts.append(points[best_of_families(costs, families, effort.scan_starts)])
-            evaluations += len(points)
         found = [points for points in starts if len(points)]
         if not found:
             raise SimulationError(
                 f"the simulation of {order.candidate.label} diverges wherever a fit of it could "
                 "begin: correct the logs, the bench or the bounds of the servo"
             )
-        return found, evaluations
+        return found
 
     def _descend(
-        self, prepared: Prepared, starts: np.ndarray, stages: Sequence[Stage]
-    ) -> tuple[np.ndarray, int]:
-        """Ends of the best descents ``(n, p)``, the best first, and the candidates they took."""
+        self,
+        prepared: Prepared,
+        starts: np.ndarray,
+        stages: Sequence[Stage],
+        allowance: _Allowance,
+    ) -> np.ndarray:
+        """Ends of the best descents ``(n, p)``, the best first."""
         problem = prepared.problem
         kind = OBJECTIVES[self.settings.objective.kind]
+        allowance.take(len(starts))
         costs = _costs(problem, starts)
         order = np.argsort(costs, kind="stable")
-        x, cost, evaluations = starts[order], float(costs[order[0]]), len(starts)
+        x, cost = starts[order], float(costs[order[0]])
         for stage in stages:
             settings = LeastSquaresSettings(
                 jacobian="exact",
@@ -310,7 +353,7 @@ class LeftOutFits:
                 if self._stop.is_set():
                     raise KeyboardInterrupt
                 batch = descents.ask()
-                evaluations += len(batch)
+                allowance.take(len(batch))
                 failures: Failures = {}
                 answers = descents.evaluate(smooth, problem, batch, failures, self._threads)
                 found = np.array(answers.costs, float)
@@ -320,7 +363,7 @@ class LeftOutFits:
             if not len(chosen):
                 break
             x, cost = descents.x[chosen], float(descents.costs[chosen[0]])
-        return x, evaluations
+        return x
 
 
 def _costs(problem: Problem, X: np.ndarray) -> np.ndarray:

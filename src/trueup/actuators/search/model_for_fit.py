@@ -139,7 +139,7 @@ def choice_for_fit(
                 on_progress=progress.update,
                 benches=benches,
                 workers=workers,
-                limit=settings.trials,
+                limit=settings.trials - 1,  # one is left to evaluate what was chosen
                 known=known,
                 on_fit=keep,
             )

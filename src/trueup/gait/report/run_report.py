@@ -12,6 +12,7 @@ from trueup.gait.report._survival import REPEATS, Survival, survival
 from trueup.gait.report.walk_report import look_at, progress_section, walk_report
 from trueup.gait.report.walk_words import how_it_walks, trunk_notes
 from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.fresh_perturbations import judges_anew, told_over
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
 from trueup.gait.search.staged_search import StagedProblem
@@ -55,6 +56,9 @@ def page_of_run(
             problem.own_costs(np.array([least])),
         )
         problem.enter(int(stage))
+        if judges_anew(problem, configuration.search):
+            assert problem.perturbations is not None
+            problem.perturbations = told_over(problem.perturbations)
     rows = {row["name"]: row for row in record.parameters}
     names = problem.space.names
     if any(name not in rows for name in names):
@@ -82,8 +86,8 @@ def page_of_run(
         verdict=verdict,
     )
     words = [f"{how_it_walks(problem)}.", *trunk_notes(problem)]
-    if configuration.fresh_perturbations:
-        # each candidate was scored over other perturbations; None before the end of the search
+    if judges_anew(problem, configuration.search):
+        # candidates were scored over other perturbations; None before the end of the search
         former = _solution(directory).get("cost")
     else:
         former = least

@@ -5,8 +5,10 @@ suits just these: beside a walk that only just stays up some are cheap by luck, 
 makes of them falls. With perturbations that no other generation has seen luck does not last. The
 candidates of a generation still share theirs (common random numbers), so that they differ by what
 they are. The costs of different generations are then those of a noisy cost, and the best candidate
-is judged by walks that it was not chosen by: during the search, and among the candidates of the
-last generations after it (:func:`judged_anew`).
+is judged by walks that it was not chosen by during the search.
+
+Either way the result is chosen after the search, among the candidates of the last generations and
+the means of these, over perturbations that no candidate has seen (:func:`judged_anew`).
 """
 
 from collections.abc import Iterator
@@ -32,7 +34,7 @@ the population and its cheapest candidate take turns to challenge (every other g
 _LAST, _FIFTH = 5, 5
 """Generations at the end whose candidates are left over, and of what part of them the cheapest."""
 
-_CHOSEN, _TOLD = 8, 20
+_CHOSEN, _TOLD = 16, 20
 """Least repeats for the choice among the last candidates, and for the cost of the chosen one."""
 
 _JUDGEMENT = 2**32 - 1
@@ -101,6 +103,33 @@ class Judged(NamedTuple):
     """Sentence on the choice."""
 
 
+def judges_anew(problem: GaitProblem, search: str) -> bool:
+    """Whether the result of a search is chosen, and told, over perturbations that no candidate was
+    scored by: the cheapest of many candidates over a few perturbations is a lucky one."""
+    return search == "cma" and problem.perturbations is not None
+
+
+def means_of_generations(
+    X: np.ndarray, costs: np.ndarray, generation: np.ndarray, most: int = 20
+) -> np.ndarray:
+    """Means of the cheaper half of each of the last generations ``(k, p)``.
+
+    A mean is what its generation has in common, and that is not luck: it stays up over
+    perturbations that make the cheapest candidate fall.
+
+    Args:
+      X, costs, generation: as of :func:`candidates_left_over`.
+      most: generations.
+    """
+    found = []
+    for number in np.unique(generation)[-most:]:
+        rows = np.flatnonzero((generation == number) & np.isfinite(costs))
+        if len(rows):
+            cheapest = rows[np.argsort(costs[rows], kind="stable")]
+            found.append(X[cheapest[: max(1, len(rows) // 2)]].mean(axis=0))
+    return np.array(found).reshape(len(found), X.shape[1])
+
+
 def candidates_left_over(X: np.ndarray, costs: np.ndarray, generation: np.ndarray) -> np.ndarray:
     """The cheapest fifth of each of the last five generations, without repetition ``(k, p)``.
 
@@ -150,7 +179,7 @@ def judged_anew(problem: GaitProblem, candidates: np.ndarray) -> Judged:
         cost = float(problem.costs(best)[0, 0])
     message = (
         f"cost {cost:.6g}, a mean over {others.repeats} repeats; over {repeats} others it was the "
-        f"best of {len(candidates)} candidates that the last generations left over"
+        f"best of {len(candidates)} candidates and means of the last generations"
     )
     return Judged(best[0], cost, message)
 

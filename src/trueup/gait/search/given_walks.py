@@ -15,7 +15,7 @@ from trueup.gait.search._named_entries import of_both_legs
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.configuration_files import MYOASSIST_FILES, check_paths, load_configuration
 from trueup.gait.search.earlier_runs import configuration_of_run
-from trueup.gait.search.fresh_perturbations import told_over
+from trueup.gait.search.fresh_perturbations import judges_anew, told_over
 from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
 from trueup.studies import RunDirectory, warm_start
@@ -99,10 +99,11 @@ def given_walk(
         raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
     found = _configuration(target, configuration, changes)
     # what a run was searched by must not stand in the way of walking it otherwise
-    fresh = found.fresh_perturbations and not _REPEATS & set(changes)
+    own = not _REPEATS & set(changes)
+    fresh = found.fresh_perturbations and own
     found = found.with_changes({"fresh_perturbations": fresh, "moved": None, **changes})
     _, found = found.staged[-1]
-    problem = problem_to_look_at(found, threads)
+    problem = problem_to_look_at(found, threads) if own else make_problem(found, threads)
     check_chosen_trunk(changes, problem)
     return GivenWalk(target, found, problem, _vector(target, problem))
 
@@ -110,11 +111,11 @@ def given_walk(
 def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:
     """The problem of a configuration for looking at walks.
 
-    A search over fresh perturbations is looked at over perturbations that none of its candidates
-    has seen.
+    A search over perturbed repeats is looked at over perturbations that none of its candidates has
+    seen.
     """
     problem = make_problem(configuration, threads)
-    if configuration.fresh_perturbations and problem.perturbations is not None:
+    if judges_anew(problem, configuration.search):
         problem.perturbations = told_over(problem.perturbations)
     return problem
 

@@ -11,6 +11,9 @@ SHIPPED = "shipped"
 SHIPPED_WALK = Path(__file__).with_name("planar22_walk.json")
 """Values by name of that walk, with what found it: options, seed, versions, date."""
 
+SHIPPED_CONDITION = (1.25, 0.0)
+"""Speed [m/s] and slope [deg] of that walk."""
+
 
 def start_path(param_path: str) -> Path:
     """File or folder that a search starts from, by the value of ``param_path``."""

@@ -3,8 +3,11 @@
 A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
-from an earlier one. ``step: 1.5`` goes on with the distribution that the stage before has come to,
-its step times this factor, instead of a new one of ``sigma_gain``.
+from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
+speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage
+before has come to, its step times this factor, instead of a new one of ``sigma_gain``.
+``attempts: [4, 80]`` begins four times, with seeds of their own, and goes on with the best one
+after 80 generations of each.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,10 +18,19 @@ from trueup.errors import did_you_mean, listing
 FROM_NOMINAL = "from_nominal"
 """Key of a stage that is left out where the search begins from an earlier walk."""
 
+OTHER_CONDITION = "other_condition"
+"""Key of a stage that is kept only where an earlier walk had another speed or slope."""
+
 STEP = "step"
 """Key of a stage that goes on with the distribution of the stage before: factor of its step."""
 
-OF_STAGES = (FROM_NOMINAL, STEP)
+ATTEMPTS = "attempts"
+"""Key of a stage that begins several times: attempts, and generations of each."""
+
+WHERE = (FROM_NOMINAL, OTHER_CONDITION)
+"""Keys that say where a stage is left out."""
+
+OF_STAGES = (*WHERE, STEP, ATTEMPTS)
 """Keys of stages that no configuration has."""
 
 STAGE_KEYS = (
@@ -58,8 +70,9 @@ def check_stages(stages: Stages) -> None:
                 f"the stage {name!r} cannot change {listing(unknown)}; a stage changes "
                 f"{listing(known, 60)}.{did_you_mean(unknown[0], known)}"
             )
-        if not isinstance(changes.get(FROM_NOMINAL, False), bool):
-            raise ValueError(f"the stage {name!r}: {FROM_NOMINAL} has to be true or false")
+        for key in (FROM_NOMINAL, OTHER_CONDITION):
+            if not isinstance(changes.get(key, False), bool):
+                raise ValueError(f"the stage {name!r}: {key} has to be true or false")
         step = changes.get(STEP, 1.0)
         if not (isinstance(step, int | float) and 0.0 < step < 1e3):
             raise ValueError(f"the stage {name!r}: {STEP} has to be a number above 0")
@@ -68,8 +81,28 @@ def check_stages(stages: Stages) -> None:
                 f"the stage {name!r} goes on with the distribution of the one before ({STEP}), "
                 "whose popsize it keeps: leave one of the two out"
             )
+        attempts = changes.get(ATTEMPTS, [1, 1])
+        if not (
+            isinstance(attempts, list | tuple)
+            and len(attempts) == 2
+            and all(type(number) is int and number >= 1 for number in attempts)
+        ):
+            raise ValueError(
+                f"the stage {name!r}: {ATTEMPTS} has to be two whole numbers from 1 on, "
+                f"attempts and generations of each; got {attempts!r}"
+            )
+        if ATTEMPTS in changes and STEP in changes:
+            raise ValueError(
+                f"the stage {name!r} goes on with the distribution of the one before ({STEP}), and "
+                f"{ATTEMPTS} begin anew: leave one of the two out"
+            )
         if changes.get("maxiter") is None:
             raise ValueError(f"the stage {name!r} has no end: give its maxiter")
+        if attempts[1] > changes["maxiter"]:
+            raise ValueError(
+                f"the stage {name!r}: {ATTEMPTS} of {attempts[1]} generations are longer than the "
+                f"stage, {changes['maxiter']}"
+            )
 
 
 def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> Stages:
@@ -88,7 +121,7 @@ def chosen_stages(stages: Stages | None, names: Iterable[str], source: str) -> S
             f"{did_you_mean(unknown[0], list(stages))}"
         )
     return {
-        name: {key: value for key, value in changes.items() if key != FROM_NOMINAL}
+        name: {key: value for key, value in changes.items() if key not in WHERE}
         for name, changes in stages.items()
         if name in names
     }

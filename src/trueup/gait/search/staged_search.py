@@ -21,13 +21,14 @@ from trueup.fitting.cost_search import common_state, take_common_state
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.saved_state import HistoryColumns, require_version
 from trueup.gait.costs.stages import WalkObjective
+from trueup.gait.search.attempts import Attempts
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.searches import make_search
-from trueup.gait.search.stage_settings import STEP
+from trueup.gait.search.stage_settings import ATTEMPTS, STEP
 from trueup.parameters import Space
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """Version of what :meth:`StagedSearch.state` holds."""
 
 
@@ -94,18 +95,39 @@ class Stage:
       deviation: first standard deviations ``(p,)``.
       step: factor of the step that the stage before has come to, with whose distribution this one
         goes on; None for a distribution of its own.
+      attempts: how often it begins, and the generations of each attempt.
     """
 
     name: str
     configuration: GaitConfiguration
     deviation: np.ndarray
     step: float | None = None
+    attempts: tuple[int, int] = (1, 1)
 
     @property
     def generations(self) -> int:
-        """Generations at most."""
+        """Generations at most, of the attempt that goes on."""
         assert self.configuration.maxiter is not None  # checked with the configuration
         return self.configuration.maxiter
+
+    @property
+    def all_generations(self) -> int:
+        """Generations at most, those of all attempts."""
+        count, each = self.attempts
+        return self.generations + (count - 1) * each
+
+    def search(self, space: Space) -> Any:
+        """The search of the stage at its start."""
+
+        def made(attempt: int) -> Any:
+            own = self.configuration
+            if attempt:  # the first one is what the seed says
+                seeds = np.random.SeedSequence([own.seed, attempt]).generate_state(1)
+                own = own.model_copy(update={"seed": int(seeds[0])})
+            return make_search(own, space)
+
+        count, generations = self.attempts
+        return made(0) if count == 1 else Attempts(made, count, generations)
 
 
 class StagedSearch:
@@ -141,11 +163,11 @@ class StagedSearch:
         """The search of the present stage, at the start of its distribution."""
         deviation = self.stages[self._began].deviation
         space = dataclasses.replace(self.space, start=self._begun_at, deviation=deviation)
-        return make_search(self.stages[self.stage].configuration, space)
+        return self.stages[self.stage].search(space)
 
     def _enter_next(self) -> None:
         """Go on to the next stage."""
-        former = self._inner
+        former = self._inner.search if isinstance(self._inner, Attempts) else self._inner
         self.stage += 1
         step = self.stages[self.stage].step
         if step is None or former.done() is not None:
@@ -163,7 +185,9 @@ class StagedSearch:
     @property
     def words(self) -> str:
         """Stage in words, for the progress."""
-        return f"stage {self.stage + 1} of {len(self.stages)}, {self.stages[self.stage].name}"
+        attempt = self._inner.words if isinstance(self._inner, Attempts) else ""
+        name = self.stages[self.stage].name
+        return f"stage {self.stage + 1} of {len(self.stages)}, {name}{attempt}"
 
     @property
     def own_cost(self) -> float:
@@ -207,6 +231,10 @@ class StagedSearch:
             | {"stage": self.stage}
         )
         self.generation += 1
+        if isinstance(inner, Attempts):
+            inner.go_on()
+            if inner.attempt is not None:
+                return
         stage = self.stages[self.stage]
         if inner.done() is None and inner.generation - self._earlier < stage.generations:
             return
@@ -235,6 +263,7 @@ class StagedSearch:
             "version": STATE_VERSION,
             "stages": [[one.name, one.configuration.plain(), one.step] for one in self.stages],
             "deviations": [stage.deviation.copy() for stage in self.stages],
+            "attempts": [list(stage.attempts) for stage in self.stages],
             "stage_to_come": self.stage_to_come,
             "stage": self.stage,
             "began": self._began,
@@ -263,9 +292,10 @@ class StagedSearch:
                 make_configuration(plain, f"the stage {name!r}", resolved=True),
                 np.array(deviation, float),
                 step,
+                (int(attempts[0]), int(attempts[1])),
             )
-            for (name, plain, step), deviation in zip(
-                state["stages"], state["deviations"], strict=True
+            for (name, plain, step), deviation, attempts in zip(
+                state["stages"], state["deviations"], state["attempts"], strict=True
             )
         ]
         search = cls(space, stages, float(state["stage_to_come"]))
@@ -282,7 +312,13 @@ def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration)
     """The search of a configuration with stages, at the start of its problem."""
     changes = configuration.stages or {}
     stages = [
-        Stage(name, own, deviation, changes[name].get(STEP))
+        Stage(
+            name,
+            own,
+            deviation,
+            changes[name].get(STEP),
+            tuple(changes[name].get(ATTEMPTS, (1, 1))),
+        )
         for (name, own), deviation in zip(configuration.staged, problem.deviations, strict=True)
     ]
     return StagedSearch(problem.space, stages, problem.stage_to_come)

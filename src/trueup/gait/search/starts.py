@@ -19,8 +19,8 @@ from trueup.gait.search.earlier_runs import (
     values_from,
 )
 from trueup.gait.search.problem import GaitProblem
-from trueup.gait.search.shipped_walk import start_path
-from trueup.gait.search.stage_settings import FROM_NOMINAL
+from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_CONDITION, start_path
+from trueup.gait.search.stage_settings import FROM_NOMINAL, OTHER_CONDITION
 from trueup.gait.walk._cycle_start import CycleStart, cycle_start
 from trueup.parameters import Space
 
@@ -49,17 +49,29 @@ def resolved_start(configuration: GaitConfiguration) -> GaitConfiguration:
 
 
 def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguration:
-    """The configuration without the stages that find a first walk, where it begins with one."""
+    """The configuration without the stages that its start makes needless."""
     stages = configuration.stages
-    if stages is None or configuration.param_path is None:
+    if stages is None:
         return configuration
-    kept = {name: stage for name, stage in stages.items() if not stage.get(FROM_NOMINAL)}
+    needless = FROM_NOMINAL if configuration.param_path is not None else OTHER_CONDITION
+    kept = {name: stage for name, stage in stages.items() if not stage.get(needless)}
+    if needless == FROM_NOMINAL and not _is_of_another_condition(configuration):
+        kept = {name: stage for name, stage in kept.items() if not stage.get(OTHER_CONDITION)}
     if not kept:
         raise GaitError(
             f"all stages ({listing(stages)}) find a first walk, and the search begins with one: "
             "name a stage with --stages, or begin with --from nominal"
         )
-    return configuration.with_changes({"stages": kept})
+    return configuration if kept == stages else configuration.with_changes({"stages": kept})
+
+
+def _is_of_another_condition(configuration: GaitConfiguration) -> bool:
+    """Whether the walk that a search begins with is known to have another speed or slope."""
+    path = configuration.param_path
+    if path == SHIPPED:
+        return configuration.conditions != [SHIPPED_CONDITION]
+    former = None if path is None else former_configuration(start_path(path))
+    return former is not None and configuration.conditions != former.conditions
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:

@@ -16,7 +16,7 @@ from trueup.fitting import LeastSquares, LeastSquaresSettings, Vectorised, minim
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_base import MotionBase, PdJoint
 from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import joint_inputs, torque_balance
+from trueup.networks.motion.motion_rollout import Stretch, torque_balance
 from trueup.parameters import Space
 
 WINDOW = 0.3
@@ -118,19 +118,20 @@ class _Residual:
             numbers = columns.repeat_interleave(windows, dim=1)
         padded = np.column_stack([candidates, np.ones(count)])
         factors = torch.as_tensor(padded[:, self.factors])[:, self.rows].reshape(-1)
-        position, speed = logs.position[rows, starts], logs.speed[rows, starts]
-        correction = torch.zeros_like(position)
+        stretch = Stretch.of(logs, rows, starts, self.steps)
+        position, speed = stretch.position[0], stretch.speed[0]
+        correction, gain = torch.zeros_like(position), stretch.gain * factors
         found: list[Tensor] = []
         with torch.no_grad():
             for step in range(self.steps):
-                inputs = joint_inputs(self.joint, logs, rows, starts + step, correction)
-                inputs["gain"] = logs.gain[rows] * factors
-                position, speed = self.joint(position, speed, numbers, **inputs)
+                position, speed = stretch.after(
+                    self.joint, step, position, speed, correction, gain, numbers
+                )
                 if step + 1 not in self.counted:
                     continue
                 for value, recorded, scale in zip(
-                    (position, speed), (logs.position, logs.speed), self.scales, strict=True
+                    (position, speed), (stretch.position, stretch.speed), self.scales, strict=True
                 ):
-                    found.append((value - recorded[rows, starts + step + 1]) / scale)
+                    found.append((value - recorded[step + 1]) / scale)
         stacked = torch.stack(found, dim=1).reshape(count, -1)
         return stacked.numpy() / math.sqrt(stacked.shape[1])

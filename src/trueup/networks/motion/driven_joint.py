@@ -1,4 +1,4 @@
-"""A joint on its bench as a differentiable step in torch, with a correction of its torque.
+"""A joint on its bench as a differentiable step, with a correction of its torque.
 
 The step is that of the bench simulator (``semi-implicit``), made from the same equations: motor,
 friction and load by the servo model or by a PD law, and the correction as one more torque on the
@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
-from trueup.actuators.equations.array_form import torch_function
 from trueup.errors import FitError, listing
 from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.base.servo_base import UNLIMITED
+from trueup.networks.motion.joint_step import SampleInputs, SampleStep, sample_step
 from trueup.networks.motion.motion_base import Joint, MotionBase, PdJoint
 
 STATES = ("backlash", "max_velocity")
@@ -28,11 +28,6 @@ _NOT_LEARNED = ("q_offset", "command_delay")
 """An offset may turn its sign, and the delay acts on the commands beforehand."""
 
 _AT_REST = 1e-12
-
-_INPUTS = (
-    "position", "speed", "target", "on", "correction", "gain", "rate_gain", "voltage", "volts",
-    "warmth", "inertia", "gravity", "h",
-)  # fmt: skip
 
 
 class DrivenJoint(nn.Module):
@@ -59,21 +54,19 @@ class DrivenJoint(nn.Module):
                 f"training through the simulator has no {listing(found)}: fit the servo without, "
                 "and let the network learn it"
             )
-        self.names = tuple(
-            name
-            for name, value in joint.values.items()
-            if learned and value and name not in _NOT_LEARNED
-        )
+        # what is 0 stays out of the equations; servos of one kind share a compiled step
+        self.numbers = tuple(name for name, value in joint.values.items() if value)
+        self.names = tuple(n for n in self.numbers if learned and n not in _NOT_LEARNED)
         self.steps = nn.Parameter(torch.zeros(len(self.names), dtype=torch.float64))
-        start = [joint.values[name] for name in self.names]
+        start = [joint.values[name] for name in self.numbers]
         self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
+        places = [self.numbers.index(name) for name in self.names]
+        self.register_buffer("places", torch.tensor(places, dtype=torch.long))
         self.stated_gains = tuple(sorted(gains or self.base.gains))
         known = self.base.gains or dict.fromkeys(self.stated_gains, 1.0)
         factors = [known.get(gain, 1.0) for gain in self.stated_gains]
         self.gain_steps = nn.Parameter(torch.tensor(factors, dtype=torch.float64).log())
-        self._step = torch_function(
-            _equation(joint), _INPUTS, self.names
-        )  # its numbers stand in the source
+        self._step = sample_step(_equation(joint), self.numbers)
 
     @property
     def moved(self) -> list[nn.Parameter]:
@@ -81,23 +74,30 @@ class DrivenJoint(nn.Module):
         return [self.steps, self.gain_steps]
 
     def forward(
-        self, position: Tensor, speed: Tensor, numbers: Tensor | None = None, **inputs: Tensor
+        self,
+        position: Tensor,
+        speed: Tensor,
+        inputs: SampleInputs,
+        *,
+        correction: Tensor,
+        gain: Tensor,
+        h: float,
+        numbers: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Position and speed after a sample, shapes (B,); the inputs are those of the step.
+        """Position and speed after a sample.
 
-        ``numbers``, shape (numbers, B): values of the numbers that are learned, one a row.
+        Args:
+            position, speed: before it, shape (B,).
+            inputs: commands and conditions.
+            correction: torque beside the base's [N m], shape (B,).
+            gain: gain of the error, shape (B,).
+            h: time step within the sample [s].
+            numbers: values of `numbers`, (numbers, B); None: as they stand.
         """
-        rate, substeps = float(inputs.pop("rate")), inputs["target"].shape[-1]
-        h = torch.full_like(position, 1.0 / (rate * substeps))
-        extra = (self.start * torch.exp(self.steps),) if self.names else ()
-        if numbers is not None:
-            extra = (numbers,)
-        for step in range(substeps):
-            commands = {name: inputs[name][..., step] for name in ("target", "on")}
-            given = [{**inputs, **commands}[name] for name in _INPUTS[2:-1]]
-            speed = self._step(position, speed, *given, h, *extra)
-            position = position + h * speed
-        return position, speed
+        if numbers is None:
+            numbers = self.reached()[:, None].expand(-1, len(position))
+        found = SampleStep.apply(self._step, inputs, h, position, speed, correction, gain, numbers)
+        return found[0], found[1]
 
     def gain_factors(self, kp: Tensor) -> Tensor:
         """Factors of the firmware at stated gains, shape of ``kp``."""
@@ -112,9 +112,17 @@ class DrivenJoint(nn.Module):
         steps = self.gain_steps
         return ((1.0 - share) * steps[upper - 1] + share * steps[upper]).exp()
 
+    def reached(self) -> Tensor:
+        """Values of `numbers`, those that are learned where training has brought them."""
+        if not self.names:
+            return self.start
+        return self.start * torch.exp(
+            torch.zeros_like(self.start).index_put((self.places,), self.steps)
+        )
+
     def moved_base(self) -> MotionBase:
         """The base with the numbers that training has reached."""
-        numbers = (self.start * torch.exp(self.steps)).detach().tolist()
+        numbers = self.reached().detach()[self.places].tolist()
         factors = self.gain_steps.exp().detach().tolist()
         gains = dict(zip(self.stated_gains, factors, strict=True))
         return self.base.with_values(dict(zip(self.names, numbers, strict=True)), gains)
@@ -130,9 +138,9 @@ def servo_step(model: ServoModel) -> Callable[..., Any]:
 
     def step(
         position, speed, target, on, correction, gain, rate_gain, voltage, volts, warmth, inertia,
-        gravity, h, moved=None,
+        gravity, h, moved,
     ):  # fmt: skip
-        values = {**model.values, **(moved or {})}
+        values = {**model.values, **moved}
         # finite limits: an infinite one has no slope by what it is multiplied with
         p = ParameterValues(
             values,
@@ -174,9 +182,9 @@ def pd_step(joint: PdJoint) -> Callable[..., Any]:
 
     def step(
         position, speed, target, on, correction, gain, rate_gain, voltage, volts, warmth, inertia,
-        gravity, h, moved=None,
+        gravity, h, moved,
     ):  # fmt: skip
-        p = ParameterValues({**joint.values, **(moved or {})}, k_spring=0.0, theta0=0.0)
+        p = ParameterValues({**joint.values, **moved}, k_spring=0.0, theta0=0.0)
         scaled = ParameterValues(p._values, kp=p.kp * gain, kd=p.kd * rate_gain)
         driven = pd_torque(position, target - position, speed, 0.0, scaled, limited)
         wanted = pd_torque(position, target - position, speed, 0.0, scaled, False)

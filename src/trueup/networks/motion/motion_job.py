@@ -19,10 +19,9 @@ from trueup.networks.model.network_file import save_network
 from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.motion_base import SERVO as SERVO_KIND
 from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_logs import MotionLogs, condition_inputs
+from trueup.networks.motion.motion_logs import MotionLogs, correction_inputs
 from trueup.networks.motion.motion_report import ANGLES, motion_report
 from trueup.networks.motion.motion_result import MotionParts, motion_parts, scored
-from trueup.networks.motion.motion_rollout import FEATURES
 from trueup.networks.motion.motion_settings import MotionSettings
 from trueup.networks.motion.motion_state import check_state, steps_and_seconds
 from trueup.networks.motion.motion_trainer import MotionTrainer
@@ -153,7 +152,7 @@ class MotionJob(Job):
     def prepare(self) -> None:
         """Read, check and split the logs."""
         parts, settings = self.parts, self.motion_settings
-        inputs = condition_inputs(parts.training, settings.inputs)
+        inputs = correction_inputs(self.base, parts.training, settings.inputs)
         MotionLogs.of(self.base, (*parts.training, *parts.validation, *parts.test), inputs)
         checked_logs(self.base, parts.training, parts.validation, settings)
 
@@ -324,7 +323,7 @@ class MotionJob(Job):
             "settings": asdict(settings),
             "base": base.to_dict(),
             "base_words": base.words,
-            "inputs": [*FEATURES, *logs.inputs],
+            "inputs": list(logs.inputs),
             "logs": {n: [log.name for log in getattr(parts, n)] for n in self.part_names},
             "angle_error": {"training": trainer.own_error, "validation": trainer.base_error},
             "steps": settings.max_steps,

@@ -16,18 +16,24 @@ from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, listing
 from trueup.networks.data.features import (
+    ANGLE,
+    ANGLE_ERROR,
     DERIVATIVE_GAIN,
     INERTIA,
     POSITION_GAIN,
     TEMPERATURE,
+    VELOCITY,
     VOLTAGE,
 )
-from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_settings import CONDITIONS
+from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
+from trueup.networks.motion.motion_settings import CONDITIONS, MOTION
 from trueup.signals import suspect_units
 
 MAX_STEP = 2.5e-3
 """Greatest step of the joint [s]."""
+
+MOVING = (ANGLE, ANGLE_ERROR, VELOCITY)
+"""Inputs that a correction may have of the motion. Without torque there is no angle error."""
 
 TORQUE_COLUMN = "torque"
 """Field of a log that holds the measured torque on the load [N m]."""
@@ -63,9 +69,9 @@ class MotionLogs:
     kp: Tensor
     """Firmware gain, (logs,)."""
     inputs: tuple[str, ...]
-    """Features that tell the correction the conditions of a log."""
-    conditions: Tensor
-    """Their values, (logs, inputs)."""
+    """Inputs of the correction: what moves, and conditions of a log."""
+    conditions: dict[str, Tensor]
+    """Values of the conditions among them by name, (logs,) each."""
     torque: Tensor | None
     """Measured torque on the load [N m]; None where a log has none."""
 
@@ -74,14 +80,14 @@ class MotionLogs:
         cls,
         base: Joint | MotionBase,
         logs: Sequence[ServoLog],
-        inputs: Sequence[str] = (POSITION_GAIN,),
+        inputs: Sequence[str] = MOVING,
     ) -> "MotionLogs":
         """The logs of a joint.
 
         Args:
             base: what drives it.
             logs: evenly sampled logs.
-            inputs: features that tell the conditions of a log.
+            inputs: inputs of the correction, names of features.
 
         Raises:
             RecordingError: a log is not evenly sampled, rates differ, no command of a log ever
@@ -142,7 +148,11 @@ class MotionLogs:
             gravity=_column([gravity for _, gravity in numbers]),
             kp=_column([log.kp for log in logs]),
             inputs=tuple(inputs),
-            conditions=torch.tensor([_conditions(log, inputs) for log in logs]).double(),
+            conditions={
+                name: _column([condition_of(log, name) for log in logs])
+                for name in inputs
+                if name not in MOVING
+            },
             torque=stacked(measured) if len(measured) == len(logs) else None,
         )
 
@@ -152,31 +162,40 @@ class MotionLogs:
         return float(self.lengths.min()) / self.rate
 
 
-def condition_inputs(logs: Sequence[ServoLog], named: Sequence[str]) -> tuple[str, ...]:
-    """Features that tell a correction the conditions of the logs it is trained on.
+def correction_inputs(
+    base: Joint | MotionBase | str, logs: Sequence[ServoLog], named: Sequence[str]
+) -> tuple[str, ...]:
+    """Inputs of a correction, names of features.
+
+    What a correction is not told it cannot extrapolate: of two gains a network learns nothing that
+    holds at a third, and the base carries gain, voltage and load already. Where there is no base,
+    the correction drives the joint.
 
     Args:
+        base: model beneath it.
         logs: training logs.
-        named: names out of ``CONDITIONS``; none: the gain, and of derivative gain, load and supply
-            voltage those that differ among the logs. A value that all share tells nothing, and the
-            temperature of few logs tells them apart instead of what it does.
+        named: names out of ``MOTION`` and ``CONDITIONS``; conditions alone are told beside all of
+            the motion. None: angle and velocity; without a base, the error and the gain too, and of
+            derivative gain, load and supply voltage those that differ among the logs.
 
     Raises:
         RecordingError: a log lacks a condition that is named.
     """
+    motion = tuple(_FEATURE_OF[name] for name in MOTION if name in named)
+    found = [_FEATURE_OF[name] for name in named if name in CONDITIONS]
     if named:
-        chosen = tuple(_FEATURE_OF[name] for name in named)
         for log in logs:
-            _conditions(log, chosen)
-        return chosen
-    found = [POSITION_GAIN]
+            _ = [condition_of(log, name) for name in found]
+        return (*(motion or MOVING), *found)
+    if MotionBase.of(base).kind != NONE:
+        return (ANGLE, VELOCITY)
     for name, value in _VALUES.items():
-        if name in (POSITION_GAIN, TEMPERATURE):
-            continue
         known = {value(log) for log in logs}
-        if None not in known and len(known) > 1:
+        # a value that all share tells nothing; few temperatures tell the logs apart instead
+        differs = None not in known and len(known) > 1 and name != TEMPERATURE
+        if differs or name == POSITION_GAIN:
             found.append(name)
-    return tuple(found)
+    return (*MOVING, *found)
 
 
 def _voltage(log: ServoLog) -> float | None:
@@ -191,7 +210,11 @@ def _temperature(log: ServoLog) -> float | None:
 
 
 _FEATURE_OF = dict(
-    zip(CONDITIONS, (POSITION_GAIN, DERIVATIVE_GAIN, INERTIA, VOLTAGE, TEMPERATURE), strict=True)
+    zip(
+        (*MOTION, *CONDITIONS),
+        (*MOVING, POSITION_GAIN, DERIVATIVE_GAIN, INERTIA, VOLTAGE, TEMPERATURE),
+        strict=True,
+    )
 )
 _VALUES: dict[str, Callable[[ServoLog], float | None]] = {
     POSITION_GAIN: lambda log: log.kp,
@@ -202,23 +225,20 @@ _VALUES: dict[str, Callable[[ServoLog], float | None]] = {
 }
 
 
-def _conditions(log: ServoLog, inputs: Sequence[str]) -> list[float]:
-    """Conditions of a log.
+def condition_of(log: ServoLog, name: str) -> float:
+    """Condition of a log.
 
     Raises:
-        RecordingError: it states or holds none of a kind.
+        RecordingError: it states or holds none of the kind.
     """
-    found = []
-    for name in inputs:
-        value = _VALUES[name](log)
-        if value is None:
-            word = next(word for word, feature in _FEATURE_OF.items() if feature == name)
-            raise RecordingError(
-                f"{log.name}: the log holds no {word}, which the correction is told: record it in "
-                "every log, or leave it out of the inputs"
-            )
-        found.append(float(value))
-    return found
+    value = _VALUES[name](log)
+    if value is None:
+        word = next(word for word, feature in _FEATURE_OF.items() if feature == name)
+        raise RecordingError(
+            f"{log.name}: the log holds no {word}, which the correction is told: record it in "
+            "every log, or leave it out of the inputs"
+        )
+    return float(value)
 
 
 def _gains(model: Joint | None, log: ServoLog, logs: Sequence[ServoLog]) -> tuple[float, float]:

@@ -20,6 +20,11 @@ from trueup.networks.motion.motion_training import (
     motions,
 )
 
+_CELLS = 12
+"""Cells along angle and speed in which motions are compared."""
+_VISITS = 3
+"""Samples that make a cell known."""
+
 
 @dataclass(frozen=True, eq=False)
 class MotionParts:
@@ -104,7 +109,8 @@ def motion_parts(
         logs: the logs.
         test_kp: gains that test; none: the highest of three or more, where ``test`` names nothing.
         test: trajectories or logs that test.
-        validation: trajectories or logs that validate; none: the first trajectory of those left.
+        validation: trajectories or logs that validate; none: the trajectory of those left whose
+            motion is most like that of the others.
 
     Raises:
         RecordingError: a gain or a name is in no log, or a part is left without a log.
@@ -125,8 +131,8 @@ def motion_parts(
     held = [log for log in logs if log.kp in test_kp or named(log, test)]
     rest = [log for log in logs if log not in held]
     if not validation and rest:
-        trajectories = sorted({log.trajectory for log in rest})
-        validation = (trajectories[0],) if len(trajectories) > 1 else (rest[-1].name,)
+        several = len({log.trajectory for log in rest}) > 1
+        validation = (_alike(rest),) if several else (rest[-1].name,)
     validating = [log for log in rest if named(log, validation)]
     training = [log for log in rest if log not in validating]
     for part, members in (("training", training), ("validation", validating)):
@@ -135,6 +141,31 @@ def motion_parts(
                 f"of {len(logs)} logs none is left for {part}: record more, or hold out fewer"
             )
     return MotionParts(tuple(training), tuple(validating), tuple(held))
+
+
+def _alike(logs: Sequence[ServoLog]) -> str:
+    """The trajectory that is most like the others in the angles and speeds that it visits.
+
+    What no other visits can neither be learned from them nor judge what was learned; what visits
+    little of what they do judges little.
+    """
+    edges = [
+        np.quantile(np.concatenate([getattr(log, name) for log in logs]), [0.01, 0.99])
+        for name in ("position", "speed")
+    ]
+    visits: dict[str, np.ndarray] = {}
+    for log in logs:
+        cells, _, _ = np.histogram2d(log.position, log.speed, _CELLS, edges)
+        visits[log.trajectory] = visits.get(log.trajectory, 0.0) + cells
+    total = sum(visits.values())
+
+    def likeness(name: str) -> float:
+        own = visits[name]
+        rest = total - own
+        met, covered = own[rest >= _VISITS].sum(), rest[own >= _VISITS].sum()
+        return float(met * covered / max(own.sum() * rest.sum(), 1.0))
+
+    return max(sorted(visits), key=likeness)
 
 
 def scored(done: MotionTraining, parts: MotionParts, directory: Path | None = None) -> MotionResult:

@@ -11,6 +11,13 @@ BURN_IN = 0.2
 CONDITIONS = ("kp", "kd", "load", "voltage", "temperature")
 """Conditions of a log that a correction may be told."""
 
+MOTION = ("angle", "error", "velocity")
+"""What a correction may be told of the motion; the error is command less angle."""
+
+TORQUE = "torque"
+TARGETS = ("motion", TORQUE)
+"""What a correction is trained on."""
+
 
 @dataclass(frozen=True)
 class MotionSettings:
@@ -30,15 +37,19 @@ class MotionSettings:
     """Horizons of the error, one after the other [s]."""
     batch: int = 64
     """Windows side by side."""
-    learning_rate: float = 5e-3
+    learning_rate: float = 1.5e-2
     """Highest learning rate."""
     regularization: float = 1e-3
     """Weight of the squared correction beside the squared error, each in its own scale."""
     inputs: tuple[str, ...] = ()
-    """Conditions of a log that the correction is told: kp, kd, load, voltage, temperature. None:
-    kp, and of kd, load and voltage those that differ among the training logs."""
-    learn_base: bool = False
-    """Move the numbers of the base along."""
+    """Inputs of the correction: angle, error, velocity, and conditions of a log, kp, kd, load,
+    voltage, temperature. None: angle and velocity; see :func:`correction_inputs`."""
+    target: str = "motion"
+    """``motion``: angle and speed over the horizons; ``torque``: the measured torque, from the
+    recorded state of each sample."""
+    learn_base: bool = True
+    """Move the numbers of the base along: alone they were fitted to make up for what the
+    correction now does."""
     identify_gains: bool = False
     """Find along what the firmware makes of each gain that training logs state: a factor a gain."""
     seed: int = 0
@@ -51,7 +62,10 @@ class MotionSettings:
             raise FitError("seconds, max_steps, horizons and batch must be positive")
         if not all(horizon > 0 for horizon in self.horizons):
             raise FitError(f"horizons are {listing(map(str, self.horizons))} s; must be positive")
-        if unknown := [name for name in self.inputs if name not in CONDITIONS]:
+        if unknown := [name for name in self.inputs if name not in (*MOTION, *CONDITIONS)]:
             raise FitError(
-                f"there is no condition {unknown[0]!r} of a log; there are {listing(CONDITIONS)}"
+                f"there is no input {unknown[0]!r} of a correction; there are "
+                f"{listing((*MOTION, *CONDITIONS))}"
             )
+        if self.target not in TARGETS:
+            raise FitError(f"target is {self.target!r}; there are {listing(TARGETS)}")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from trueup.errors import FitError
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
 from trueup.networks.model.torch_network import TorchNetwork, initial_network
@@ -18,20 +19,21 @@ from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
 from trueup.networks.motion.motion_logs import MotionLogs
 from trueup.networks.motion.motion_rollout import (
-    FEATURES,
-    correction_features,
+    Stretch,
     correction_step,
-    joint_inputs,
     rms_errors,
     torque_balance,
     whole_motion,
 )
-from trueup.networks.motion.motion_settings import BURN_IN, MotionSettings
+from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.motion_state import read_state, write_state
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 
 SAVED_EVERY = 30.0
 """Time between checkpoints [s]."""
+
+TORQUE_WINDOW = 0.5
+"""Time whose torque a window counts [s]."""
 
 _SPEED_WEIGHT = 0.05
 _LEAST_ERROR = 1e-3
@@ -136,7 +138,8 @@ class MotionTrainer:
             warm = min(1.0, (self.done + 1) / 20)
             group["lr"] = rate * 0.5 * (1.0 + math.cos(math.pi * share)) * warm
         self.optimizer.zero_grad()
-        loss = self._window_loss(self._horizon(share))
+        torque = self.settings.target == TORQUE
+        loss = self._torque_loss() if torque else self._window_loss(self._horizon(share))
         if not bool(torch.isfinite(loss)):
             raise FitError(
                 f"training through the simulator diverged after {self.done} steps: lower the "
@@ -170,29 +173,49 @@ class MotionTrainer:
             positions, _ = whole_motion(self.joint, logs, self.module if corrected else None)
         return float(np.mean(rms_errors(positions, logs)))
 
-    def _window_loss(self, horizon: float) -> Tensor:
-        """Loss of random windows: error of angle and speed over the horizon, and the correction."""
-        joint, module, logs, settings = self.joint, self.module, self.logs, self.settings
-        scale, speed_scale = self._scales
-        steps, warm = max(2, round(horizon * logs.rate)), round(BURN_IN * logs.rate)
-        rows = torch.as_tensor(self.random.integers(len(logs.names), size=settings.batch))
+    def _windows(self, warm: int, steps: int) -> Stretch:
+        """Random windows of the logs, ``steps`` samples after ``warm`` ones before them."""
+        logs, batch = self.logs, self.settings.batch
+        rows = torch.as_tensor(self.random.integers(len(logs.names), size=batch))
         last = logs.lengths[rows.numpy()] - steps - 1
         starts = torch.as_tensor(self.random.integers(warm, np.maximum(last, warm + 1)))
+        return Stretch.of(logs, rows, starts - warm, warm + steps)
+
+    def _torque_loss(self) -> Tensor:
+        """Loss of random windows: error of the torque on the load along the recorded motion."""
+        logs, module = self.logs, self.module
+        steps, warm = (max(2, round(each * logs.rate)) for each in (TORQUE_WINDOW, BURN_IN))
+        stretch = self._windows(warm, steps)
+        moved = [stretch.features(*each) for each in zip(
+            range(warm + steps), stretch.position, stretch.speed, strict=False)]  # fmt: skip
+        correction, _ = module.unlimited(torch.stack(moved, dim=1))
+        scale, total = module.output_deviation, torch.zeros(())
+        for step in range(warm, warm + steps):
+            position, speed = stretch.position[step], stretch.speed[step]
+            _, after = stretch.after(self.joint, step, position, speed, correction[:, step])
+            found = stretch.load_torque(step, position, speed, after)
+            total = total + (found - stretch.torque[step]).square().mean() / scale**2
+            total = total + self.weight * correction[:, step].square().mean() / scale**2
+        return total / steps
+
+    def _window_loss(self, horizon: float) -> Tensor:
+        """Loss of random windows: error of angle and speed over the horizon, and the correction."""
+        joint, module, logs = self.joint, self.module, self.logs
+        scale, speed_scale = self._scales
+        steps, warm = max(2, round(horizon * logs.rate)), round(BURN_IN * logs.rate)
+        stretch, state = self._windows(warm, steps), None
+        position, speed = stretch.position[0], stretch.speed[0]
         with torch.no_grad():
-            before = starts[:, None] + torch.arange(-warm, 0)[None]
-            every = rows[:, None].expand_as(before)
-            moved = logs.position[every, before], logs.speed[every, before]
-            inputs = correction_features(logs, *moved, before, every)
-            _, state = module.unlimited(inputs)
-        position, speed = logs.position[rows, starts], logs.speed[rows, starts]
+            # errors of the recorded state at the start fade before they count
+            for step in range(warm):
+                correction, state = correction_step(module, stretch, step, position, speed, state)
+                position, speed = stretch.after(joint, step, position, speed, correction)
         angle_error, speed_error, size = 0.0, 0.0, 0.0
-        for step in range(steps):
-            at = starts + step
-            correction, state = correction_step(module, logs, position, speed, at, rows, state)
-            inputs = joint_inputs(joint, logs, rows, at, correction)
-            position, speed = joint(position, speed, **inputs)
-            angle_error = angle_error + (position - logs.position[rows, at + 1]).square().mean()
-            speed_error = speed_error + (speed - logs.speed[rows, at + 1]).square().mean()
+        for step in range(warm, warm + steps):
+            correction, state = correction_step(module, stretch, step, position, speed, state)
+            position, speed = stretch.after(joint, step, position, speed, correction)
+            angle_error = angle_error + (position - stretch.position[step + 1]).square().mean()
+            speed_error = speed_error + (speed - stretch.speed[step + 1]).square().mean()
             size = size + correction.square().mean()
         torque = module.output_deviation
         total = angle_error / scale**2 + _SPEED_WEIGHT * speed_error / speed_scale**2
@@ -201,14 +224,15 @@ class MotionTrainer:
 
 def _start(logs: MotionLogs, settings: MotionSettings, alone: bool) -> Network:
     """The correction before training: zero torque, or the linear one where it stands alone."""
+    whole = Stretch.whole(logs)
     inputs = [
-        correction_features(logs, logs.position[:, t], logs.speed[:, t], t).numpy()
+        whole.features(t, whole.position[t], whole.speed[t]).numpy()
         for t in range(int(logs.lengths.min()))
     ]
     stacked = np.concatenate(inputs)
     # the weight of the load is the torque that everything else is set beside
     torque = 0.2 * max(float(logs.gravity.abs().max()), 1e-3)
-    stats = Normalization.of((*FEATURES, *logs.inputs), [stacked], [np.zeros(len(stacked))])
+    stats = Normalization.of(logs.inputs, [stacked], [np.zeros(len(stacked))])
     template: dict[str, Any] = {
         "family": settings.family,
         "normalization": replace(stats, output_deviation=torque),
@@ -238,8 +262,9 @@ def _linear_torque(logs: MotionLogs, network: Network) -> tuple[np.ndarray, floa
     Both in deviations of the network's output, by least squares over the logs.
     """
     balance, stats = torque_balance(logs), network.normalization
-    conditions = logs.conditions.numpy()[balance.rows].T
-    columns = np.stack([balance.angle, balance.error, balance.speed, *conditions], axis=1)
+    known = {ANGLE: balance.angle, ANGLE_ERROR: balance.error, VELOCITY: balance.speed}
+    known |= {name: each.numpy()[balance.rows] for name, each in logs.conditions.items()}
+    columns = np.stack([known[name] for name in logs.inputs], axis=1)
     normalised = (columns - stats.input_mean) / stats.input_deviation
     ones = np.ones(len(normalised))
     found = np.linalg.lstsq(np.column_stack([normalised, ones]), balance.torque, rcond=None)[0]

@@ -21,14 +21,17 @@ from trueup.networks.model.torch_network import TorchNetwork
 from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_base import Joint, MotionBase
-from trueup.networks.motion.motion_logs import MotionLogs, condition_inputs
+from trueup.networks.motion.motion_logs import (
+    TORQUE_COLUMN,
+    MotionLogs,
+    correction_inputs,
+)
 from trueup.networks.motion.motion_rollout import (
-    FEATURES,
     rms_errors,
     torque_errors,
     whole_motion,
 )
-from trueup.networks.motion.motion_settings import BURN_IN, MotionSettings
+from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.training.hooks import TrainingHooks
 
@@ -142,10 +145,16 @@ def checked_logs(
     """Logs of training and validation as the simulator takes them.
 
     Raises:
-        RecordingError: logs cannot be stepped, or the shortest is shorter than a horizon.
+        RecordingError: logs cannot be stepped, the shortest is shorter than a horizon, or torque is
+            the target and not recorded.
     """
-    given, inputs = MotionBase.of(base), condition_inputs(training, settings.inputs)
+    given, inputs = MotionBase.of(base), correction_inputs(base, training, settings.inputs)
     logs, held = (MotionLogs.of(given, part, inputs) for part in (training, validation))
+    if settings.target == TORQUE and logs.torque is None:
+        raise RecordingError(
+            f"training on the torque needs the field {TORQUE_COLUMN!r} [N m] in every log; train "
+            "on the motion"
+        )
     if max(settings.horizons) + BURN_IN >= logs.shortest:
         raise RecordingError(
             f"the horizon of {max(settings.horizons):g} s with {BURN_IN:g} s before it is longer "
@@ -168,7 +177,7 @@ def motions(
     base: Joint | MotionBase, logs: Sequence[ServoLog], network: Network | None = None
 ) -> list[Motion]:
     """Simulated motion of each log from its first sample."""
-    inputs = () if network is None else network.features[len(FEATURES) :]
+    inputs = () if network is None else network.features
     with torch.no_grad():
         stacked = MotionLogs.of(base, logs, inputs)
         module = None if network is None else TorchNetwork.from_network(network).double()

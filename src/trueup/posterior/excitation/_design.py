@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from trueup.posterior.excitation.design_job import SECONDS, Design, DesignJob
+from trueup.posterior.excitation.design_job import Design, DesignJob
+from trueup.posterior.excitation.recording_design import SECONDS
 from trueup.runs import start
 from trueup.studies import Budget
 from trueup.sysid.experiment.settings import Experiment

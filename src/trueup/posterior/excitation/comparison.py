@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import RunDirectoryError
-from trueup.runs.solution_file import read_solution
+from trueup.runs.solution_file import interval_of, read_solution
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 
@@ -27,17 +27,17 @@ def compared_with(design: str | os.PathLike[str], run: str | os.PathLike[str]) -
     """
     first, second = RunDirectory.open(design), RunDirectory.open(run)
     planned, found = read_solution(first), read_solution(second)
-    if planned.get("kind") != "design":
+    if planned.get("kind") not in ("design", "bench design"):
         raise RunDirectoryError(f"{first.path} is no design of a recording (trueup design)")
     with read_as_written(second.solution):
         got = {r["name"]: r for r in found["parameters"]}
     rows = []
     for row in planned["parameters"]:
-        other = got.get(row["name"])
-        if other is None or row["unknown"] or other["low"] is None:
+        ends = interval_of(got.get(row["name"], {}))
+        if ends is None or row["unknown"] or None in ends:
             continue
         expected = 0.5 * (row["high"] - row["low"])
-        obtained = 0.5 * (other["high"] - other["low"])
+        obtained = 0.5 * (ends[1] - ends[0])
         if expected > 0 and np.isfinite(obtained) and obtained > 0:
             rows.append(
                 {

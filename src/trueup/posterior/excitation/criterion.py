@@ -46,6 +46,11 @@ class Criterion:
     known: np.ndarray
     """Precision of what is known already ``(p, p)``."""
 
+    @property
+    def alone(self) -> "Criterion":
+        """The criterion of one who knows nothing yet."""
+        return Criterion(self.scale, np.zeros_like(self.known))
+
     def intervals(self, gram: np.ndarray, spread: np.ndarray) -> np.ndarray:
         """Half-width of the 95 % interval over half of what was allowed ``(..., p)``, at most 1.
 

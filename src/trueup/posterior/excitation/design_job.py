@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import yaml
 
-from trueup._version import __version__
-from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Grade
 from trueup.posterior.excitation.clearance import Clearance
 from trueup.posterior.excitation.comparison import compared_with
-from trueup.posterior.excitation.criterion import Criterion, half_scales
+from trueup.posterior.excitation.criterion import NORMAL, Criterion, half_scales
 from trueup.posterior.excitation.design_problem import DesignProblem
 from trueup.posterior.excitation.design_report import design_page
 from trueup.posterior.excitation.design_search import IDENTIFIABLE, DesignSearch
-from trueup.posterior.excitation.design_table import rows_of, verdict_of
+from trueup.posterior.excitation.design_table import Widths, rows_of, verdict_of
 from trueup.posterior.excitation.designed_robot import DesignedRobot, designed_robot
 from trueup.posterior.excitation.last_run import knowledge_of
 from trueup.posterior.excitation.motion_family import FAMILIES, MotionFamily, chirp
@@ -39,19 +37,16 @@ from trueup.posterior.excitation.motion_files import (
 from trueup.posterior.excitation.motion_problem import channel_noise
 from trueup.posterior.excitation.piece_information import PieceSimulator
 from trueup.posterior.excitation.prediction import predict
+from trueup.posterior.excitation.recording_design import SECONDS, RecordingDesign, damaged
 from trueup.posterior.excitation.recording_noise import recorded
 from trueup.posterior.excitation.start_states import is_start, start_of
-from trueup.posterior.excitation.unknown_reasons import unknown_reasons
+from trueup.posterior.excitation.unknown_reasons import no_effect_of, unknown_reasons
 from trueup.posterior.identified import IdentifiedRun, identified_run
-from trueup.reports import Page, read_study, study_report
-from trueup.runs.job import Outcome, Run, SearchJob
-from trueup.runs.solution_file import read_solution
+from trueup.reports import Page
+from trueup.runs.job import Outcome, Run
 from trueup.studies import Budget, RunDirectory, atomic
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.results.outputs import read_signals
-
-SECONDS = 240.0
-"""Time of the search [s] unless another is given."""
 
 PIECE = 5.0  # [s] a piece is about as long
 _LIBRARY = (24, 320)  # pieces at least and at most
@@ -74,8 +69,8 @@ class Design:
     directory: Path
 
 
-class DesignJob(SearchJob):
-    """A design of the next recording.
+class DesignJob(RecordingDesign):
+    """A design of the next recording of a robot.
 
     Args:
       experiment: the experiment; ``design`` says what may be recorded.
@@ -92,7 +87,6 @@ class DesignJob(SearchJob):
 
     kind = "design"
     noun = "a design of a recording"
-    known_limits = ("max_seconds", "max_evaluations")
 
     def __init__(
         self,
@@ -108,13 +102,10 @@ class DesignJob(SearchJob):
         seed: int | None = None,
         limits: Budget | None = None,
     ):
+        seed = experiment.seed if seed is None else seed
+        super().__init__(after, predicted, anyway, library, polish, turns, seed, limits)
         self.experiment, self.folder = experiment, folder
-        self.after, self.predicted, self.anyway = after, predicted, anyway
-        self.library, self.polish, self.turns = library, polish, turns
-        self.seed = experiment.seed if seed is None else seed
         self.name = experiment.name
-        self.limits = limits or Budget(max_seconds=SECONDS)
-        self._excluded = False
 
     # --- what it is made of --------------------------------------------------------------------
 
@@ -224,21 +215,9 @@ class DesignJob(SearchJob):
 
     def plain(self, directory: Path) -> dict[str, Any]:
         assert self.folder is not None
-
-        def near(path: Path | None) -> str | None:
-            return None if path is None else os.path.relpath(path, directory)
-
         return {
-            "folder": near(self.folder),
-            "after": near(self.after),
-            "predicted": near(self.predicted),
-            "anyway": self.anyway,
-            "library": self.library,
-            "polish": self.polish,
-            "turns": self.turns,
-            "seed": self.seed,
-            "seconds": self.limits.max_seconds,
-            "evaluations": self.limits.max_evaluations,
+            "folder": os.path.relpath(self.folder, directory),
+            **self.search_settings(directory),
             "design_of": self.experiment.model_dump(mode="json"),
         }
 
@@ -246,38 +225,17 @@ class DesignJob(SearchJob):
     def from_plain(
         cls, content: dict[str, Any], directory: RunDirectory, folder: Path | None
     ) -> "DesignJob":
-        def far(path: str | None) -> Path | None:
-            return None if path is None else Path(os.path.normpath(directory.path / path))
-
         try:
             return cls(
                 Experiment.model_validate(content["design_of"]),
                 folder or Path(os.path.normpath(directory.path / content["folder"])),
-                far(content["after"]),
-                predicted=far(content["predicted"]),
-                anyway=bool(content["anyway"]),
-                library=content["library"],
-                polish=content["polish"],
-                turns=content["turns"],
-                seed=content["seed"],
-                limits=Budget(
-                    max_seconds=content["seconds"], max_evaluations=content["evaluations"]
-                ),
+                **cls.given_settings(content, directory),
             )
         except (KeyError, TypeError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise RunDirectoryError(f"{directory.experiment} is damaged: {reason}") from error
+            raise damaged(directory, error) from error
 
     def identity(self) -> dict[str, Any]:
         return {"experiment": self.experiment.model_dump(mode="json"), "seed": self.seed}
-
-    def continuing(self, former: Any) -> "DesignJob":
-        self.library, self.polish, self.turns = former.library, former.polish, former.turns
-        return self
-
-    def settings(self, hashes: Sequence[str]) -> dict[str, Any]:
-        keys = ("library", "polish", "turns", "seed")
-        return {**{key: getattr(self, key) for key in keys}, "inputs": list(hashes)}
 
     def plan(self) -> dict[str, Any]:
         problem: DesignProblem = self.problem
@@ -296,74 +254,54 @@ class DesignJob(SearchJob):
             "notes": list(self.notes),
         }
 
-    def bare_summary(self, solution: Any) -> dict[str, Any]:
-        return {
-            "format_version": 1,
-            "trueup": __version__,
-            "kind": self.kind,
-            "name": self.name,
-            "status": solution.status.value,
-            "success": solution.success,
-            "message": solution.message,
-            "cost": solution.cost,
-            "parameters": [],
-            "notes": list(self.notes),
-            "stats": solution.stats,
-        }
-
-    def has_progress(self, directory: RunDirectory) -> bool:
-        return not self._excluded and super().has_progress(directory)
-
     # --- result --------------------------------------------------------------------------------
 
-    def solve(self, run: Run) -> Solution:
-        solution = super().solve(run)
-        if solution.status is Status.START_FAILED:
-            self._excluded = True
-            raise ExperimentError(
-                f"{solution.message}: the limits, with the margin of "
-                f"{100 * self.robot.limits.margin:.0f} %, exclude every one of {self.library} "
-                f"motions ({_reasons(self.problem)}). Widen design.limits, or choose another "
-                "design.pose"
-            )
-        return solution
+    @property
+    def wider(self) -> str:
+        """What lets more motions in, in words."""
+        return (
+            f"Widen design.limits, of which {100 * self.robot.limits.margin:.0f} % are kept free "
+            "(margin), or choose another design.pose"
+        )
 
     def finish(self, run: Run, solution: Solution) -> Outcome:
         problem: DesignProblem = self.problem
         robot, criterion = self.robot, problem.criterion
-        x = solution.x.reshape(self.slots, -1).copy()
-        best = int(np.argmax(problem.shares))
-        if not x[:, 2:].any():
-            raise ExperimentError(
-                f"no motion that keeps the limits was found within {solution.stats['evaluations']} "
-                f"tries ({_reasons(problem)}): give the search more time with --seconds, or widen "
-                "design.limits"
-            )
-        for slot in range(self.slots):
-            if not x[slot, 2:].any():  # what a fit does not see shall move all the same
-                x[slot] = x[best]
+        x = self.pieces_of(solution)
         commands = np.concatenate(list(self.family.commands(x)))
         answer = problem.answer(x.reshape(1, -1), {})
         intervals = problem.intervals_of(answer)[0]
         predicted = predict(robot, commands, self.noise, self.seed or 0)
         simple = self.chirp()
-        baseline = None if simple is None else simple[1]
         reasons = unknown_reasons(
-            robot.parameters,
+            robot.space.names,
+            functools.partial(no_effect_of, robot.parameters, robot.joints),
             problem.seen_gram(),
             intervals.mean(axis=0),
             criterion.scale,
-            robot.joints,
             IDENTIFIABLE,
         )
-        rows = rows_of(robot, criterion, predicted, intervals, baseline, reasons)
+        rows = rows_of(
+            robot.space,
+            robot.draws[0],
+            criterion.scale,
+            Widths(
+                predicted.half_widths / criterion.scale,
+                predicted.together(robot.known, NORMAL) / criterion.scale,
+            ),
+            intervals,
+            None if simple is None else simple[1],
+            reasons,
+        )
         families = [FAMILIES[round(row[0])] for row in x]
         comparison = None
         if self.predicted is not None and self.after is not None:
             comparison = compared_with(self.predicted, self.after)
         summary = {
             **self.bare_summary(solution),
-            "verdict": verdict_of(rows, baseline, self.experiment.design.target_interval).plain(),
+            "verdict": verdict_of(
+                rows, self.experiment.design.target_interval, self.after is not None
+            ).plain(),
             "level": self.experiment.confidence.level,
             "parameters": rows,
             "largest": max((r["relative"] for r in rows if not r["unknown"]), default=1.0),
@@ -385,12 +323,12 @@ class DesignJob(SearchJob):
         )
         return Outcome(result, summary, complete=solution.status is not Status.INTERRUPTED)
 
-    def chirp(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def chirp(self) -> tuple[np.ndarray, Widths] | None:
         """Chirp that people record instead, as large as the same limits allow.
 
         Returns:
-          Commands ``(T, n)`` [rad, m] and relative intervals ``(p,)``; None where even a small one
-          exceeds the limits.
+          Commands ``(T, n)`` [rad, m] and intervals; None where even a small one exceeds the
+          limits.
         """
         part, robot = self.experiment.design, self.robot
         limits = robot.limits.commands()
@@ -401,8 +339,7 @@ class DesignJob(SearchJob):
             commands = robot.pose + share * shape
             (found,) = simulator.information_of(commands[None])
             if found.excess == 0:
-                intervals = self.problem.criterion.intervals(found.gram, found.spread)
-                return commands, intervals.mean(axis=0)
+                return commands, Widths.of(self.problem.criterion, found.gram, found.spread)
         return None
 
     def _reached(self, commands: np.ndarray) -> list[dict[str, float]]:
@@ -422,28 +359,32 @@ class DesignJob(SearchJob):
         ]
 
     def write(self, run: Run, outcome: Outcome) -> None:
-        design, robot, rate = outcome.result, self.robot, self.experiment.design.rate
-        inside = run.directory.inside
+        self._write_commands(run.directory, outcome.result.commands)
+
+    def write_motion(self, directory: RunDirectory, x: np.ndarray) -> None:
+        self._write_commands(directory, np.concatenate(list(self.family.commands(x))))
+
+    def _write_commands(self, directory: RunDirectory, commands: np.ndarray) -> None:
+        """Write motion and experiment of the recording of commands ``(T, n)`` [rad, m]."""
+        robot, rate, inside = self.robot, self.experiment.design.rate, directory.inside
         names = [robot.model.actuator(i).name for i in robot.actuators]
-        write_csv(inside(CSV), rate, names, design.commands * robot.gears)
-        write_ros2(inside(ROS2), rate, robot.joints, design.commands)
-        write_lerobot(inside(LEROBOT), rate, robot.joints, design.commands, self.name)
-        text = yaml.safe_dump(self._next(run.directory.path, names), sort_keys=False)
+        write_csv(inside(CSV), rate, names, commands * robot.gears)
+        write_ros2(inside(ROS2), rate, robot.joints, commands)
+        write_lerobot(inside(LEROBOT), rate, robot.joints, commands, self.name)
+        text = yaml.safe_dump(self._next(directory.path, names), sort_keys=False)
         atomic.write_text(inside(NEXT), text)
         buffer = io.BytesIO()
-        times = np.arange(len(design.commands)) / rate
-        np.savez_compressed(
-            buffer, times=times, commands=design.commands, strip=self._strip(design)
-        )
+        times = np.arange(len(commands)) / rate
+        np.savez_compressed(buffer, times=times, commands=commands, strip=self._strip(commands))
         atomic.write_bytes(inside(MOTION), buffer.getvalue())
 
-    def _strip(self, design: Design) -> np.ndarray:
+    def _strip(self, commands: np.ndarray) -> np.ndarray:
         """Places of all bodies over the motion ``(poses, bodies, 3)`` and, last, their parents."""
         from trueup.posterior.excitation.stick_strip import body_places
 
         model, robot = self.robot.model, self.robot
-        qpos = np.tile(robot.state[1 : 1 + model.nq], (len(design.commands), 1))
-        qpos[:, [int(model.joint(j).qposadr[0]) for j in robot.joints]] = design.commands
+        qpos = np.tile(robot.state[1 : 1 + model.nq], (len(commands), 1))
+        qpos[:, [int(model.joint(j).qposadr[0]) for j in robot.joints]] = commands
         return body_places(model, qpos)
 
     def _next(self, directory: Path, actuators: Sequence[str]) -> dict[str, Any]:
@@ -481,17 +422,5 @@ class DesignJob(SearchJob):
         return content
 
     @classmethod
-    def report(cls, directory: RunDirectory) -> Page:
-        if not directory.solution.is_file() and directory.study.is_file():
-            return study_report(read_study(directory))
-        return design_page(read_solution(directory), read_motion(directory))
-
-    def page(self, run: Run, outcome: Outcome) -> Page:
-        return design_page(outcome.summary, read_motion(run.directory))
-
-
-def _reasons(problem: DesignProblem) -> str:
-    found = [piece.reason for piece in problem.remembered() if piece.reason]
-    words = [w for reason in found for w in reason.split(", ")]
-    counted = sorted({w: words.count(w) for w in words}.items(), key=lambda item: -item[1])
-    return ", ".join(f"{word} in {count}" for word, count in counted[:4]) or "no reason"
+    def page_of(cls, directory: RunDirectory, summary: dict[str, Any]) -> Page:
+        return design_page(summary, read_motion(directory))

@@ -1,15 +1,56 @@
 """Search for a design as a problem: pieces in, relative intervals of all unknowns out."""
 
 from collections import OrderedDict
+from typing import Any, Protocol
 
 import numpy as np
 
 from trueup.fitting.problem import LARGE_COST, Failures, Problem
 from trueup.parameters import Space
 from trueup.posterior.excitation.criterion import Criterion
-from trueup.posterior.excitation.piece_information import PieceInformation, PieceSimulator
+from trueup.posterior.excitation.piece_information import PieceInformation
 
 _REMEMBERED = 4096
+
+
+class Family(Protocol):
+    """How a row of numbers describes a piece."""
+
+    size: int
+    """Numbers of a row."""
+
+    def names(self) -> list[str]:
+        """Name of each number of a row."""
+        ...
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of a row ``(size,)``."""
+        ...
+
+    def rest(self) -> np.ndarray:
+        """Row ``(size,)`` of a piece that stays in the pose."""
+        ...
+
+    def still(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
+        ...
+
+
+class Pieces(Protocol):
+    """Simulates pieces over all draws."""
+
+    family: Any
+    """A :class:`Family`."""
+    draws: int
+    """Robots or servos that a design has to suit."""
+    size: int
+    """Number of unknowns."""
+    batch: int
+    """Pieces that are simulated together."""
+
+    def information(self, rows: np.ndarray) -> list[PieceInformation]:
+        """Information of pieces ``(m, size)``."""
+        ...
 
 
 class DesignProblem(Problem):
@@ -25,7 +66,7 @@ class DesignProblem(Problem):
 
     objectives = ("cost",)
 
-    def __init__(self, simulator: PieceSimulator, shares: np.ndarray, criterion: Criterion):
+    def __init__(self, simulator: Pieces, shares: np.ndarray, criterion: Criterion):
         self.simulator, self.shares, self.criterion = simulator, shares, criterion
         family = simulator.family
         self.slots, self.size = len(shares), family.size
@@ -47,7 +88,7 @@ class DesignProblem(Problem):
         """Information of pieces ``(m, size)``; those that are new are simulated together."""
         keys = [np.ascontiguousarray(row).tobytes() for row in rows]
         new = {key: row for key, row in zip(keys, rows, strict=True) if key not in self._found}
-        still = np.array([not row[2:].any() for row in new.values()], bool)
+        still = self.simulator.family.still(np.array(list(new.values())).reshape(-1, self.size))
         moving = [row for row, rests in zip(new.values(), still, strict=True) if not rests]
         made = iter(self.simulator.information(np.array(moving)) if moving else ())
         for key, rests in zip(new, still, strict=True):

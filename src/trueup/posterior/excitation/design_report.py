@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.posterior.excitation.design_sections import first_sections, notes_section
 from trueup.posterior.excitation.stick_strip import stick_strip
 
 _MOST_PANELS = 24
@@ -24,84 +25,14 @@ def design_page(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> re
         subtitle=f"{times[-1]:.3g} s, {len(joints)} joints, {len(summary['parameters'])} unknowns",
         provenance=summary.get("provenance"),
     )
-    page.add(reports.verdict_section(summary["verdict"]))
-    if summary["anyway"]:
-        text = 'The verdict on the run that it follows is "do not use"; designed all the same.'
-        page.add(
-            reports.Section(
-                "The run before", "run", content=[reports.Findings([("serious", text)])]
-            )
-        )
-    page.add(reports.Section("Predicted intervals", "parameters", content=_intervals(summary)))
-    unknown = [(r["name"], r["unknown"]) for r in summary["parameters"] if r["unknown"]]
-    if unknown:
-        page.add(
-            reports.Section(
-                "Unknown whatever is recorded",
-                "unknown",
-                content=[reports.Table(["parameter", "why"], unknown)],
-            )
-        )
-    if summary["comparison"] is not None:
-        page.add(_compared(summary["comparison"]))
+    for section in first_sections(summary):
+        page.add(section)
     page.add(reports.Section("Motion", "motion", content=_motion(summary, motion)))
     page.add(reports.Section("Limits", "limits", content=[_limits(summary)]))
     page.add(reports.Section("Noise", "noise", content=[_noise(summary)]))
-    if summary["notes"]:
-        lines = [("info", note) for note in summary["notes"]]
-        page.add(reports.Section("Notes", "notes", content=[reports.Findings(lines)]))
+    for section in notes_section(summary):
+        page.add(section)
     return page
-
-
-def _intervals(summary: dict[str, Any]) -> list[Any]:
-    number = reports.format_number
-    followed = summary["after"] is not None
-    rows = []
-    for r in summary["parameters"]:
-        low, high = r["over_draws"]
-        rows.append(
-            [
-                r["name"],
-                number(r["value"]),
-                f"{number(r['low'])} to {number(r['high'])}",
-                r["unit"],
-                _percent(r["relative"]),
-                *([_percent(r["with_known"])] if followed else []),
-                "" if r["chirp"] is None else _percent(r["chirp"]),
-                f"{low:.2f} to {high:.2f}",
-            ]
-        )
-    level = f"{100 * summary['level']:.3g} % interval"
-    columns = [
-        "parameter", "present value", f"predicted {level}", "unit", "share of what was allowed",
-        *(["with former recordings"] if followed else []), "chirp", "over draws",
-    ]  # fmt: skip
-    notes = [
-        "Share of what was allowed: width of the interval over that of the bounds, or of the "
-        "prior's interval. Chirp: 0.1 to 10 Hz, all joints, within the same limits.",
-        "Over draws: how much narrower or wider it is for robots that are still possible.",
-        f"Computed as after an identification. {summary['method']}",
-    ]
-    return [reports.Table(columns, rows, notes=notes)]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 1 else "all"
-
-
-def _compared(comparison: dict[str, Any]) -> reports.Section:
-    number = reports.format_number
-    rows = [
-        [r["name"], number(r["predicted"]), number(r["obtained"]), f"{r['ratio']:.2f}"]
-        for r in comparison["parameters"]
-    ]
-    text = (
-        f"Half-widths that {comparison['design']} predicted beside those that {comparison['run']} "
-        f"gave: the middle ratio is {comparison['median']:.2f}, and "
-        f"{100 * comparison['within']:.0f} % lie within 25 %."
-    )
-    table = reports.Table(["parameter", "predicted", "obtained", "obtained over predicted"], rows)
-    return reports.Section("The last prediction", "comparison", content=[reports.Text(text), table])
 
 
 def _motion(summary: dict[str, Any], motion: Mapping[str, np.ndarray]) -> list[Any]:

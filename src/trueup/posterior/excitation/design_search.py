@@ -20,7 +20,7 @@ from trueup.parameters import Space
 from trueup.posterior.excitation.criterion import Criterion
 from trueup.posterior.excitation.design_problem import DesignProblem
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 IDENTIFIABLE = 0.5
 """Relative interval above which a parameter counts as unknown whatever is recorded."""
@@ -43,6 +43,7 @@ class DesignSearch:
       rounds: turns over all pieces.
       target: largest relative interval at which the search ends; None: it goes on.
       seed: seed of CMA-ES.
+      fixed: leading numbers of a piece that the polish leaves as they are, such as its family.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class DesignSearch:
         rounds: int = 20,
         target: float | None = None,
         seed: int = 0,
+        fixed: int = 1,
     ):
         self.space, self.slots, self.batch = space, slots, batch
         self.weights = np.asarray(weights, float)
         self.size = space.size // slots
         self.library = np.array(library, float)
         self.shape, self.polish, self.rounds, self.seed = tuple(shape), polish, rounds, seed
+        self.fixed = fixed
         self.phase, self.index, self.sweep, self.changed = "library", 0, 0, False
         self.usable = np.zeros(len(self.library), bool)
         self.counted = np.ones(self.shape[1], bool)
@@ -91,8 +94,8 @@ class DesignSearch:
             rows = self.library[self.usable]
             return self._with(np.tile(self.x, (len(rows), 1)), self.index, rows)
         rows = self._polisher().ask()
-        family = self._row(self.x, self._slot)[:1]
-        full = np.column_stack([np.repeat(family, len(rows))[:, None], rows])
+        held = self._row(self.x, self._slot)[: self.fixed]
+        full = np.column_stack([np.tile(held, (len(rows), 1)), rows])
         return self._with(np.tile(self.x, (len(rows), 1)), self._slot, full)
 
     def evaluate(self, problem: DesignProblem, X: np.ndarray, failures: Failures) -> np.ndarray:
@@ -168,7 +171,7 @@ class DesignSearch:
 
     def _told_polish(self, X: np.ndarray, costs: np.ndarray, best: int) -> None:
         cma = self._polisher()
-        rows = self._rows(X, self._slot)[:, 1:]
+        rows = self._rows(X, self._slot)[:, self.fixed :]
         cma.tell(rows, np.minimum(costs, LARGE_COST)[:, None], {})
         if costs[best] < self.cost:
             self.x, self.cost = X[best].copy(), float(costs[best])
@@ -191,7 +194,7 @@ class DesignSearch:
 
     def _polisher(self) -> CmaEs:
         if self._cma is None:
-            box = self._box(self._row(self.x, self._slot)[1:])
+            box = self._box(self._row(self.x, self._slot)[self.fixed :])
             width = 0.06 / (1 + self.index // len(self._order))
             settings = CmaEsSettings(
                 population=max(self.batch, 8), deviation=width, max_evaluations=self.polish
@@ -200,9 +203,10 @@ class DesignSearch:
         return self._cma
 
     def _box(self, start: np.ndarray) -> Space:
-        """Numbers of one piece but its family, with the piece that the polish starts from."""
-        low, high = (b[1 : self.size] for b in (self.space.lower, self.space.upper))
-        names = self.space.names[1 : self.size]
+        """Numbers of one piece that are not held, with the piece that the polish starts from."""
+        part = slice(self.fixed, self.size)
+        low, high = (b[part] for b in (self.space.lower, self.space.upper))
+        names = self.space.names[part]
         return Space(names, low, high, np.clip(start, low, high), np.zeros(len(names), bool))
 
     # --- rows ----------------------------------------------------------------------------------
@@ -249,6 +253,7 @@ class DesignSearch:
             "rounds": self.rounds,
             "target": self.target,
             "seed": self.seed,
+            "fixed": self.fixed,
             "phase": self.phase,
             "index": self.index,
             "sweep": self.sweep,
@@ -284,6 +289,7 @@ class DesignSearch:
             int(state["rounds"]),
             state["target"],
             int(state["seed"]),
+            int(state["fixed"]),
         )
         search.phase, search.index = str(state["phase"]), int(state["index"])
         search.sweep, search.changed = int(state["sweep"]), bool(state["changed"])

@@ -101,8 +101,17 @@ class MotionFamily:
         joints[..., 2:] *= np.where(series, np.concatenate([tilt, tilt], axis=-1), 1.0)
         return np.clip(rows, low, high)
 
-    def commands(self, rows: np.ndarray) -> np.ndarray:
-        """Commands ``(m, samples, n)`` [rad, m] of rows ``(m, size)``."""
+    def still(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
+        return ~rows[:, 2:].any(axis=1)
+
+    def commands(self, rows: np.ndarray, envelope: np.ndarray | None = None) -> np.ndarray:
+        """Commands ``(m, samples, n)`` [rad, m] of rows ``(m, size)``.
+
+        Args:
+          rows: see above.
+          envelope: factor on the distance from the pose ``(m, samples)``; none where None.
+        """
         rows = np.atleast_2d(rows)
         joints = rows[:, 2:].reshape(len(rows), self.joints, -1)
         shape = np.empty((len(rows), self.samples, self.joints))
@@ -112,18 +121,21 @@ class MotionFamily:
             chosen = np.flatnonzero(family == number)
             if chosen.size:
                 shape[chosen] = make(rows[chosen, 1], joints[chosen])
+        if envelope is not None:
+            shape *= envelope[..., None]
         most = largest_amplitude(shape, self.pose, self.limits, self.rate)
         return self.pose + shape * (most * joints[..., 0])[:, None, :]
 
     # --- shapes --------------------------------------------------------------------------------
 
     @property
-    def _times(self) -> np.ndarray:
+    def times(self) -> np.ndarray:
+        """Time of each command ``(samples,)`` [s]."""
         return np.arange(self.samples) / self.rate
 
     def _fade(self) -> np.ndarray:
         last = (self.samples - 1) / self.rate
-        share = np.minimum(self._times, last - self._times) / (_FADE * last)
+        share = np.minimum(self.times, last - self.times) / (_FADE * last)
         return smooth_step(share)
 
     def _fourier(self, tempo: np.ndarray, joints: np.ndarray) -> np.ndarray:
@@ -131,7 +143,7 @@ class MotionFamily:
         slow, fast = 1.0 / self.seconds, max(_HIGHEST / HARMONICS, 1.0 / self.seconds)
         base = slow ** (1 - tempo) * fast**tempo
         order = np.arange(1, HARMONICS + 1)
-        phase = 2 * np.pi * base[:, None, None] * self._times[None, :, None] * order
+        phase = 2 * np.pi * base[:, None, None] * self.times[None, :, None] * order
         cosine, sine = joints[..., 2 : 2 + HARMONICS], joints[..., 2 + HARMONICS :]
         value = np.cos(phase) @ cosine.transpose(0, 2, 1) + np.sin(phase) @ sine.transpose(0, 2, 1)
         return self._fade()[:, None] * (value + joints[:, None, :, 1])
@@ -145,7 +157,7 @@ class MotionFamily:
         first, last = np.exp(ends[..., 0]), np.exp(ends[..., 1])
         ratio = np.log(last / first)
         ratio = np.where(np.abs(ratio) < 1e-3, 1e-3, ratio)[:, None, :]
-        at = (self._times / self.seconds)[None, :, None]
+        at = (self.times / self.seconds)[None, :, None]
         cycles = first[:, None, :] * self.seconds * (np.exp(ratio * at) - 1) / ratio
         value = np.sin(2 * np.pi * cycles + np.pi * joints[:, None, :, 4])
         return self._fade()[:, None] * (value + joints[:, None, :, 1])
@@ -160,7 +172,7 @@ class MotionFamily:
         # joints step one after the other, so that a torque belongs to one of them
         lag = 0.5 * between * (1 + joints[..., -1]) * (1 - _STEP[1])
         starts = between * np.arange(HARMONICS + 1) + 0.3 * between
-        since = self._times[None, :, None, None] - starts - lag[:, None, :, None]
+        since = self.times[None, :, None, None] - starts - lag[:, None, :, None]
         share = smooth_step(since / length[:, None, None, None])
         return np.einsum("mtjk,mjk->mtj", share, rises)
 

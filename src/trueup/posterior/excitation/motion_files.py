@@ -137,10 +137,19 @@ def read_motion(directory: RunDirectory) -> dict[str, np.ndarray]:
     Raises:
       RunDirectoryError: the file is missing or damaged.
     """
+    return read_arrays(directory, ("times", "commands", "strip"))
+
+
+def read_arrays(directory: RunDirectory, keys: Sequence[str]) -> dict[str, np.ndarray]:
+    """Arrays of ``motion.npz`` by name.
+
+    Raises:
+      RunDirectoryError: the file is missing or damaged.
+    """
     path = directory.inside(MOTION)
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {key: file[key] for key in ("times", "commands", "strip")}
+            return {key: file[key] for key in keys}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise RunDirectoryError(
             f"{path} is missing or damaged ({error}): write it again with  trueup study resume "

@@ -1,6 +1,6 @@
 """Why a parameter stays unknown, whatever is recorded, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,32 +14,29 @@ _MOVING = ("frictionloss", "damping", "armature")
 
 
 def unknown_reasons(
-    parameters: ParameterDict,
+    names: Sequence[str],
+    no_effect: Callable[[int], str],
     gram: np.ndarray,
     intervals: np.ndarray,
     scale: np.ndarray,
-    joints: Sequence[str],
     threshold: float,
 ) -> dict[str, str]:
     """Name of each element that stays unknown, and why.
 
     Args:
-      parameters: the unknowns.
+      names: names of the unknowns ``(p,)``.
+      no_effect: why an element has no effect on any recording, by its number.
       gram: information ``(p, p)`` of motions of every family, in search coordinates.
       intervals: relative intervals ``(p,)`` of the design.
       scale: half of what was allowed before ``(p,)``.
-      joints: joints that move.
       threshold: relative interval above which an element counts as unknown.
     """
-    names = parameters.space().names
-    owners = [p for p in parameters.free for _ in range(p.size)]
     unit = gram * np.outer(scale, scale)
     size = np.diag(unit)
     out: dict[str, str] = {}
     for i in np.flatnonzero(intervals >= threshold):
-        target = owners[i].targets[0] if owners[i].targets else ""
         if size[i] <= _NO_EFFECT * max(size.max(initial=0.0), 1.0):
-            out[names[i]] = _no_effect(target, joints)
+            out[names[i]] = no_effect(int(i))
             continue
         alone = NORMAL / np.sqrt(size[i])
         if alone >= threshold:
@@ -52,7 +49,16 @@ def unknown_reasons(
     return out
 
 
-def _no_effect(target: str, joints: Sequence[str]) -> str:
+def no_effect_of(parameters: ParameterDict, joints: Sequence[str], number: int) -> str:
+    """Why an unknown of a robot has no effect on any recording.
+
+    Args:
+      parameters: the unknowns.
+      joints: joints that move.
+      number: number of the element.
+    """
+    owner = [p for p in parameters.free for _ in range(p.size)][number]
+    target = owner.targets[0] if owner.targets else ""
     kind, _, rest = target.partition("/")
     name, _, attribute = rest.partition("/")
     if kind == "joint" and name not in joints:

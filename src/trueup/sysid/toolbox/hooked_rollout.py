@@ -9,7 +9,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup._time_limit import check_time
 from trueup.errors import FitError, SignalError, TrueupError
 from trueup.fitting.problem import LARGE_RESIDUAL, Failures
 from trueup.parameters import ParameterDict
@@ -26,6 +25,7 @@ from trueup.sysid.signal_modifier import (
 )
 from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults
 from trueup.sysid.toolbox.sequence_result import SequenceResult
+from trueup.time_limit import check_time
 
 BuildBatch = Callable[[np.ndarray, Failures], Sequence[mujoco.MjModel]]
 """Models of candidates ``(n, p)``; one that does not compile is entered and replaced by another."""

@@ -1,0 +1,100 @@
+"""Trajectories in CSV files, time, goal and torque-enable, so that any motion can be recorded."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+
+from trueup.actuators.logs.servo_log import Array
+from trueup.actuators.record.trajectories import trajectory_named
+from trueup.actuators.record.trajectory import Trajectory
+from trueup.errors import RecordingError
+from trueup.studies import atomic
+
+COLUMNS = ("t", "goal_position", "torque_enable")
+"""Columns of a trajectory file: time [s], goal [rad], 1 where the servo is driven."""
+
+
+def write_trajectory(
+    path: str | os.PathLike[str], times: Array, goals: Array, enable: np.ndarray
+) -> Path:
+    """Write a trajectory that :func:`read_trajectory` and ``trueup actuator record`` read.
+
+    Args:
+        path: CSV file to write.
+        times: times [s], ``(n,)``, from 0.
+        goals: goals [rad], ``(n,)``.
+        enable: whether the servo is driven, ``(n,)``.
+    """
+    rows = zip(times, goals, enable, strict=True)
+    lines = [",".join(COLUMNS), *(f"{t:.6g},{goal:.9g},{int(on)}" for t, goal, on in rows)]
+    return atomic.write_text(path, "\n".join(lines) + "\n")
+
+
+def read_trajectory(path: str | os.PathLike[str]) -> Trajectory:
+    """Read a trajectory from a CSV file with the columns of :data:`COLUMNS`.
+
+    Goals are interpolated between the times of the file, torque-enables held; without the column
+    ``torque_enable`` the servo is driven throughout. The trajectory has the name of the file.
+
+    Raises:
+        RecordingError: the file is missing, or is no trajectory.
+    """
+    path = Path(path)
+    table = _table(path)
+    lacking = [name for name in COLUMNS[:2] if name not in table]
+    if lacking:
+        raise RecordingError(
+            f"{path} is no trajectory: it lacks the column {lacking[0]!r}. A trajectory file has "
+            f"the columns {', '.join(COLUMNS)}, and this one {', '.join(table) or 'none'}"
+        )
+    times, goals = table["t"], table["goal_position"]
+    enable = table.get("torque_enable", np.ones(len(times))) > 0.5
+    if len(times) < 2 or times[0] != 0.0 or not (np.diff(times) > 0).all():
+        raise RecordingError(
+            f"{path} is no trajectory: its times have to begin at 0 and to grow, row by row"
+        )
+
+    def angle(at: Array) -> Array:
+        return np.interp(at, times, goals)
+
+    return Trajectory(
+        path.stem, float(times[-1]), f"Read from {path}.", angle, limp=_limp(times, enable)
+    )
+
+
+def trajectory_of(word: str) -> Trajectory:
+    """Trajectory by name, or from a file where the word ends with ``.csv``.
+
+    Raises:
+        RecordingError: there is no such name or file, or the file is no trajectory.
+    """
+    return read_trajectory(word) if word.lower().endswith(".csv") else trajectory_named(word)
+
+
+def _limp(times: Array, enable: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """Intervals in which the torque is off [s]."""
+    edges = np.diff(np.concatenate([[False], ~enable, [False]]).astype(int))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    last = len(times)
+    return tuple(
+        (float(times[a]), float(times[b]) if b < last else np.inf)
+        for a, b in zip(starts, ends, strict=True)
+    )
+
+
+def _table(path: Path) -> dict[str, Array]:
+    """Columns by name."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+        columns = np.array([row for row in rows if row], float).reshape(-1, len(header)).T
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RecordingError(f"{path}: the trajectory cannot be read: {reason}") from error
+    except ValueError as error:
+        raise RecordingError(f"{path} is no trajectory: {error}") from error
+    if not np.isfinite(columns).all():
+        raise RecordingError(f"{path} is no trajectory: it holds numbers that are not finite")
+    return {name.strip(): column for name, column in zip(header, columns, strict=True)}

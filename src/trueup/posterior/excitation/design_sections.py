@@ -1,0 +1,90 @@
+"""Parts of the pages of designs: predicted intervals, what stays unknown, the last prediction."""
+
+from typing import Any
+
+from trueup import reports
+
+
+def first_sections(summary: dict[str, Any]) -> list[reports.Section]:
+    """Verdict, the run before, predicted intervals, what stays unknown, the last prediction.
+
+    Args:
+      summary: content of ``solution.json``.
+    """
+    sections = [reports.verdict_section(summary["verdict"])]
+    if summary["anyway"]:
+        text = 'The verdict on the run that it follows is "do not use"; designed all the same.'
+        findings = reports.Findings([("serious", text)])
+        sections.append(reports.Section("The run before", "run", content=[findings]))
+    table = interval_table(summary)
+    sections.append(reports.Section("Predicted intervals", "parameters", content=table))
+    unknown = [(r["name"], r["unknown"]) for r in summary["parameters"] if r["unknown"]]
+    if unknown:
+        why = reports.Table(["parameter", "why"], unknown)
+        sections.append(reports.Section("Unknown whatever is recorded", "unknown", content=[why]))
+    if summary["comparison"] is not None:
+        sections.append(compared_section(summary["comparison"]))
+    return sections
+
+
+def notes_section(summary: dict[str, Any]) -> list[reports.Section]:
+    """Notes, where there are some."""
+    lines = [("info", note) for note in summary["notes"]]
+    if not lines:
+        return []
+    return [reports.Section("Notes", "notes", content=[reports.Findings(lines)])]
+
+
+def interval_table(summary: dict[str, Any]) -> list[Any]:
+    """Predicted intervals beside those of a chirp."""
+    number = reports.format_number
+    followed = summary["after"] is not None
+    rows = []
+    for r in summary["parameters"]:
+        low, high = r["over_draws"]
+        rows.append(
+            [
+                r["name"],
+                number(r["value"]),
+                f"{number(r['low'])} to {number(r['high'])}",
+                r["unit"],
+                _percent(r["relative"]),
+                _percent(r["chirp"]),
+                *([_percent(r["with_known"]), _percent(r["chirp_with_known"])] if followed else ()),
+                f"{low:.2f} to {high:.2f}",
+            ]
+        )
+    level = f"{100 * summary['level']:.3g} % interval"
+    columns = [
+        "parameter", "present value", f"predicted {level}", "unit", "share of what was allowed",
+        "chirp", *(("with former recordings", "chirp with them") if followed else ()), "over draws",
+    ]  # fmt: skip
+    notes = [
+        "Share of what was allowed: width of the interval over that of the bounds, or of the "
+        "prior's interval. Chirp: 0.1 to 10 Hz within the same limits, for as long.",
+        "Over draws: how much narrower or wider it is for robots that are still possible.",
+        f"Computed as after an identification. {summary['method']}",
+    ]
+    return [reports.Table(columns, rows, notes=notes)]
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return ""
+    return f"{100 * share:.3g} %" if share < 1 else "all"
+
+
+def compared_section(comparison: dict[str, Any]) -> reports.Section:
+    """Predicted intervals of the last recording beside those obtained."""
+    number = reports.format_number
+    rows = [
+        [r["name"], number(r["predicted"]), number(r["obtained"]), f"{r['ratio']:.2f}"]
+        for r in comparison["parameters"]
+    ]
+    text = (
+        f"Half-widths that {comparison['design']} predicted beside those that {comparison['run']} "
+        f"gave: the middle ratio is {comparison['median']:.2f}, and "
+        f"{100 * comparison['within']:.0f} % lie within 25 %."
+    )
+    table = reports.Table(["parameter", "predicted", "obtained", "obtained over predicted"], rows)
+    return reports.Section("The last prediction", "comparison", content=[reports.Text(text), table])
