@@ -108,12 +108,12 @@ def test_a_time_limit_within_a_generation_loses_none_that_was_finished(tmp_path)
                 check_time()
             return super().costs(X, failures)
 
-    budget = Budget(max_generations=8, max_seconds=0.8)
+    budget = Budget(max_generations=8, max_seconds=2.0)
     directory = RunDirectory.create(tmp_path / "run")
     problem = Slow(pause=0.05)
     began = time.monotonic()
     solution = run(problem, Evolution(problem.space), directory, budget=budget, verbose=False)
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 15.0
     assert solution.status is Status.TIME_LIMIT and "within a generation" in solution.message
     whole = _run(tmp_path / "whole", generations=8)
     first = _history(tmp_path / "run")
