@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+import servo_model_logs as made
 from fitted_servo import TRUTH
 
-from trueup import posterior, runs
+from trueup import actuators, posterior, runs
 from trueup.actuators import BenchSimulator, record
 from trueup.actuators.record.trajectory import MotionLimits, check_trajectory
 from trueup.actuators.search.problem import ServoProblem
@@ -17,6 +18,7 @@ from trueup.errors import ExperimentError, FitError, RunDirectoryError
 from trueup.posterior import BenchChoices, BenchLimits
 from trueup.posterior.excitation.bench_family import BenchCondition, BenchFamily
 from trueup.posterior.excitation.bench_job import BenchDesignJob
+from trueup.posterior.excitation.bench_pieces import planned_log
 from trueup.posterior.excitation.design_search import DesignSearch
 from trueup.posterior.excitation.motion_family import MotionFamily
 from trueup.posterior.servo_run import servo_run
@@ -79,15 +81,53 @@ def test_the_predicted_information_is_that_of_the_logs_once_recorded(servo_fit_r
     values = problem.residuals(near)
     p = len(step)
     jacobian = (values[:p] - values[p:]) / (2 * step[:, None]) * space.slope(run.fit)[:, None]
-    expected = jacobian @ jacobian.T / run.known.inflation
-    total = sum(piece.gram[0] for piece in found)
-    scale = np.sqrt(np.diag(expected))
-    np.testing.assert_allclose(total / np.outer(scale, scale), expected / np.outer(scale, scale),
-                               atol=0.02)  # fmt: skip
-    # an error of the start only widens
-    for piece in found:
-        assert np.linalg.eigvalsh(piece.spread[0] - piece.gram[0]).min() > -1e-6 * scale.max() ** 2
-        assert np.trace(piece.spread[0]) > np.trace(piece.gram[0])
+    for piece, group in zip(found, problem.groups, strict=True):
+        own = jacobian[:, group.rows]
+        expected = own @ own.T / run.known.inflation
+        scale = np.sqrt(np.diag(expected))
+        unit = piece.gram[0] / np.outer(scale, scale)
+        # an error of the start that friction holds takes some of its worth
+        worth = unit[0, 0]
+        assert 0.2 < worth <= 1.0 + 1e-6
+        np.testing.assert_allclose(unit / worth, expected / np.outer(scale, scale), atol=0.02)
+        widened = piece.spread[0] - piece.gram[0]
+        assert np.linalg.eigvalsh(widened).min() > -1e-6 * scale.max() ** 2
+        assert np.trace(widened) > 0.0
+
+
+def test_a_log_that_rests_for_long_before_it_moves_counts_for_less(servo_fit_run):
+    job = BenchDesignJob(servo_fit_run, BenchChoices(logs=1, seconds=4.0), library=4)
+    job.prepare()
+    pieces = job.problem.simulator
+    times = np.arange(0.0, 4.0, 0.005)
+    logs = []
+    for rest in (0.0, 1.5):
+        moving = np.clip(times - rest, 0.0, 2.0)
+        goals = 0.5 * np.sin(np.pi * moving) ** 2
+        motion = np.stack([goals, np.ones_like(goals)])
+        logs.append(planned_log(pieces.template, BenchCondition(0.2, 0.1, 200.0), "a", 200, motion))
+    soon, late = pieces.information_of(logs)
+    first, second = (np.diagonal(piece.gram, axis1=1, axis2=2) for piece in (soon, late))
+    assert (second < 0.5 * first).all()
+
+
+def test_the_predicted_intervals_are_those_that_a_fit_of_the_recorded_logs_obtains(
+    servo_fit_run, designed, tmp_path
+):
+    folder = servo_fit_run.parent
+    paths = []
+    for number, log in enumerate(designed.logs):
+        paths.append(tmp_path / f"{log.name}.json")
+        actuators.write_log(made.recorded(TRUTH, log, 2e-3, 40 + number), paths[-1])
+    settings = actuators.FitSettings(trials=1500)
+    former = [folder / f"run{k}.json" for k in range(3)]  # what was held out was not known
+    fit = actuators.fit(
+        "xl330", "m1", [*former, *paths], settings=settings, output=tmp_path / "next.json",
+        start=servo_fit_run,
+    )  # fmt: skip
+    found = posterior.compared_with(designed.directory, fit.directory)
+    assert len(found["parameters"]) == 6
+    assert 0.75 < found["median"] < 1.35
 
 
 def test_the_trajectories_are_those_that_a_recording_reads(designed):
@@ -102,7 +142,12 @@ def test_the_trajectories_are_those_that_a_recording_reads(designed):
 
 def test_the_page_shows_the_motion_beside_the_intervals_of_a_chirp(designed):
     page = (designed.directory / "report.html").read_text()
-    for words in ("Logs to record", "log_2.csv", "chirp with them", "--trajectory log_1.csv"):
+    for words in (
+        "Logs to record",
+        "after_m1_2.csv",
+        "chirp with former",
+        "--trajectory after_m1_1.csv",
+    ):
         assert words in page
 
 
@@ -126,7 +171,7 @@ def test_the_command_plans_and_designs(servo_fit_run, designed, tmp_path, capsys
     printed = json.loads(capsys.readouterr().out)
     assert printed["logs"][0]["command"].startswith("trueup actuator record --port PORT --motor")
     assert printed["comparison"]["parameters"]
-    assert (folder / "log_1.csv").is_file()
+    assert (folder / "after_m1_1.csv").is_file()
     assert main(words) == 2 and "--overwrite" in capsys.readouterr().err
 
 
@@ -149,6 +194,17 @@ def test_loads_and_limits_that_exclude_any_motion_are_told(servo_fit_run, tmp_pa
     assert not (tmp_path / "no").exists()
 
 
+def test_a_prediction_that_is_not_there_is_told_before_the_search(servo_fit_run, tmp_path, capsys):
+    words = ["design", str(servo_fit_run), "-o", str(tmp_path / "x"), "--predicted"]
+    assert main([*words, str(tmp_path / "nowhere")]) == 2
+    assert "nowhere does not exist" in capsys.readouterr().err
+    assert main(["design", str(servo_fit_run), "--after", str(servo_fit_run)]) == 2
+    assert "leave --after out" in capsys.readouterr().err
+    with pytest.raises(ExperimentError, match="a library of 0 pieces"):
+        BenchDesignJob(servo_fit_run, library=0)
+    assert not (tmp_path / "x").exists()
+
+
 def test_a_stopped_design_leaves_trajectories_that_can_be_recorded(
     servo_fit_run, tmp_path, monkeypatch
 ):
@@ -160,12 +216,12 @@ def test_a_stopped_design_leaves_trajectories_that_can_be_recorded(
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(DesignSearch, "tell", tell)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="best motion so far lies in"):
         posterior.design_bench(
             servo_fit_run, tmp_path / "half", choices=CHOICES, library=20, verbose=False
         )
     monkeypatch.undo()
-    assert record.read_trajectory(tmp_path / "half" / "log_2.csv").duration > 2.9
+    assert record.read_trajectory(tmp_path / "half" / "after_m1_2.csv").duration > 2.9
     assert runs.state(tmp_path / "half").state == "stopped"
 
 

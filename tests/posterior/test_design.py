@@ -1,7 +1,9 @@
 """Designed recordings: ends at rest, limits, prediction against result, what stays unknown."""
 
 import json
+import os
 import shutil
+import signal
 
 import mujoco
 import numpy as np
@@ -155,6 +157,22 @@ def test_the_next_design_follows_the_run_and_compares_its_prediction(folder, ide
     assert [r.get("name") for r in content["recordings"]] == [None, "designed"]
 
 
+def test_one_command_compares_the_last_prediction_and_designs_what_is_next(
+    folder, identified, capsys
+):
+    words = ["design", str(identified), "--predicted", str(folder / "design"), "--duration", "2"]
+    words += ["--library", "4", "--evaluations", "12", "-o", str(folder / "second"), "--json"]
+    assert main(words) in (0, 3)
+    printed = json.loads(capsys.readouterr().out)
+    assert 0.8 < printed["comparison"]["median"] < 1.25
+    rows = {r["name"]: r for r in printed["parameters"]}
+    assert set(rows) == {"armature", "friction", "mass", "spare"}
+    assert rows["mass"]["with_known"] < rows["mass"]["relative"]
+    assert rows["mass"]["with_known"] < rows["mass"]["chirp_with_known"] * 1.2
+    again = load_experiment(folder / "second" / "next_experiment.yaml")
+    assert [part.name for part in again.recordings] == ["designed", "designed_next"]
+
+
 def test_a_search_goes_on_from_its_state_bit_for_bit(folder):
     part = {**servo_arm.experiment()["design"], "duration": 2.0, "draws": 1}
     job = DesignJob(arm_experiment(design=part), folder, library=6)
@@ -242,6 +260,9 @@ def test_the_command_plans_without_writing(folder, capsys):
         (["--target-interval", "half"], "--target-interval is 'half'"),
         (["--duration", "-1"], "--duration is -1"),
         (["--after", "nowhere"], "nowhere"),
+        (["--predicted", "nowhere"], "name it with --after"),
+        (["--masses", "0.3"], "--masses is for servo benches"),
+        (["--library", "0"], "a library of 0 pieces"),
     ],
 )
 def test_the_command_tells_what_is_wrong(folder, capsys, words, message):
@@ -284,6 +305,24 @@ def test_slow_noise_widens_the_intervals_of_search_and_prediction_alike(folder):
     np.testing.assert_allclose(white[0], white[1], rtol=0.15)
     np.testing.assert_allclose(slow[0], slow[1], rtol=0.35)
     assert (slow[0] > 1.3 * white[0]).all()
+
+
+def test_a_stopped_design_leaves_a_motion_that_can_be_recorded(folder, monkeypatch, capsys):
+    told = DesignSearch.tell
+
+    def tell(self, *arguments):
+        told(self, *arguments)
+        if np.isfinite(self.cost):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(DesignSearch, "tell", tell)
+    run = folder / "stopped"
+    words = ["design", str(written(folder)), "--duration", "2", "--library", "4", "-o", str(run)]
+    assert main([*words, "--quiet"]) == 130
+    assert "best motion so far lies in" in capsys.readouterr().err
+    assert len(signals.read(run / "motion.csv", time="t").column("elbow")[1]) == 200
+    assert not (run / "solution.json").exists()
+    load_experiment(run / "next_experiment.yaml")
 
 
 def test_the_search_ends_where_the_intervals_are_narrow_enough(folder, designed):

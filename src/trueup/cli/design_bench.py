@@ -6,8 +6,9 @@ from trueup import runs
 from trueup.cli.design_results import show_bench_design, show_bench_plan
 from trueup.cli.output import Output
 from trueup.cli.run_results import print_outcome
+from trueup.errors import FitError
 from trueup.posterior import BenchChoices, BenchLimits
-from trueup.posterior.excitation.bench_job import BenchDesignJob
+from trueup.posterior.excitation.bench_job import LIBRARY, BenchDesignJob
 from trueup.studies import Budget
 
 
@@ -19,6 +20,10 @@ def run_bench(given: Any, target_interval: float | None, output: Output) -> int:
       target_interval: widest interval wanted, as a share of the bounds.
       output: where the result is printed.
     """
+    if given.after is not None:
+        raise FitError(
+            f"{given.experiment} is a servo fit, which the next logs follow: leave --after out"
+        )
     choices: dict[str, Any] = {
         "logs": given.logs,
         "masses": given.masses,
@@ -35,7 +40,7 @@ def run_bench(given: Any, target_interval: float | None, output: Output) -> int:
         target=target_interval,
         predicted=given.predicted,
         anyway=given.anyway,
-        library=given.library,
+        library=LIBRARY if given.library is None else given.library,
         seed=given.seed,
         limits=Budget(max_seconds=given.seconds, max_evaluations=given.evaluations),
     )

@@ -100,9 +100,16 @@ class Design:
         from trueup import runs
         from trueup.cli.design_results import show_design, show_plan
         from trueup.cli.run_results import print_outcome
+        from trueup.errors import ExperimentError
         from trueup.posterior.excitation.design_job import DesignJob
         from trueup.studies import Budget
 
+        bench = ("masses", "lengths", "gains", "reach", "speed", "heat")
+        if given := [f"--{name}" for name in bench if getattr(self, name)]:
+            raise ExperimentError(
+                f"{given[0]} is for servo benches, and {self.experiment} is no servo fit: the "
+                "limits of a robot stand in its experiment file, under design"
+            )
         experiment, folder, after = self._inputs()
         job = DesignJob(
             experiment,

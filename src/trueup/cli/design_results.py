@@ -66,9 +66,11 @@ def show_bench_design(outcome: Any, output: Output) -> None:
     _show_intervals(summary, output)
     output.text(
         "",
-        f"Record the logs in {outcome.directory}, process and fit them with the former ones:",
+        f"Record the logs in {outcome.directory}:",
         *(f"  {log['command']}" for log in summary["logs"]),
-        f"Then: trueup design NEW_FIT.json --predicted {outcome.directory}",
+        "Process them, and fit them with the former ones from the former fit on: trueup actuator "
+        f"fit ... --load-study {summary['after']} --output NEXT.json",
+        f"Then: trueup design NEXT.json --predicted {outcome.directory}",
         f"Report: {outcome.report}",
     )
 
@@ -90,7 +92,7 @@ def _show_intervals(summary: dict[str, Any], output: Output) -> None:
     ]
     columns = ["parameter", "present", "predicted", "unit", "of bounds", "chirp"]
     output.text("")
-    output.table([*columns, *(("with former", "chirp with them") if followed else ())], rows)
+    output.table([*columns, *(("with former", "chirp with former") if followed else ())], rows)
     for r in summary["parameters"]:
         if r["unknown"]:
             output.text(f"  - {r['name']} stays unknown: {r['unknown']}.")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from trueup.posterior.excitation.bench_choices import BenchChoices
-from trueup.posterior.excitation.bench_job import BenchDesign, BenchDesignJob
+from trueup.posterior.excitation.bench_job import LIBRARY, BenchDesign, BenchDesignJob
 from trueup.posterior.excitation.bench_limits import BenchLimits
 from trueup.posterior.excitation.recording_design import SECONDS
 from trueup.runs import start
@@ -47,8 +47,8 @@ def design_bench(
       verbose: show progress on the error stream.
 
     Returns:
-      The design; the run directory holds ``log_1.csv`` and so on, which ``trueup actuator record
-      --trajectory`` reads, and ``report.html``.
+      The design; the run directory holds ``report.html`` and a trajectory each, which ``trueup
+      actuator record --trajectory`` reads.
 
     Raises:
       FitError: no load is light enough for the servo, or a number that is not positive.
@@ -62,7 +62,7 @@ def design_bench(
         target=target,
         predicted=None if predicted is None else Path(predicted),
         anyway=anyway,
-        library=library,
+        library=LIBRARY if library is None else library,
         seed=seed,
         limits=Budget(max_seconds=seconds, max_evaluations=evaluations),
     )

@@ -25,7 +25,7 @@ def record_command(log: ServoLog) -> str:
 
 
 def write_plan(directory: RunDirectory, logs: Sequence[ServoLog], motion: Rollouts) -> None:
-    """Write ``log_1.csv`` and so on, and ``motion.npz`` with goals and simulated angles.
+    """Write a trajectory each, and ``motion.npz`` with goals and simulated angles.
 
     Args:
       directory: run directory.

@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ from trueup.posterior.excitation.bench_family import BenchFamily
 from trueup.posterior.excitation.bench_files import read_plan, record_command, write_plan
 from trueup.posterior.excitation.bench_limits import BenchLimits, torque_share
 from trueup.posterior.excitation.bench_pieces import BenchPieces, planned_log
+from trueup.posterior.excitation.bench_prediction import predict_logs
 from trueup.posterior.excitation.bench_report import bench_page
-from trueup.posterior.excitation.comparison import compared_with
 from trueup.posterior.excitation.criterion import Criterion, half_bounds
 from trueup.posterior.excitation.design_problem import DesignProblem
 from trueup.posterior.excitation.design_search import IDENTIFIABLE, DesignSearch
@@ -41,6 +41,7 @@ from trueup.studies import Budget, RunDirectory
 LIBRARY, POLISH, TURNS = 1200, 240, 8
 """Pieces of the library, designs of a turn of the polish of a log, and turns."""
 
+_FADE = 0.5  # [s] in which a motion fades in, and out again
 _DRAWS = 3  # servos that a design has to suit
 _CHIRP = (0.1, 10.0)  # [Hz]
 _SHRINK = (1.0, 0.8, 0.6, 0.45, 0.35, 0.25, 0.17, 0.1)
@@ -87,16 +88,14 @@ class BenchDesignJob(RecordingDesign):
         target: float | None = None,
         predicted: Path | None = None,
         anyway: bool = False,
-        library: int | None = None,
+        library: int = LIBRARY,
         polish: int = POLISH,
         turns: int = TURNS,
         seed: int | None = None,
         limits: Budget | None = None,
     ):
         after = run_directory_of(run)
-        super().__init__(
-            after, predicted, anyway, library or LIBRARY, polish, turns, seed or 0, limits
-        )
+        super().__init__(after, predicted, anyway, library, polish, turns, seed or 0, limits)
         self.choices = choices or BenchChoices()
         self.limits_of_motion = limits_of_motion or BenchLimits()
         self.target = target
@@ -116,7 +115,9 @@ class BenchDesignJob(RecordingDesign):
         """Family of the logs."""
         choices = self.choices
         seconds = choices.seconds / choices.logs
-        motion = MotionFamily(np.zeros(1), self.limits_of_motion.commands(), seconds, choices.rate)
+        motion = MotionFamily(
+            np.zeros(1), self.limits_of_motion.commands(), seconds, choices.rate, _FADE / seconds
+        )
         return BenchFamily(motion, conditions_at_hand(self.source, choices))
 
     def make_problem(self) -> DesignProblem:
@@ -213,6 +214,8 @@ class BenchDesignJob(RecordingDesign):
         x = self._ordered(self.pieces_of(solution))
         gram, spread, _ = problem.totals(x.reshape(1, -1))
         intervals = problem.criterion.intervals(gram, spread)[0]
+        logs, motion = self.simulated(x)
+        pieces: BenchPieces = problem.simulator
         simple = self.chirp()
         reasons = unknown_reasons(
             self.source.space.names,
@@ -226,15 +229,11 @@ class BenchDesignJob(RecordingDesign):
             self.source.space,
             self.source.fit,
             problem.criterion.scale,
-            Widths.of(problem.criterion, gram[0], spread[0]),
+            predict_logs(pieces, logs, problem.criterion.scale, self.seed or 0),
             intervals,
             None if simple is None else simple[1],
             reasons,
         )
-        logs, motion = self.simulated(x)
-        comparison = None
-        if self.predicted is not None and self.after is not None:
-            comparison = compared_with(self.predicted, self.after)
         counted = [r for r in rows if not r["unknown"]]
         summary = {
             **self.bare_summary(solution),
@@ -247,8 +246,8 @@ class BenchDesignJob(RecordingDesign):
             "logs": self._log_rows(x, logs, motion),
             "chirp": None if simple is None else simple[0],
             "limits": self.limits_of_motion.plain(),
-            "method": "Noise of the next logs as in the residuals of the former ones.",
-            "comparison": comparison,
+            "method": "Noise as in the residuals of the former logs; the mean over draws of it.",
+            "comparison": self.comparison,
             "after": str(self.after),
             "anyway": self.anyway and self.source.verdict.grade is Grade.DO_NOT_USE,
             "provenance": solution.provenance,
@@ -281,10 +280,9 @@ class BenchDesignJob(RecordingDesign):
             log = planned_log(
                 pieces.template, usual, "chirp", motion.rate, np.stack(shape(motion.times))
             )
-            (found,) = pieces.information_of([log])
-            if found.excess == 0:
-                count = self.choices.logs
-                widths = Widths.of(problem.criterion, count * found.gram, count * found.spread)
+            if all(values[0] == 0 for values in pieces.excess([log]).values()):
+                logs = [replace(log, name=f"chirp_{k}") for k in range(self.choices.logs)]
+                widths = predict_logs(pieces, logs, problem.criterion.scale, self.seed or 0)
                 return {**asdict(usual), "amplitude": amplitude}, widths
         return None
 

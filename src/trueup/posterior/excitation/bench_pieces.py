@@ -1,7 +1,9 @@
 """Information of logs of a servo about its unknowns, before they are recorded.
 
 The simulator, its exact derivatives, the weights of the residuals and the noise of the samples that
-a rollout starts from are those of a fit.
+a rollout starts from are those of a fit. Where friction holds an error of the start for long, the
+residuals are correlated, and a fit widens its intervals for that: such a log counts for less, half
+where that error adds :data:`_HELD` to the variance of the residuals.
 """
 
 import functools
@@ -20,6 +22,7 @@ from trueup.posterior.excitation.piece_information import PieceInformation
 from trueup.posterior.servo_run import ServoRun
 
 _BATCH = 16  # logs that are simulated together
+_HELD = 0.07  # share of the variance of the residuals, see below
 
 
 def planned_log(
@@ -101,11 +104,10 @@ class BenchPieces:
         """Logs that rows ``(m, size)`` describe."""
         goals, enable = self.family.logs(rows)
         rate = self.family.motion.rate
+        names = [f"after_{self.source.directory.path.stem}_{k + 1}" for k in range(len(rows))]
         return [
-            planned_log(
-                self.template, self.family.condition(row), f"log_{k + 1}", rate, np.stack(motion)
-            )
-            for k, (row, *motion) in enumerate(zip(rows, goals, enable, strict=True))
+            planned_log(self.template, self.family.condition(row), name, rate, np.stack(motion))
+            for name, row, *motion in zip(names, rows, goals, enable, strict=True)
         ]
 
     def information(self, rows: np.ndarray) -> list[PieceInformation]:
@@ -132,9 +134,13 @@ class BenchPieces:
             threads=prepared.threads,
         )
 
-    def _batch(self, logs: Sequence[ServoLog]) -> list[PieceInformation]:
+    def excess(self, logs: Sequence[ServoLog]) -> dict[str, np.ndarray]:
+        """Share by which planned logs exceed each limit for the worst draw ``(m,)``."""
         motion = self.simulator(logs).simulate(self.rows)
-        over = self.limits.excess(self.models, logs, motion, self.limits.margin, self.vin)
+        return self.limits.excess(self.models, logs, motion, self.limits.margin, self.vin)
+
+    def _batch(self, logs: Sequence[ServoLog]) -> list[PieceInformation]:
+        over = self.excess(logs)
         total = sum(over.values())
         zero = np.zeros((self.draws, self.size, self.size))
         out = [
@@ -162,8 +168,10 @@ class BenchPieces:
         out = []
         for number in range(len(logs)):
             own = slopes[:, :, simulator.data.log_samples(number)]
-            gram = self._worth * np.einsum("dctp,dctq->dpq", own, own, optimize=True)
-            pulls = self._worth * np.einsum("dctp,edtc->edp", own, effects[number], optimize=True)
+            added = (effects[number] ** 2).mean(axis=(2, 3)).max(axis=0) / self._variance
+            worth = (self._worth / (1.0 + (added / _HELD) ** 2))[:, None]
+            gram = worth[..., None] * np.einsum("dctp,dctq->dpq", own, own, optimize=True)
+            pulls = worth * np.einsum("dctp,edtc->edp", own, effects[number], optimize=True)
             out.append(PieceInformation(gram, gram + np.einsum("edp,edq->dpq", pulls, pulls), 0.0))
         return out
 
@@ -180,9 +188,19 @@ class BenchPieces:
         return [np.stack(effects) for effects in out]
 
     @functools.cached_property
+    def _former(self) -> ServoProblem:
+        """The problem of the former logs."""
+        prepared = self.source.job.prepared
+        simulator = prepared.simulator(prepared.training_logs)
+        return ServoProblem(simulator, prepared.settings.objective)
+
+    @functools.cached_property
     def _start_noise(self) -> np.ndarray:
         """Deviation of the noise of position [rad] and speed [rad/s] that a rollout starts from."""
-        prepared = self.source.job.prepared
-        problem = ServoProblem(prepared.simulator(prepared.training_logs))
-        fitted = [motion[0] for motion in motions(problem, self.source.fit[None, :])]
-        return np.median(start_noise_sizes(problem, fitted), axis=1)
+        fitted = [motion[0] for motion in motions(self._former, self.source.fit[None, :])]
+        return np.median(start_noise_sizes(self._former, fitted), axis=1)
+
+    @functools.cached_property
+    def _variance(self) -> float:
+        """Mean square of the residuals of the former logs."""
+        return max(float(np.mean(self._former.residuals(self.source.fit[None, :]) ** 2)), 1e-30)

@@ -15,7 +15,6 @@ import yaml
 from trueup.fitting.solution import Solution, Status
 from trueup.fitting.verdict import Grade
 from trueup.posterior.excitation.clearance import Clearance
-from trueup.posterior.excitation.comparison import compared_with
 from trueup.posterior.excitation.criterion import NORMAL, Criterion, half_scales
 from trueup.posterior.excitation.design_problem import DesignProblem
 from trueup.posterior.excitation.design_report import design_page
@@ -294,9 +293,6 @@ class DesignJob(RecordingDesign):
             reasons,
         )
         families = [FAMILIES[round(row[0])] for row in x]
-        comparison = None
-        if self.predicted is not None and self.after is not None:
-            comparison = compared_with(self.predicted, self.after)
         summary = {
             **self.bare_summary(solution),
             "verdict": verdict_of(
@@ -312,7 +308,7 @@ class DesignJob(RecordingDesign):
             "reached": self._reached(commands),
             "noise": {c: [n.deviation, n.model.order, n.source] for c, n in self.noise.items()},
             "method": predicted.method,
-            "comparison": comparison,
+            "comparison": self.comparison,
             "after": None if self.after is None else str(self.after),
             "anyway": self.anyway and self.last_run is not None
             and self.last_run.verdict.grade is Grade.DO_NOT_USE,

@@ -56,16 +56,35 @@ def interval_table(summary: dict[str, Any]) -> list[Any]:
         )
     level = f"{100 * summary['level']:.3g} % interval"
     columns = [
-        "parameter", "present value", f"predicted {level}", "unit", "share of what was allowed",
-        "chirp", *(("with former recordings", "chirp with them") if followed else ()), "over draws",
+        "parameter", "present value", f"predicted {level}", "unit", "share",
+        "chirp", *(("with former", "chirp with former") if followed else ()), "over draws",
     ]  # fmt: skip
     notes = [
-        "Share of what was allowed: width of the interval over that of the bounds, or of the "
-        "prior's interval. Chirp: 0.1 to 10 Hz within the same limits, for as long.",
+        "Share: width of the interval over that of the bounds, or of the prior's interval, from "
+        "this recording alone. Chirp: 0.1 to 10 Hz within the same limits, for as long."
+        + (" With former: together with the former recordings." if followed else ""),
         "Over draws: how much narrower or wider it is for robots that are still possible.",
         f"Computed as after an identification. {summary['method']}",
     ]
-    return [reports.Table(columns, rows, notes=notes)]
+    return [reports.Table(columns, rows, notes=notes), *_narrower(summary)]
+
+
+def _narrower(summary: dict[str, Any]) -> list[Any]:
+    """How many times narrower each interval is than with a chirp."""
+    rows = [r for r in summary["parameters"] if r["chirp"] is not None and not r["unknown"]]
+    if not rows:
+        return []
+    return [
+        reports.bar_figure(
+            [r["name"] for r in rows],
+            [r["chirp_with_known"] / max(r["with_known"], 1e-12) for r in rows],
+            label="interval with a chirp over that of the design",
+            log=True,
+            threshold=1.0,
+            threshold_label="as wide",
+            horizontal=True,
+        )
+    ]
 
 
 def _percent(share: float | None) -> str:

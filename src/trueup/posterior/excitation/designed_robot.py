@@ -133,11 +133,13 @@ def designed_robot(
     spec = simulated_spec(full, named)
     compiled = spec.copy().compile()
     _check_base(compiled)
-    parameters = build_parameters(experiment.parameters, spec, compiled)
-    for name in [
-        p.name for p in parameters.values() if any(t.startswith("state/") for t in p.targets)
-    ]:
-        del parameters[name]
+    parameters = ParameterDict(
+        {
+            name: parameter
+            for name, parameter in build_parameters(experiment.parameters, spec, compiled).items()
+            if not any(target.startswith("state/") for target in parameter.targets)
+        }
+    )
     space = parameters.space()
     if not space.size:
         raise ExperimentError("no parameter is free: there is nothing to design a recording for")

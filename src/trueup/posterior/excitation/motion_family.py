@@ -16,7 +16,6 @@ HARMONICS = 5
 
 FAMILIES = ("fourier", "chirp", "steps")
 
-_FADE = 0.15  # share of a piece at each end
 _HIGHEST = 5.0  # [Hz] of the last harmonic
 _CHIRP = (0.1, 10.0)  # [Hz]
 _STEP = (0.08, 0.6)  # duration of a step, as share of the time between steps
@@ -51,6 +50,8 @@ class MotionFamily:
     """Length of a piece [s]."""
     rate: float
     """Commands a second."""
+    fade: float = 0.15
+    """Share of a piece in which it fades in, and out again."""
 
     @property
     def joints(self) -> int:
@@ -135,7 +136,7 @@ class MotionFamily:
 
     def _fade(self) -> np.ndarray:
         last = (self.samples - 1) / self.rate
-        share = np.minimum(self.times, last - self.times) / (_FADE * last)
+        share = np.minimum(self.times, last - self.times) / (self.fade * last)
         return smooth_step(share)
 
     def _fourier(self, tempo: np.ndarray, joints: np.ndarray) -> np.ndarray:

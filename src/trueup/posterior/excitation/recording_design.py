@@ -1,5 +1,6 @@
 """What designs of recordings have in common, whether of a robot or of a servo on its bench."""
 
+import functools
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import numpy as np
 from trueup._version import __version__
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
+from trueup.posterior.excitation.comparison import compared_with
 from trueup.posterior.excitation.design_problem import DesignProblem
 from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Outcome, Run, SearchJob
@@ -48,6 +50,8 @@ class RecordingDesign(SearchJob):
         seed: int | None,
         limits: Budget | None,
     ):
+        if library is not None and library < 1:
+            raise ExperimentError(f"a library of {library} pieces leaves nothing to choose from")
         self.after, self.predicted, self.anyway = after, predicted, anyway
         self.library, self.polish, self.turns = library, polish, turns
         self.seed = seed
@@ -73,6 +77,23 @@ class RecordingDesign(SearchJob):
     @abstractmethod
     def page_of(cls, directory: RunDirectory, summary: dict[str, Any]) -> Page:
         """The page of a design."""
+
+    def prepare(self) -> None:
+        # a wrong run is told before the time of the search is spent
+        _ = self.comparison
+        super().prepare()
+
+    @functools.cached_property
+    def comparison(self) -> dict[str, Any] | None:
+        """The last prediction beside what was obtained; None where none is given."""
+        if self.predicted is None:
+            return None
+        if self.after is None:
+            raise ExperimentError(
+                f"the prediction of {self.predicted} is compared with the run of that recording, "
+                "and none is given: name it with --after"
+            )
+        return compared_with(self.predicted, self.after)
 
     # --- run directory --------------------------------------------------------------------------
 
@@ -153,6 +174,8 @@ class RecordingDesign(SearchJob):
         if solution.status is Status.INTERRUPTED and self._moves(solution):
             # the best so far can be recorded at once, though its intervals are not predicted
             self.write_motion(run.directory, self.pieces_of(solution))
+            stopped = solution.message.partition("; the run in ")[0]
+            solution.message = f"{stopped}; the best motion so far lies in {run.directory.path}"
         return solution
 
     def pieces_of(self, solution: Solution) -> np.ndarray:
