@@ -20,7 +20,6 @@ from trueup.networks import MotionSettings, load_network, run_motion_training
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_logs import MAX_STEP, MotionLogs
 from trueup.networks.motion.motion_result import motion_parts
-from trueup.networks.motion.motion_rollout import Stretch
 from trueup.networks.motion.motion_training import motion_errors, motions, train_motion
 
 MODEL = ServoModel.create(
@@ -56,7 +55,7 @@ def simulated(model: ServoModel, logs: list[ServoLog]) -> list[ServoLog]:
 
 
 LOGS = simulated(TRUTH, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
-WHOLE = Stretch.whole(MotionLogs.of(TRUTH, LOGS))
+WHOLE = MotionLogs.of(TRUTH, LOGS).whole(DrivenJoint(TRUTH))
 SPEEDS = [*WHOLE.speed, WHOLE.speed[-1]]
 TORQUES = torch.stack(
     [WHOLE.load_torque(k, WHOLE.position[k], SPEEDS[k], SPEEDS[k + 1]) for k in range(320)], dim=1
@@ -119,7 +118,7 @@ def test_the_torque_can_be_the_target():
 def test_the_gradient_of_a_sample_is_that_of_differences():
     """Of the state, the correction, the gain and the numbers of the base, over two steps."""
     joint = DrivenJoint(MODEL, learned=True)
-    stretch = Stretch.whole(MotionLogs.of(MODEL, LOGS[:3]))
+    stretch = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
     start = joint.reached().detach()
     given = [stretch.position[20], stretch.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
              stretch.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
@@ -127,7 +126,7 @@ def test_the_gradient_of_a_sample_is_that_of_differences():
     assert len(stretch.inputs[20].target[0]) == 2
 
     def sample(position, speed, correction, gain, numbers):
-        return stretch.after(joint, 20, position, speed, correction, gain, numbers)
+        return stretch.after(20, position, speed, correction, gain, numbers)
 
     assert torch.autograd.gradcheck(sample, given, eps=1e-7, atol=1e-5, rtol=1e-4)
 
