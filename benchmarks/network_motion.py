@@ -39,7 +39,6 @@ from trueup.actuators.record.trajectories import trajectory_named
 from trueup.networks import MotionSettings, run_motion_training
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import Stretch
 
 COUNT = 2 * np.pi / 4096
 """Angle of one count of the encoder [rad]."""
@@ -89,7 +88,7 @@ def truth_logs(seed: int = 0) -> list[ServoLog]:
 def _true_motion(model: ServoModel, blank: list[ServoLog]) -> tuple[np.ndarray, np.ndarray]:
     """Angles [rad] and torques on the load [N m] of logs (logs, samples) at the fine step."""
     with torch.no_grad():
-        stretch, joint = Stretch.whole(MotionLogs.of(model, blank)), DrivenJoint(model)
+        stretch = MotionLogs.of(model, blank).whole(DrivenJoint(model))
         position, speed = stretch.position[0], stretch.speed[0]
         inner, found, torques = torch.zeros_like(position), [], []
         for step in range(len(stretch.position) - 1):
@@ -100,7 +99,7 @@ def _true_motion(model: ServoModel, blank: list[ServoLog]) -> tuple[np.ndarray, 
             rough = WAVE * (1.0 + torch.sin(5.0 * position)) * torch.tanh(speed / 0.05)
             extra = -HYSTERESIS * inner - rough
             turned = position
-            position, speed = stretch.after(joint, step, position, speed, extra)
+            position, speed = stretch.after(step, position, speed, extra)
             torques.append(stretch.load_torque(step, turned, before, speed))
         found, torques = [*found, position], [*torques, torques[-1]]
         return torch.stack(found, dim=1).numpy(), torch.stack(torques, dim=1).numpy()

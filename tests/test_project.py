@@ -42,7 +42,16 @@ LAYERS = (
     "posterior",
     "cli",
 )
-FREE = ("_version", "_lazy", "_secrets", "_input_files", "_seeds", "_stop_signals", "compilation")
+FREE = (
+    "_version",
+    "_lazy",
+    "_secrets",
+    "_input_files",
+    "_seeds",
+    "_stop_signals",
+    "compilation",
+    "time_limit",
+)
 """Modules below everything, which anyone may import."""
 
 HEAVY = ("mujoco", "numba", "scipy", "torch", "plotly", "pyarrow", "optuna", "cma", "pandas")

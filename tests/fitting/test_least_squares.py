@@ -1,5 +1,6 @@
 """Least squares: known optima, bounds, losses, failures, resumption."""
 
+import itertools
 import json
 
 import fitting_problems as zoo
@@ -364,6 +365,28 @@ def test_the_iteration_limit_is_said_and_zero_iterations_only_look():
         assert not solution.success
         assert len(solution.history) == limit + 1
     assert fit(zoo.problem(zoo.bard, fit(zoo.problem(zoo.bard, [1, 1, 1])).x), max_iters=0).success
+
+
+@pytest.mark.parametrize(("limit", "evaluations"), [(1.5, 0), (8.5, 3)])
+def test_a_time_limit_cuts_a_batch_off_and_keeps_what_was_found(limit, evaluations):
+    now = itertools.count()
+
+    def slow(x):
+        next(now)
+        return np.array([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+
+    problem = PerCandidate(slow, zoo.problem(zoo.rosenbrock, [-1.2, 1.0]).space)
+    now = itertools.count()
+    search = LeastSquares(problem.space)
+    solution = minimise(problem, search, time_limit=limit, clock=lambda: next(now))
+    assert solution.status is Status.TIME_LIMIT
+    assert search.evaluations == evaluations
+    # the batch under way has no answer
+    assert np.isfinite(solution.cost) == (evaluations > 0)
+    if evaluations:
+        np.testing.assert_allclose(0.5 * np.square(slow(solution.x)).sum(), solution.cost)
+    else:
+        np.testing.assert_array_equal(solution.x, problem.space.start)
 
 
 def test_time_and_interrupt_end_a_search_with_what_it_has():

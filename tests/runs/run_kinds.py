@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import driven_pendulum
+import friction_arm
 import yaml
 from servo_bench_logs import TRUTH, write_logs
 from small_trainings import SMALL
@@ -173,6 +174,24 @@ class MotionTraining(RunKind):
         return [*words, "--steps", "24", "--horizons", "0.05", "--output", str(run)]
 
 
+class ModelTraining(RunKind):
+    kind = "model motion"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.file = friction_arm.write(folder, count=3, seconds=0.5)
+
+    def python(self, run, resume=False):
+        settings = networks.MotionSettings(max_steps=24, horizons=(0.02,))
+        return networks.run_model_training(
+            self.file, run, settings=settings, resume=resume, verbose=False
+        )
+
+    def command(self, run):
+        words = ["network", "train-motion", str(self.file), "--steps", "24"]
+        return [*words, "--horizons", "0.02", "--output", str(run)]
+
+
 class Walk(RunKind):
     kind = "gait"
 
@@ -262,7 +281,7 @@ class BenchDesign(RunKind):
 
 
 KINDS = (
-    *(Study, Identification, ServoFit, ServoComparison, Training, MotionTraining, Walk),
-    *(Explanation, Design, BenchDesign),
+    *(Study, Identification, ServoFit, ServoComparison, Training, MotionTraining),
+    *(ModelTraining, Walk, Explanation, Design, BenchDesign),
 )
 """Every kind of run."""

@@ -11,8 +11,10 @@ from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.parameters import Parameter, ParameterDict
 from trueup.simulation import engine as module
+from trueup.simulation import pace
 from trueup.simulation.engine import BatchEngine, Segment
 from trueup.simulation.variants import ModelVariants
+from trueup.time_limit import TimeLimit, TimeUpError
 
 FULL_PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
@@ -106,6 +108,32 @@ def test_blocks_of_time_equal_one_block(case, monkeypatch):
     blocks = list(engine.run(4, variants.field_writes(X)))
     assert max(next(iter(b.records.values())).shape[2] for b in blocks) == 16
     pieces = _collect(engine, 4, variants.field_writes(X))
+    for key, values in whole.items():
+        np.testing.assert_array_equal(pieces[key], values)
+
+
+def test_a_time_limit_cuts_a_batch_and_leaves_the_engine_as_it_was(case, monkeypatch):
+    variants, X, segments = case
+    engine = BatchEngine(variants.model, segments, FIELDS)
+    monkeypatch.setattr(pace, "_PIECE", 0.0)  # a look at the clock before each step
+    whole = _collect(engine, 4, variants.field_writes(X))
+    now = iter(range(1000))
+    with TimeLimit(30.0, lambda: next(now)) as limit, pytest.raises(TimeUpError) as caught:
+        _collect(engine, 4, variants.field_writes(X))
+    assert caught.value.limit is limit
+    assert 30 <= next(now) <= 40  # of 140 steps
+    again = _collect(engine, 4, variants.field_writes(X))
+    for key, values in whole.items():
+        np.testing.assert_array_equal(again[key], values)
+
+
+@pytest.mark.parametrize("piece", [0.0, 1e-5])
+def test_pieces_between_looks_at_the_clock_equal_the_whole(case, monkeypatch, piece):
+    variants, X, segments = case
+    whole = _collect(BatchEngine(variants.model, segments, FIELDS), 4, variants.field_writes(X))
+    monkeypatch.setattr(pace, "_PIECE", piece)
+    monkeypatch.setattr(pace, "_UNKNOWN", 7)
+    pieces = _collect(BatchEngine(variants.model, segments, FIELDS), 4, variants.field_writes(X))
     for key, values in whole.items():
         np.testing.assert_array_equal(pieces[key], values)
 

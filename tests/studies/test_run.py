@@ -21,6 +21,7 @@ from trueup.fitting.problem import Vectorised
 from trueup.fitting.solution import Status
 from trueup.parameters import Space
 from trueup.studies import Budget, EventLog, RunDirectory, Store, run
+from trueup.time_limit import check_time
 
 _SCRIPT = Path(__file__).with_name("toy_study.py")
 
@@ -91,6 +92,36 @@ def test_resumed_history_equals_the_uninterrupted(tmp_path, number, pause):
     best = json.loads((path / "parameters.json").read_text())
     assert best == json.loads((tmp_path / "whole" / "parameters.json").read_text())
     assert best["cost"] == whole.cost
+
+
+def test_a_time_limit_within_a_generation_loses_none_that_was_finished(tmp_path):
+    class Slow(Sphere):
+        """Takes 20 s for the fourth generation, unless it is stopped."""
+
+        calls = 0
+
+        def costs(self, X, failures):
+            self.calls += 1
+            end = time.monotonic() + 20.0
+            while self.calls == 4 and time.monotonic() < end:
+                time.sleep(0.02)
+                check_time()
+            return super().costs(X, failures)
+
+    budget = Budget(max_generations=8, max_seconds=2.0)
+    directory = RunDirectory.create(tmp_path / "run")
+    problem = Slow(pause=0.05)
+    began = time.monotonic()
+    solution = run(problem, Evolution(problem.space), directory, budget=budget, verbose=False)
+    assert time.monotonic() - began < 15.0
+    assert solution.status is Status.TIME_LIMIT and "within a generation" in solution.message
+    whole = _run(tmp_path / "whole", generations=8)
+    first = _history(tmp_path / "run")
+    assert len(first.X) == 3 * Evolution.population
+    assert solution.cost == np.delete(first.costs, list(first.reasons), 0).min()
+    _run(tmp_path / "run", resume=True, budget=Budget(max_generations=8))
+    _assert_equal(_history(tmp_path / "run"), _history(tmp_path / "whole"))
+    assert whole.status is Status.ITERATION_LIMIT
 
 
 def test_a_kill_before_the_first_checkpoint_starts_anew(tmp_path):

@@ -133,6 +133,8 @@ class GaitOverrides:
     """First standard deviation of every entry, in hundredths; of a scatter, the only one."""
     exo_sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
     """The same of the exoskeleton's entries alone."""
+    frontal_sigma_gain: Annotated[float | None, arg(metavar="GAIN")] = None
+    """The same of the gains of the frontal plane alone, of a walker in space."""
     cma_options: Annotated[str | None, arg(metavar="KEY:VALUE,...")] = None
     """Options of the package cma by name, such as tolfun:1e-9,tolx:1e-9."""
     seed: Annotated[int | None, arg(metavar="INT")] = None

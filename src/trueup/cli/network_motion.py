@@ -13,11 +13,14 @@ from trueup.errors import ExperimentError
 
 @dataclass(frozen=True, kw_only=True)
 class TrainMotion:
-    """Train a correction of a joint's torque by its motion, without a torque sensor.
+    """Train corrections of joint torques by their motion, without a torque sensor.
 
     Logs need command and angle. The joint is simulated with its base, a servo model or a PD law,
     and with the correction; the error of angle and speed is what is trained on, over horizons that
     grow. The correction is written where it is better than the base on validation logs.
+
+    An experiment file in place of the logs trains a correction for each joint of its MuJoCo model,
+    over its position servos or torques as they are; what it holds out tests.
 
     Examples:
       trueup network train-motion logs --servo m4.json --output runs/knee
@@ -26,14 +29,16 @@ class TrainMotion:
       trueup network train-motion logs --base pd -o runs/knee --inputs kp load
       trueup network train-motion logs --servo m4.json -o runs/knee --identify-gains
       trueup network train-motion logs --servo m4.json -o runs/knee --dry-run
+      trueup network train-motion arm.yaml -o runs/arm --time 30min
       trueup network train-motion --resume -o runs/knee
 
     Ctrl-C finishes the gradient step, saves, and says how to resume.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
-    logs: Annotated[Positional[Path | None], arg(metavar="LOGS")] = None
-    """Folder of servo logs; raw ones are resampled to 5 ms."""
+    logs: Annotated[Positional[Path | None], arg(metavar="LOGS|EXPERIMENT")] = None
+    """Folder of servo logs; raw ones are resampled to 5 ms. Or an experiment file (.yaml), whose
+    recordings need the angle of every joint and the commands."""
     servo: Annotated[Path | None, arg(metavar="FILE")] = None
     """Base: parameter file of a servo model, as trueup actuator fit writes it."""
     base: Annotated[str | None, arg(metavar="pd|none|FILE")] = None
@@ -113,11 +118,6 @@ class TrainMotion:
         from trueup.networks.motion.motion_job import MotionJob
         from trueup.networks.training.settings import seconds_of
 
-        if self.logs is None or (self.servo is None) == (self.base is None):
-            raise ExperimentError(
-                "give the folder of the logs, and what is corrected: a servo model with --servo, "
-                "or --base pd or none"
-            )
         settings = MotionSettings(
             family=self.family,
             seconds=seconds_of(self.time, "--time"),
@@ -129,6 +129,13 @@ class TrainMotion:
             identify_gains=self.identify_gains,
             seed=self.seed,
         )
+        if self.logs is not None and self.logs.suffix in (".yaml", ".yml"):
+            return self._model_job(name, settings)
+        if self.logs is None or (self.servo is None) == (self.base is None):
+            raise ExperimentError(
+                "give the folder of the logs, and what is corrected: a servo model with --servo, "
+                "or --base pd or none; or an experiment file"
+            )
         return MotionJob(
             self._base(),
             self.logs,
@@ -137,6 +144,24 @@ class TrainMotion:
             test_kp=self.test_kp,
             test=self.test,
             validation=self.validation,
+        )
+
+    def _model_job(self, name: str, settings: Any) -> Any:
+        from trueup.networks.motion.model_motion_job import ModelMotionJob
+        from trueup.sysid import load_experiment
+
+        assert self.logs is not None
+        if self.servo is not None or self.base is not None or self.test or self.test_kp:
+            raise ExperimentError(
+                "an experiment file names model, gains and what tests (held_out): leave --servo, "
+                "--base, --test and --test-kp out"
+            )
+        return ModelMotionJob(
+            load_experiment(self.logs),
+            self.logs.parent,
+            settings,
+            validation=self.validation,
+            name=name,
         )
 
     def _base(self) -> Any:

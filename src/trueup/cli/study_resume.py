@@ -16,6 +16,7 @@ PRINTERS = {
     "comparison": "trueup.cli.actuator_compare:show_summary",
     "network": "trueup.cli.network_training:show_summary",
     "motion": "trueup.cli.network_motion_results:show_motion",
+    "model motion": "trueup.cli.network_motion_results:show_motion",
     "gait": "trueup.cli.gait_optimize:show_summary",
     "explanation": "trueup.cli.explain:show_summary",
     "design": "trueup.cli.design_results:show_design",

@@ -62,7 +62,7 @@ class TrainedOn:
         )
 
     def to_dict(self) -> dict[str, int]:
-        """As JSON values."""
+        """Plain data, as a JSON file holds it."""
         return {"count": self.count, "of": self.of}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from trueup.fitting.evaluation_limit import EvaluationLimit
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.solution import Solution, Status
+from trueup.time_limit import TimeLimit, TimeUpError
 
 
 class Search(Protocol):
@@ -52,7 +53,7 @@ def minimise(
       problem: what is minimised.
       search: the optimiser, at its start or continued.
       callback: called after each batch.
-      time_limit: seconds after which it stops.
+      time_limit: seconds after which it stops; a batch of simulations is cut off.
       clock: what counts as time for the limit; that on the wall where absent.
       max_evaluations: candidates at most; a batch that would pass it is not evaluated.
 
@@ -62,12 +63,12 @@ def minimise(
     Raises:
       FitError: ``max_evaluations`` is below the first batch.
     """
-    start, began = time.perf_counter(), clock()
+    start = time.perf_counter()
     own = getattr(search, "evaluate", None)
     evaluate = problem.costs if own is None else partial(own, problem)
     status = search.done()
     failed = 0
-    limit = EvaluationLimit(max_evaluations)
+    limit, time_left = EvaluationLimit(max_evaluations), TimeLimit(time_limit, clock)
     try:
         while status is None:
             X = limit.ask(search, search.evaluations)
@@ -75,14 +76,20 @@ def minimise(
                 status = Status.EVALUATION_LIMIT
                 break
             failures: Failures = {}
-            # a problem that changes its argument must not change the candidates
-            search.tell(X, evaluate(X.copy(), failures), failures)
+            with time_left:
+                # a problem that changes its argument must not change the candidates
+                answer = evaluate(X.copy(), failures)
+            search.tell(X, answer, failures)
             failed += len(failures)
             if callback is not None:
                 callback(search)
             status = search.done()
-            if status is None and clock() - began > time_limit:
+            if status is None and time_left.has_passed:
                 status = Status.TIME_LIMIT
+    except TimeUpError as up:
+        if up.limit is not time_left:
+            raise
+        status = Status.TIME_LIMIT
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     message = search.message or f"{status.value} at cost {search.cost:.6g}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from trueup.errors import FitError
 from trueup.parameters import Space
+from trueup.time_limit import check_time
 
 LARGE_RESIDUAL = 1e6
 """Residual of a candidate that diverges, does not compile or is otherwise invalid: finite, so that
@@ -186,6 +187,7 @@ class PerCandidate(Problem):
         """One block with the residuals of each candidate in turn."""
         out = np.full((len(X), self.data_rows), LARGE_RESIDUAL)
         for i, x in enumerate(X):
+            check_time()
             try:
                 values = _numbers(self.function(x.copy()), "residuals").reshape(-1)
             except (ArithmeticError, ValueError) as error:

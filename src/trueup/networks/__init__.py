@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     from trueup.networks.model.network_file import load_network, save_network
     from trueup.networks.motion.motion_base import MotionBase, PdJoint
     from trueup.networks.motion.motion_result import MotionResult
-    from trueup.networks.motion.motion_run import resume_motion_training, run_motion_training
+    from trueup.networks.motion.motion_run import (
+        resume_motion_training,
+        run_model_training,
+        run_motion_training,
+    )
     from trueup.networks.motion.motion_settings import MotionSettings
     from trueup.networks.motion.motion_training import (
         MotionTraining,
@@ -102,6 +106,7 @@ _EXPORTS = {
     "resume_motion_training": "trueup.networks.motion.motion_run",
     "roll_out": "trueup.networks.evaluation.closed_loop",
     "roll_out_in_model": "trueup.networks.evaluation.model_rollout",
+    "run_model_training": "trueup.networks.motion.motion_run",
     "run_motion_training": "trueup.networks.motion.motion_run",
     "save_network": "trueup.networks.model.network_file",
     "score": "trueup.networks.evaluation.metrics",
@@ -161,6 +166,7 @@ __all__ = [
     "resume_motion_training",
     "roll_out",
     "roll_out_in_model",
+    "run_model_training",
     "run_motion_training",
     "save_network",
     "score",

@@ -17,6 +17,7 @@ KINDS = {
     "comparison": "trueup.actuators.search.comparison_job:ComparisonJob",
     "network": "trueup.networks.training.training_job:TrainingJob",
     "motion": "trueup.networks.motion.motion_job:MotionJob",
+    "model motion": "trueup.networks.motion.model_motion_job:ModelMotionJob",
     "design": "trueup.posterior.excitation.design_job:DesignJob",
     "bench design": "trueup.posterior.excitation.bench_job:BenchDesignJob",
     "gait": "trueup.gait.job:GaitJob",

@@ -7,7 +7,6 @@ the start of each, what was measured is set anew and everything else goes on.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import mujoco
@@ -67,7 +66,7 @@ class Continuation:
         count: int,
         writes: Writes,
         longest: int,
-        attempt: Callable[[Callable[[], Any]], None],
+        advance: Callable[[np.ndarray, int, np.ndarray], None],
     ) -> list[np.ndarray]:
         """Simulate all chains for ``n`` candidates.
 
@@ -77,7 +76,8 @@ class Continuation:
           count: simulations of each candidate in the batch, the first of which serve the chains.
           writes: state fields and their values for the candidates.
           longest: steps simulated at once.
-          attempt: calls a function and notes the simulations in which MuJoCo raises.
+          advance: simulates ``(simulations, steps, controls (simulations, steps, nu))`` and notes
+            those in which MuJoCo raises.
 
         Returns:
           Values ``(n, columns)`` for each pair of ``taken_over``.
@@ -96,7 +96,7 @@ class Continuation:
                 [self.chains[c][stage[c]].controls[done[c] : done[c] + todo] for c in running]
             )
             ids = np.stack([lanes[c] for c in running], axis=1).reshape(-1)
-            attempt(partial(batch.rollout, todo, np.tile(controls, (n, 1, 1)), ids=ids))
+            advance(ids, todo, np.tile(controls, (n, 1, 1)))
             for c in running:
                 done[c] += todo
                 if done[c] == self._steps(c, stage[c]):

@@ -1,7 +1,9 @@
 """The batch engine: candidates x segments of one model layout in one rollout on all cores."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -11,9 +13,11 @@ from mujoco.batch import SimulationError as BatchError
 
 from trueup.simulation.continuation import Continuation
 from trueup.simulation.initial_state import with_start_time
+from trueup.simulation.pace import Pace
 from trueup.simulation.segment import FULL_PHYSICS, INTEGRATION, Segment
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.warning_capture import captured_warnings, warning_reasons
+from trueup.time_limit import check_time
 
 _KEPT_BATCHES = 4  # sizes of batches that are kept: making one costs more than a short rollout
 
@@ -71,6 +75,7 @@ class BatchEngine:
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
         self._expanded: set[str] = set()
+        self._pace = Pace()
 
     def limit_threads(self, threads: int) -> None:
         """Simulate in so many threads from now on, 0 for all cores."""
@@ -123,6 +128,9 @@ class BatchEngine:
 
         Yields:
           Blocks of time, in order.
+
+        Raises:
+          TimeUpError: a limit of time passed, see :mod:`trueup.time_limit`.
         """
         failures = {} if failures is None else failures
         count = len(self.segments)
@@ -158,14 +166,12 @@ class BatchEngine:
             return []
         count = len(self.segments)
         width = 8 * n * len(going_on.chains) * max(self.model.nu, 1)
-        found = going_on.run(
-            batch,
-            n,
-            count,
-            writes,
-            max(16, BLOCK_BYTES // width),
-            lambda call: self._try(batch, failures, count, call),
-        )
+
+        def advance(ids: np.ndarray, steps: int, controls: np.ndarray) -> None:
+            self._rollout(batch, steps, controls, ids, {}, failures)
+
+        longest = max(16, BLOCK_BYTES // width)
+        found = going_on.run(batch, n, count, writes, longest, advance)
         self._collect_warnings(batch, n, failures)
         batch.warning[...] = 0
         return found
@@ -211,17 +217,50 @@ class BatchEngine:
             control = np.stack([s.controls[done : done + todo] for s in self.segments[:running]])
             control = np.broadcast_to(control, (n, *control.shape)).reshape(len(ids), todo, -1)
             out = {name: self._buffer(name, len(ids), todo) for name in self.record}
-
-            def advance(ids=ids, todo=todo, control=control, out=out):
-                batch.rollout(todo, control, record=self.record, ids=ids, out=out)
-
-            self._try(batch, failures, count, advance)
+            self._rollout(batch, todo, control, ids, out, failures)
             self._collect_warnings(batch, n, failures)
             yield Block(
                 done,
                 self.order[:running],
                 {k: v.reshape(n, running, todo, self._widths[k]) for k, v in out.items()},
             )
+            done += todo
+
+    def _rollout(
+        self,
+        batch: Batch,
+        steps: int,
+        control: np.ndarray,
+        ids: np.ndarray,
+        out: dict[str, np.ndarray],
+        failures: dict[int, str],
+    ) -> None:
+        """Simulate, in pieces between which limits of time are looked at.
+
+        Args:
+          batch: the batch.
+          steps: number of steps.
+          control: ``(simulations, steps, nu)``.
+          ids: simulations.
+          out: filled with the recorded fields ``(simulations, steps, ...)``.
+          failures: filled with candidate -> reason.
+        """
+        done = 0
+        while done < steps:
+            check_time()
+            todo = self._pace.steps(len(ids), steps - done)
+            rows = slice(done, done + todo)
+            # the whole is written where it belongs; a part of it is no block of memory
+            part = out if todo == steps else {n: np.zeros_like(v[:, rows]) for n, v in out.items()}
+            began = time.perf_counter()
+            call = partial(batch.rollout, todo, np.ascontiguousarray(control[:, rows]), ids=ids)
+            if out:
+                call = partial(call, record=self.record, out=part)
+            self._try(batch, failures, len(self.segments), call)
+            self._pace.took(len(ids), todo, time.perf_counter() - began)
+            if part is not out:
+                for name, values in part.items():
+                    out[name][:, rows] = values
             done += todo
 
     def _buffer(self, name: str, rows: int, steps: int) -> np.ndarray:

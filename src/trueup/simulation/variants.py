@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import mujoco
@@ -22,6 +23,7 @@ from trueup.simulation.spec_view import apply_modifier
 from trueup.simulation.targets import FieldWrite
 from trueup.simulation.verification import verify
 from trueup.simulation.warning_capture import captured_warnings
+from trueup.time_limit import check_time
 
 _FAILURES = (ValueError, ArithmeticError, TrueupError, mujoco.FatalError)
 """Errors of a candidate that its neighbours outlive; any other is a mistake in a modifier."""
@@ -237,6 +239,9 @@ class ModelVariants:
         """Compiled models of candidates ``(n, p)``, or None where fields are written instead.
 
         A candidate that does not compile gets the base model and an entry in ``failures``.
+
+        Raises:
+          TimeUpError: a limit of time passed.
         """
         if not self.compiles:
             return None
@@ -249,6 +254,7 @@ class ModelVariants:
         def build(worker: int) -> None:
             spec = self.spec.copy()
             for i in range(worker, len(candidates), workers):
+                check_time()
                 spec = self.spec.copy() if fresh and i != worker else spec
                 try:
                     models[i] = self._compile(candidates[i], spec)
@@ -269,8 +275,10 @@ class ModelVariants:
             if workers == 1:
                 build(0)
             else:
+                # limits of time are those of this thread
+                contexts = [copy_context() for _ in range(workers)]
                 with ThreadPoolExecutor(workers) as pool:
-                    list(pool.map(build, range(workers)))
+                    list(pool.map(lambda c, w: c.run(build, w), contexts, range(workers)))
         return models
 
     def model_at(self, x: np.ndarray) -> mujoco.MjModel:

@@ -24,6 +24,9 @@ from trueup.studies.progress import Progress
 from trueup.studies.run_directory import RunDirectory
 from trueup.studies.store import Store
 from trueup.studies.trackers import Study, Tracker, Trackers
+from trueup.time_limit import TimeLimit, TimeUpError
+
+_LONG = 0.02  # [s]: beside a generation of this length, a copy of the search's state is nothing
 
 
 class ResumableSearch(Protocol):
@@ -174,6 +177,7 @@ class _Loop:
         self.generation = 0  # number of the next one
         self.failed = 0
         self._earlier = 0.0
+        self._longest = 0.0  # evaluation of a generation [s]
         self._started = time.perf_counter()
 
     @property
@@ -207,6 +211,10 @@ class _Loop:
     def go(self, interrupts: Interrupts, progress: Progress) -> tuple[Status, str]:
         end = self._end(interrupts)
         while end is None:
+            time_left = TimeLimit(self._seconds_left)
+            # a generation that the limit cuts off must not take those before it along
+            may_be_cut = math.isfinite(time_left.seconds) and self._longest > _LONG
+            before = self.search.state() if may_be_cut else None
             X = self.limit.ask(self.search, self.store.evaluations)
             if X is None:
                 self._save(self.limit.state)
@@ -214,13 +222,24 @@ class _Loop:
                     self.store.evaluations, self.search.cost
                 )
             failures: dict[int, str] = {}
+            began = self.seconds
             try:
-                with interrupts.abortable():
+                with interrupts.abortable(), time_left:
                     answer = self._evaluate(X, failures)
+            except TimeUpError as up:
+                if up.limit is not time_left:
+                    raise
+                if before is not None:
+                    self._save(before)
+                return (
+                    Status.TIME_LIMIT,
+                    f"{self.seconds:.1f} s, within a generation: cost {self._shown_cost:.6g}",
+                )
             except KeyboardInterrupt:
                 # The search has been asked and not told: its state is not one to go on from, so
                 # what was recorded since the last checkpoint goes too and is computed again.
                 return Status.INTERRUPTED, f"stopped at once at cost {self.search.cost:.6g}"
+            self._longest = max(self._longest, self.seconds - began)
             failures = masked(failures)
             former = np.array(self.search.x, float)
             had_none = not math.isfinite(self.search.cost)
@@ -304,10 +323,14 @@ class _Loop:
                 self.on_generation(event)
         self.generation += 1
 
+    @property
+    def _seconds_left(self) -> float:
+        limit = self.budget.max_seconds
+        return math.inf if limit is None else limit - self.seconds
+
     def _save(self, state: dict[str, Any] | None = None) -> None:
-        self.checkpoints.save(
-            state or self.search.state(), self.generation - 1, float(self.search.cost), self._found
-        )
+        state = self.search.state() if state is None else state
+        self.checkpoints.save(state, self.generation - 1, float(self.search.cost), self._found)
 
     @property
     def _found(self) -> Callable[[], Any] | None:

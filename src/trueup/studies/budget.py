@@ -16,7 +16,7 @@ class Budget:
     max_generations: int | None = None
     """Generations."""
     max_seconds: float | None = None
-    """Time [s], that of all sittings; the last generation is finished."""
+    """Time [s], that of all sittings; a generation of simulations in MuJoCo is cut off."""
     target_cost: float | None = None
     """Stop once the cost is this low."""
 

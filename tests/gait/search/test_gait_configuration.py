@@ -45,6 +45,7 @@ def test_the_shipped_configurations():
         *NAMES,
         "tutorial",
         "walk",
+        "walk3d",
     ]
     for name in configuration_names():
         configuration = load_configuration(name)

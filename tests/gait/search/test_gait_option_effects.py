@@ -70,6 +70,19 @@ def test_the_exoskeleton_can_have_a_first_deviation_of_its_own():
     np.testing.assert_allclose(problem.space.deviation, np.where(is_exo, 0.1, 0.01))
 
 
+def test_gains_of_the_frontal_plane_can_have_a_first_deviation_of_their_own():
+    for mode in ("uni", "ind"):
+        changes = {"frontal_sigma_gain": 20.0, "sigma_gain": 3.0, "reflex_mode": mode}
+        configuration = load_configuration("walk3d").with_changes(changes)
+        space = make_problem(configuration.staged[0][1], threads=1).space
+        wide = [name for name, one in zip(space.names, space.deviation, strict=True) if one == 0.2]
+        assert len(wide) == (12 if mode == "uni" else 24)
+        assert all("HAB" in name or "HAD" in name or "_f" in name for name in wide)
+        assert sum(space.deviation == 0.03) == space.size - len(wide)
+    with pytest.raises(GaitError, match="this one moves in the plane"):
+        problem_of(frontal_sigma_gain=5.0)
+
+
 def test_population_options_and_early_stop_reach_the_search():
     space = problem_of().space
     search = make_search(configured(popsize=7, cma_options="maxfevals:20"), space)

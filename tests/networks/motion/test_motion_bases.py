@@ -34,7 +34,7 @@ def moved(base, logs, torque=None):
     """Logs with the motion of a base, and with the torque that the load takes."""
     with torch.no_grad():
         stacked = MotionLogs.of(base, logs)
-        position, speed = (v.numpy() for v in whole_motion(DrivenJoint(base), stacked, None))
+        position, speed = (v.numpy() for v in whole_motion(stacked.whole(DrivenJoint(base)), None))
     found = []
     for index, log in enumerate(logs):
         angle, rate = position[index, : len(log)].copy(), speed[index, : len(log)].copy()

@@ -16,12 +16,18 @@ from trueup.actuators.logs.log_files import write_log
 from trueup.actuators.logs.servo_log import ServoLog
 from trueup.cli import main
 from trueup.errors import FitError, RecordingError
-from trueup.networks import MotionSettings, load_network, run_motion_training
+from trueup.networks import (
+    MotionBase,
+    MotionSettings,
+    MotionTraining,
+    load_network,
+    run_motion_training,
+)
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_logs import MAX_STEP, MotionLogs
-from trueup.networks.motion.motion_result import motion_parts
-from trueup.networks.motion.motion_rollout import Stretch
-from trueup.networks.motion.motion_training import motion_errors, motions, train_motion
+from trueup.networks.motion.motion_result import MotionParts, judged, motion_parts
+from trueup.networks.motion.motion_training import Motion, motion_errors, motions, train_motion
+from trueup.networks.motion.starting_correction import starting_correction
 
 MODEL = ServoModel.create(
     find_servo("xl330"), friction_model("m4"), kt=0.38, R=3.4, armature=2e-3, friction_base=0.01,
@@ -56,7 +62,7 @@ def simulated(model: ServoModel, logs: list[ServoLog]) -> list[ServoLog]:
 
 
 LOGS = simulated(TRUTH, [blank_log(kp, n) for kp in (100.0, 200.0, 400.0) for n in (0, 1)])
-WHOLE = Stretch.whole(MotionLogs.of(TRUTH, LOGS))
+WHOLE = MotionLogs.of(TRUTH, LOGS).whole(DrivenJoint(TRUTH))
 SPEEDS = [*WHOLE.speed, WHOLE.speed[-1]]
 TORQUES = torch.stack(
     [WHOLE.load_torque(k, WHOLE.position[k], SPEEDS[k], SPEEDS[k + 1]) for k in range(320)], dim=1
@@ -119,7 +125,7 @@ def test_the_torque_can_be_the_target():
 def test_the_gradient_of_a_sample_is_that_of_differences():
     """Of the state, the correction, the gain and the numbers of the base, over two steps."""
     joint = DrivenJoint(MODEL, learned=True)
-    stretch = Stretch.whole(MotionLogs.of(MODEL, LOGS[:3]))
+    stretch = MotionLogs.of(MODEL, LOGS[:3]).whole(joint)
     start = joint.reached().detach()
     given = [stretch.position[20], stretch.speed[20], torch.tensor([0.01, -0.02, 0.03]).double(),
              stretch.gain, start[:, None].expand(-1, 3).contiguous()]  # fmt: skip
@@ -127,9 +133,27 @@ def test_the_gradient_of_a_sample_is_that_of_differences():
     assert len(stretch.inputs[20].target[0]) == 2
 
     def sample(position, speed, correction, gain, numbers):
-        return stretch.after(joint, 20, position, speed, correction, gain, numbers)
+        return stretch.after(20, position, speed, correction, gain, numbers)
 
     assert torch.autograd.gradcheck(sample, given, eps=1e-7, atol=1e-5, rtol=1e-4)
+
+
+def test_a_correction_that_is_worse_on_angles_it_has_not_seen_is_not_written():
+    training = [replace(log, position=0.3 * log.position) for log in LOGS[:4]]
+    parts = MotionParts(tuple(training[:2]), tuple(training[2:]), (LOGS[4],))
+    network = starting_correction(
+        MotionLogs.of(MODEL, LOGS[:1]), DrivenJoint(MODEL), QUICK, False
+    ).to_network()
+    base = MotionBase.of(MODEL)
+    done = MotionTraining(network, base, base, (1.0, 0.5), (), 1, 1.0)
+    name, motion = LOGS[4].name, Motion(LOGS[4].position, 0.01, None)
+    result = judged(done, parts, {name: motion}, {name: replace(motion, angle_error=0.02)})
+    assert result.network is None and result.errors == {name: 0.01}
+    sentence = " ".join(reason.sentence for reason in result.verdict.reasons)
+    assert "20 mrad on held-out logs" in sentence
+    seen = np.concatenate([log.position for log in training[:2]])
+    share = np.mean((LOGS[4].position > seen.max()) | (LOGS[4].position < seen.min()))
+    assert share > 0.3 and f"{100 * share:.0f} % of it lies at angles" in sentence
 
 
 def test_the_trajectory_that_is_most_like_the_others_validates():

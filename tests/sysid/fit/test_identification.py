@@ -10,6 +10,7 @@ import yaml
 from mujoco.rollout import rollout
 
 from trueup.errors import FitError, ReportError, UnfinishedRunError
+from trueup.fitting import Status
 from trueup.fitting.uncertainty import METHODS
 from trueup.parameters import ParameterDict
 from trueup.runs import RunInterrupted
@@ -354,3 +355,23 @@ def test_delays_gains_and_biases_of_sensors_are_found(tmp_path):
     assert found["gain"] == pytest.approx(1.2, rel=0.01)
     assert found["offset"] == pytest.approx(0.05, abs=1e-3)
     assert found["mass"] == pytest.approx(1.0, rel=0.02)
+
+
+def test_a_time_limit_holds_within_one_batch(recorded):
+    # one batch: 500 candidates x 100,000 steps, half a minute
+    model = MODEL.format(mass=2.0, stiffness=60.0, damping=2.0, payload="")
+    (recorded / "slow.xml").write_text(model.replace('timestep="0.002"', 'timestep="0.00002"'))
+    content = experiment(
+        recorded,
+        1,
+        name="slow",
+        model={"file": "slow.xml"},
+        search={"method": "cmaes", "population": 500, "time_limit": 1.0},
+        output={"report": False},
+    )
+    result = run(recorded, content)
+    assert result.solution.status is Status.TIME_LIMIT
+    assert 1.0 < result.solution.stats["seconds"] < 3.0
+    assert result.solution.parameters["mass"] == pytest.approx(2.0)
+    stored = json.loads((result.directory / "solution.json").read_text())
+    assert 0 < stored["cost"] < 1e30 and stored["verdict"]["grade"] == "do not use"

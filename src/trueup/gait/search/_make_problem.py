@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.controller.exoskeleton import FourParameterProfile, PointsProfile, Profile
-from trueup.gait.controller.parameter_vector import ParameterVector
+from trueup.gait.controller.parameter_vector import Entry, ParameterVector
 from trueup.gait.costs.adult_norm import ADULT, adult_norm, fits_condition, named_norm
 from trueup.gait.costs.myoassist_cost import (
     EMG_GROUPS,
@@ -75,7 +75,11 @@ def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
             _check_activations(objective, walker)
         scenarios.append(Scenario(simulation, objective, name))
     parameters = _parameters(configuration, scenarios[0].simulation.parameters)
-    deviation = _deviation(configuration, parameters)
+    in_space = scenarios[0].simulation.controller.gains
+    frontal = {gain.name for gain in in_space if gain.plane == "frontal"}
+    if settings.per_leg:
+        frontal = {f"{name}_{side}" for name in frontal for side in "rl"}
+    deviation = _deviation(configuration, parameters, frontal)
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
         raise GaitError("costs of MyoAssist know no least cost: leave early_stop or compat")
@@ -137,12 +141,24 @@ def _parameters(configuration: GaitConfiguration, own: ParameterVector) -> Param
     return own.with_entries(changes)
 
 
-def _deviation(configuration: GaitConfiguration, parameters: ParameterVector) -> np.ndarray:
+def _deviation(
+    configuration: GaitConfiguration, parameters: ParameterVector, frontal: set[str]
+) -> np.ndarray:
     """First standard deviations of the free entries ``(p,)``."""
-    own, exo = configuration.sigma_gain, configuration.exo_sigma_gain
-    gains = {"exoskeleton": own if exo is None else exo}
-    free = (entry for entry in parameters.entries if entry.free)
-    return 0.01 * np.array([gains.get(entry.group, own) for entry in free])
+    own = configuration.sigma_gain
+    exo, sideways = configuration.exo_sigma_gain, configuration.frontal_sigma_gain
+    if sideways is not None and not frontal:
+        raise GaitError(
+            "frontal_sigma_gain is for a walker in space (--musc-model 26), and this one moves in "
+            "the plane: leave it out"
+        )
+
+    def size(entry: Entry) -> float:
+        if entry.group == "exoskeleton" and exo is not None:
+            return exo
+        return sideways if sideways is not None and entry.name in frontal else own
+
+    return 0.01 * np.array([size(entry) for entry in parameters.entries if entry.free])
 
 
 def _perturbations(configuration: GaitConfiguration) -> Perturbations | None:

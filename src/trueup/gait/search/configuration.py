@@ -144,6 +144,8 @@ class GaitConfiguration(BaseModel):
     exo_sigma_gain: float | None = Field(default=None, gt=0.0, le=1e4)
     """The same of the exoskeleton's entries, which are parts of their range; sigma_gain where
     absent."""
+    frontal_sigma_gain: float | None = Field(default=None, gt=0.0, le=1e4)
+    """The same of the gains of the frontal plane, of a walker in space; sigma_gain where absent."""
     cma_options: str = ""
     """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
     seed: int = Field(default=0, ge=0)

@@ -31,6 +31,7 @@ OF_SEARCHES = (
     "maxiter",
     "sigma_gain",
     "exo_sigma_gain",
+    "frontal_sigma_gain",
     "cma_options",
     "fresh_perturbations",
     "early_stop",

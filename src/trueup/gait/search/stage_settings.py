@@ -45,6 +45,7 @@ STAGE_KEYS = (
     "maxiter",
     "sigma_gain",
     "exo_sigma_gain",
+    "frontal_sigma_gain",
     "early_stop",
     "perturbed_repeats",
     "unperturbed_repeat",

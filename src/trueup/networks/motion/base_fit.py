@@ -16,7 +16,7 @@ from trueup.fitting import LeastSquares, LeastSquaresSettings, Vectorised, minim
 from trueup.networks.motion.driven_joint import DrivenJoint
 from trueup.networks.motion.motion_base import MotionBase, PdJoint
 from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import Stretch, torque_balance
+from trueup.networks.motion.motion_rollout import torque_balance
 from trueup.parameters import Space
 
 WINDOW = 0.3
@@ -118,15 +118,13 @@ class _Residual:
             numbers = columns.repeat_interleave(windows, dim=1)
         padded = np.column_stack([candidates, np.ones(count)])
         factors = torch.as_tensor(padded[:, self.factors])[:, self.rows].reshape(-1)
-        stretch = Stretch.of(logs, rows, starts, self.steps)
+        stretch = logs.stretch(self.joint, rows, starts, self.steps)
         position, speed = stretch.position[0], stretch.speed[0]
         correction, gain = torch.zeros_like(position), stretch.gain * factors
         found: list[Tensor] = []
         with torch.no_grad():
             for step in range(self.steps):
-                position, speed = stretch.after(
-                    self.joint, step, position, speed, correction, gain, numbers
-                )
+                position, speed = stretch.after(step, position, speed, correction, gain, numbers)
                 if step + 1 not in self.counted:
                     continue
                 for value, recorded, scale in zip(

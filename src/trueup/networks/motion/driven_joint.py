@@ -5,7 +5,7 @@ friction and load by the servo model or by a PD law, and the correction as one m
 joint.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class DrivenJoint(nn.Module):
         self.register_buffer("start", torch.tensor(start, dtype=torch.float64))
         places = [self.numbers.index(name) for name in self.names]
         self.register_buffer("places", torch.tensor(places, dtype=torch.long))
+        self.gains = gains
         self.stated_gains = tuple(sorted(gains or self.base.gains))
         known = self.base.gains or dict.fromkeys(self.stated_gains, 1.0)
         factors = [known.get(gain, 1.0) for gain in self.stated_gains]
@@ -71,7 +72,11 @@ class DrivenJoint(nn.Module):
     @property
     def moved(self) -> list[nn.Parameter]:
         """Parameters that training moves beside the network."""
-        return [self.steps, self.gain_steps]
+        return [*([self.steps] if self.names else []), *([self.gain_steps] if self.gains else [])]
+
+    def read_base(self, content: Mapping[str, Any], where: str) -> MotionBase:
+        """The base that a checkpoint holds."""
+        return MotionBase.from_dict(content, where)
 
     def forward(
         self,

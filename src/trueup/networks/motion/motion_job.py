@@ -1,7 +1,6 @@
 """A training through the simulator as a piece of work; :mod:`trueup.runs.job` says the order."""
 
 import functools
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,37 +19,31 @@ from trueup.networks.motion.base_fit import fit_base
 from trueup.networks.motion.motion_base import SERVO as SERVO_KIND
 from trueup.networks.motion.motion_base import Joint, MotionBase
 from trueup.networks.motion.motion_logs import MotionLogs, correction_inputs
-from trueup.networks.motion.motion_report import ANGLES, motion_report
-from trueup.networks.motion.motion_result import MotionParts, motion_parts, scored
+from trueup.networks.motion.motion_result import (
+    MotionParts,
+    MotionResult,
+    motion_parts,
+    scored,
+)
 from trueup.networks.motion.motion_settings import MotionSettings
-from trueup.networks.motion.motion_state import check_state, steps_and_seconds
 from trueup.networks.motion.motion_trainer import MotionTrainer
 from trueup.networks.motion.motion_training import (
     MotionTraining,
     checked_logs,
     train_motion,
 )
+from trueup.networks.motion.simulated_training import SimulatedTraining
 from trueup.networks.plain_settings import build_settings
-from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.reports import Page
-from trueup.runs import Job, Outcome, Run, RunState
-from trueup.runs.run_state import age_of, is_running
+from trueup.networks.training.hooks import TrainingHooks
 from trueup.studies import RunDirectory, atomic
-from trueup.studies._interrupts import Interrupts
-from trueup.studies.progress import Progress
 
 NETWORK, SERVO, BASE = "network.safetensors", "servo.json", "base.json"
 """Files of a training: the correction; the servo model beneath it; another base, or the factors of
 its gains."""
-METRICS = "metrics.json"
-"""Scores and verdict."""
-CHECKPOINT = "checkpoint.npz"
-"""What a stopped training goes on from."""
-
 _TIMED_STEPS = 3
 
 
-class MotionJob(Job):
+class MotionJob(SimulatedTraining):
     """Training of a correction of a joint's torque through its simulated motion.
 
     Args:
@@ -62,10 +55,6 @@ class MotionJob(Job):
     """
 
     kind = "motion"
-    noun = "a training through the simulator"
-    known_limits = ()
-    searched = False
-    packages = ("numpy", "torch", "safetensors")
 
     def __init__(
         self,
@@ -156,65 +145,25 @@ class MotionJob(Job):
         MotionLogs.of(self.base, (*parts.training, *parts.validation, *parts.test), inputs)
         checked_logs(self.base, parts.training, parts.validation, settings)
 
-    def check_execution(self) -> None:
-        """Nothing is distributed."""
-
-    def has_progress(self, directory: RunDirectory) -> bool:
-        """Whether a checkpoint is there."""
-        return directory.inside(CHECKPOINT).is_file()
-
     # --- training and result ---------------------------------------------------------------------
 
-    def solve(self, run: Run) -> MotionTraining:
-        """Train; goes on from the checkpoint of the folder."""
-        file = run.directory.inside(CHECKPOINT)
-        check_state(file)
-        run.describe()
-        with Interrupts(run.verbose, "step") as interrupts, Progress(run.verbose) as progress:
-            hooks = TrainingHooks(
-                progress=progress.update,
-                stop=lambda: interrupts.requested is not None,
-                stop_at_once=lambda: interrupts.at_once,
-            )
-            parts = self.parts
-            try:
-                return train_motion(
-                    self.base,
-                    parts.training,
-                    parts.validation,
-                    self.motion_settings,
-                    hooks=hooks,
-                    checkpoint=file,
-                )
-            except Interrupted:
-                raise KeyboardInterrupt from None
-
-    def stopped(self, directory: RunDirectory) -> str:
-        """What is saved of a training that was stopped."""
-        steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
-        return f"stopped after {steps} gradient steps, which are saved"
-
-    def finish(self, run: Run, solution: MotionTraining) -> Outcome:
-        """Scores and verdict on held-out logs."""
-        result = scored(solution, self.parts, run.directory.path)
-        errors = list(result.errors.values())
-        return Outcome(
-            result,
-            {
-                "format_version": self.format_version,
-                "kind": self.kind,
-                "name": self.name,
-                "status": "finished",
-                "cost": float(np.mean(errors)),
-                "stats": {"evaluations": solution.steps},
-                "settings": asdict(self.motion_settings),
-                **result.to_dict(),
-            },
+    def train(self, hooks: TrainingHooks, checkpoint: Path | None) -> MotionTraining:
+        """Train; goes on from the checkpoint where there is one."""
+        return train_motion(
+            self.base,
+            self.parts.training,
+            self.parts.validation,
+            self.motion_settings,
+            hooks=hooks,
+            checkpoint=checkpoint,
         )
 
-    def write(self, run: Run, outcome: Outcome) -> None:
-        """Write base, correction, scores, and the motion of the held-out logs."""
-        directory, result = run.directory, outcome.result
+    def scored(self, done: MotionTraining, directory: Path | None) -> MotionResult:
+        """The training scored on held-out logs."""
+        return scored(done, self.parts, directory)
+
+    def write_networks(self, directory: RunDirectory, result: MotionResult) -> None:
+        """Write base and correction."""
         training, parts = result.training, result.parts
         for name in (SERVO, BASE):
             directory.inside(name).unlink(missing_ok=True)
@@ -235,75 +184,6 @@ class MotionJob(Job):
                 trained_on=sorted(hashes),
             )
             save_network(training.network, file)
-        place = directory.path / ANGLES
-        place.mkdir(exist_ok=True)
-        for log in parts.test or parts.validation:
-            angles = (result.base_motions[log.name].position, result.motions[log.name].position)
-            columns = {"time_s": log.times, "recorded_rad": log.position}
-            columns |= dict(zip(("base_rad", "corrected_rad"), angles, strict=True))
-            lines = [",".join(columns)]
-            lines += [",".join(f"{v:.9g}" for v in row) for row in np.stack([*columns.values()], 1)]
-            atomic.write_text(place / f"{_file_name(log.name)}.csv", "\n".join(lines) + "\n")
-        atomic.write_json(directory.inside(METRICS), outcome.summary)
-
-    def bare_summary(self, solution: MotionTraining) -> dict[str, Any]:
-        """Content of ``solution.json`` where the scores failed."""
-        return {"kind": self.kind, "name": self.name, "status": "finished", "cost": None}
-
-    @classmethod
-    def report(cls, directory: RunDirectory) -> Page:
-        """The report of a finished training."""
-        return motion_report(directory.path)
-
-    @classmethod
-    def state(cls, directory: RunDirectory) -> RunState:
-        """State of a training; its steps are its evaluations."""
-        file, cost = directory.inside(METRICS), None
-        steps, seconds = steps_and_seconds(directory.inside(CHECKPOINT))
-        if file.is_file():
-            content = atomic.read_json(file)
-            cost = content.get("cost") if isinstance(content, dict) else None
-        over = "stopped" if cost is None else "finished"
-        return RunState(
-            directory=directory,
-            kind=cls.kind,
-            state="running" if is_running(directory) else over,
-            cost=cost,
-            evaluations=steps,
-            generations=steps,
-            failed=0,
-            seconds=seconds,
-            age=age_of(directory),
-            solution=None,
-        )
-
-    @classmethod
-    def compared(cls, directory: RunDirectory) -> dict[str, Any]:
-        """Angle errors of a finished training; it has no parameters to compare."""
-        file = directory.inside(METRICS)
-        if not file.is_file():
-            raise RunDirectoryError(
-                f"{directory.path} has no {METRICS}: the training did not finish; continue it "
-                f"with  trueup study resume {directory.path}"
-            )
-        content = atomic.read_json(file)
-        try:
-            part = "test" if content["logs"]["test"] else "validation"
-            scores = [
-                {"part": part, "channel": f"angle of {n}", "predictor": "identified",
-                 "rmse": each["corrected"],
-                 "fit_percent": 100.0 * (1.0 - each["corrected"] / (each["deviation"] or 1.0))}
-                for n, each in content["test"].items()
-            ]  # fmt: skip
-            return {
-                "parameters": [],
-                "status": "finished",
-                "cost": content["cost"],
-                "scores": scores,
-                "verdict": content["verdict"],
-            }
-        except (AttributeError, KeyError, TypeError) as error:
-            raise RunDirectoryError(f"{file} is damaged: {error!r}") from error
 
     def plan(self) -> dict[str, Any]:
         """What would be trained, and how long that takes at most."""
@@ -333,7 +213,3 @@ class MotionJob(Job):
         }
 
     part_names = ("training", "validation", "test")
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "_"

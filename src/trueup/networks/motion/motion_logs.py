@@ -25,6 +25,9 @@ from trueup.networks.data.features import (
     VELOCITY,
     VOLTAGE,
 )
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.joint_step import SampleInputs
+from trueup.networks.motion.joint_stretch import JointStretch
 from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
 from trueup.networks.motion.motion_settings import CONDITIONS, MOTION
 from trueup.signals import suspect_units
@@ -155,6 +158,58 @@ class MotionLogs:
             },
             torque=stacked(measured) if len(measured) == len(logs) else None,
         )
+
+    def driven(self, base: Joint | MotionBase, learned: bool, identify_gains: bool) -> DrivenJoint:
+        """The joint of these logs, with the numbers and gains that training moves."""
+        gains = tuple(sorted(set(self.kp.tolist()))) if identify_gains else ()
+        return DrivenJoint(base, learned, gains)
+
+    def stretch(self, joint: DrivenJoint, rows: Tensor, starts: Tensor, steps: int) -> JointStretch:
+        """Stretches of ``steps`` samples, and the one after, from starts (B,) in logs (B,)."""
+        last = self.position.shape[1] - 1
+        at = (starts[:, None] + torch.arange(steps + 1)[None]).clamp(max=last).T.contiguous()
+        log = rows[None].expand_as(at)
+        goal, on = self.goal[log, at], self.on[log, at]
+        moving = [self.volts[log, at].numpy(), self.warmth[log, at].numpy()]
+        held = {n: getattr(self, n)[rows].numpy()
+                for n in ("rate_gain", "voltage", "inertia", "gravity")}  # fmt: skip
+        pairs = zip(goal.numpy(), on.numpy(), *moving, strict=True)
+        return JointStretch(
+            joint=joint,
+            position=self.position[log, at],
+            speed=self.speed[log, at],
+            command=goal[..., 0],
+            enabled=on[..., 0],
+            told=self.inputs,
+            conditions={n: each[rows] for n, each in self.conditions.items()},
+            kp=self.kp[rows],
+            gain=self.gain[rows],
+            inputs=tuple(
+                SampleInputs(target=t, on=o, volts=v, warmth=w, **held) for t, o, v, w in pairs
+            ),
+            h=1.0 / (self.rate * self.substeps),
+            rate=self.rate,
+            torque=None if self.torque is None else self.torque[log, at],
+        )
+
+    def whole(self, joint: DrivenJoint) -> JointStretch:
+        """Whole logs, each padded to the longest."""
+        rows = torch.arange(len(self.names))
+        return self.stretch(joint, rows, torch.zeros_like(rows), int(self.lengths.max()) - 1)
+
+    def errors(self, positions: Tensor) -> np.ndarray:
+        """RMS angle error of each whole log, simulated (logs, samples), (1, logs) [rad]."""
+        return np.array([rms_errors(positions, self.position, self.lengths)])
+
+    @property
+    def speed_deviations(self) -> np.ndarray:
+        """Standard deviation of the recorded speed, (1,) [rad/s]."""
+        return self.speed.std().reshape(1).numpy()
+
+    @property
+    def torque_scale(self) -> float:
+        """Weight of the load [N m], the torque that everything else is set beside."""
+        return max(float(self.gravity.abs().max()), 1e-3)
 
     @property
     def shortest(self) -> float:
@@ -299,6 +354,15 @@ def _delayed(values: np.ndarray, lag: float, substeps: int) -> np.ndarray:
     now = values[np.maximum(step, 0) // substeps].astype(float)
     before = values[np.maximum(step - 1, 0) // substeps].astype(float)
     return (now + (lag - whole) * (before - now)).reshape(len(values), substeps)
+
+
+def rms_errors(positions: Tensor, recorded: Tensor, lengths: np.ndarray) -> list[float]:
+    """RMS angle error of each log, (logs, samples) both [rad]."""
+    errors = (positions - recorded).numpy()
+    return [
+        float(np.sqrt(np.mean(row[:count] ** 2)))
+        for row, count in zip(errors, lengths, strict=True)
+    ]
 
 
 def _column(values: Sequence[Any]) -> Tensor:

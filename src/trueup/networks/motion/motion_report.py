@@ -7,7 +7,7 @@ import numpy as np
 
 from trueup import reports
 from trueup.errors import RunDirectoryError
-from trueup.networks.motion.motion_base import MotionBase
+from trueup.networks.motion.motion_base import KINDS, MotionBase
 from trueup.studies import atomic
 
 ANGLES = "angles"
@@ -66,7 +66,8 @@ def _page(folder: Path, metrics: dict[str, Any]) -> reports.Page:
             )
         )
     page.add(_curves(metrics))
-    page.add(_base(MotionBase.from_dict(metrics["base"])))
+    if metrics["base"]["kind"] in KINDS:
+        page.add(_base(MotionBase.from_dict(metrics["base"])))
     listed = [[name, str(value)] for name, value in settings.items()]
     table = reports.Table([reports.Column("setting"), reports.Column("value")], listed)
     page.add(reports.Section("Settings", content=[table], collapsed=True))

@@ -12,7 +12,7 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
 from trueup.fitting.baselines import BASE_ALONE, CONSTANT
-from trueup.networks.model.network import Network
+from trueup.networks.motion.likeness import most_alike
 from trueup.networks.motion.motion_training import (
     ENOUGH,
     Motion,
@@ -20,19 +20,18 @@ from trueup.networks.motion.motion_training import (
     motions,
 )
 
-_CELLS = 12
-"""Cells along angle and speed in which motions are compared."""
-_VISITS = 3
-"""Samples that make a cell known."""
+_MUCH = 0.05
+"""Share of held-out samples beyond the angles of training that is worth a word."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionParts:
     """Logs to learn from, to choose by, and to judge on."""
 
-    training: tuple[ServoLog, ...]
-    validation: tuple[ServoLog, ...]
-    test: tuple[ServoLog, ...]
+    training: tuple[Any, ...]
+    """Servo logs, or recorded joints of a model."""
+    validation: tuple[Any, ...]
+    test: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +48,8 @@ class MotionResult:
     directory: Path | None
 
     @property
-    def network(self) -> Network | None:
-        """Correction of the torque; None where the base suffices."""
+    def network(self) -> Any:
+        """Correction of the torque, of a model one for each joint; None where the base suffices."""
         return self.training.network
 
     @property
@@ -143,42 +142,38 @@ def motion_parts(
     return MotionParts(tuple(training), tuple(validating), tuple(held))
 
 
-def _alike(logs: Sequence[ServoLog]) -> str:
-    """The trajectory that is most like the others in the angles and speeds that it visits.
-
-    What no other visits can neither be learned from them nor judge what was learned; what visits
-    little of what they do judges little.
-    """
-    edges = [
-        np.quantile(np.concatenate([getattr(log, name) for log in logs]), [0.01, 0.99])
-        for name in ("position", "speed")
-    ]
-    visits: dict[str, np.ndarray] = {}
-    for log in logs:
-        cells, _, _ = np.histogram2d(log.position, log.speed, _CELLS, edges)
-        visits[log.trajectory] = visits.get(log.trajectory, 0.0) + cells
-    total = sum(visits.values())
-
-    def likeness(name: str) -> float:
-        own = visits[name]
-        rest = total - own
-        met, covered = own[rest >= _VISITS].sum(), rest[own >= _VISITS].sum()
-        return float(met * covered / max(own.sum() * rest.sum(), 1.0))
-
-    return max(sorted(visits), key=likeness)
-
-
 def scored(done: MotionTraining, parts: MotionParts, directory: Path | None = None) -> MotionResult:
     """A training scored on held-out logs; the base alone where it is better on them."""
-    judged = parts.test or parts.validation
-    names = [log.name for log in judged]
-    base = dict(zip(names, motions(done.start, judged), strict=True))
+    logs = parts.test or parts.validation
+    names = [log.name for log in logs]
+    base = dict(zip(names, motions(done.start, logs), strict=True))
     own = base
     if done.network is not None:
-        own = dict(zip(names, motions(done.base, judged, done.network), strict=True))
+        own = dict(zip(names, motions(done.base, logs, done.network), strict=True))
+    return judged(done, parts, base, own, directory)
+
+
+def _alike(logs: Sequence[ServoLog]) -> str:
+    """The trajectory that is most like the others."""
+    moved: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for log in logs:
+        moved.setdefault(log.trajectory, []).append((log.position, log.speed))
+    return most_alike(moved)
+
+
+def judged(
+    done: MotionTraining,
+    parts: MotionParts,
+    base: dict[str, Motion],
+    own: dict[str, Motion],
+    directory: Path | None = None,
+) -> MotionResult:
+    """Result of a training by the motions of base and correction along the held-out logs.
+
+    On motion that was held out it is never worse than its base.
+    """
     worse = _mean_error(own) if parts.test else 0.0
     if worse > _mean_error(base):
-        # never worse than the base on motion that was held out
         done, own = replace(done, network=None, base=done.start), base
     else:
         worse = 0.0
@@ -197,7 +192,7 @@ def _verdict(
     own: dict[str, Motion],
     worse: float,
 ) -> Verdict:
-    mean = float(np.concatenate([log.position for log in parts.training]).mean())
+    means = _means(parts.training)
     logs = {log.name: log for log in (parts.test or parts.validation)}
     comparisons = [
         Comparison(
@@ -205,7 +200,8 @@ def _verdict(
             error=1e3 * motion.angle_error,
             baselines={
                 BASE_ALONE: 1e3 * base[name].angle_error,
-                CONSTANT: 1e3 * float(np.sqrt(np.mean((logs[name].position - mean) ** 2))),
+                CONSTANT: 1e3
+                * float(np.sqrt(np.mean((logs[name].position - means[logs[name].motor]) ** 2))),
             },
             held_out=bool(parts.test),
             unit="mrad",
@@ -219,6 +215,11 @@ def _verdict(
             f"{words} {1e3 * _mean_error(base):.3g} mrad: the {words} is what is written. Train "
             "longer, or record what is like the held-out motion."
         )
+        if (beyond := _beyond(parts.training, parts.test)) >= _MUCH:
+            sentence += (
+                f" {100 * beyond:.0f} % of it lies at angles that no training log reaches, where a "
+                "correction has learned nothing."
+            )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     elif done.network is None:
         sentence = (
@@ -228,6 +229,25 @@ def _verdict(
         )
         reasons.append(Reason(Grade.LOOK, sentence, "training"))
     return judge(comparisons=comparisons, look_at=reasons)
+
+
+def _beyond(training: Sequence[Any], test: Sequence[Any]) -> float:
+    """Share of the samples of test logs at angles that no training log of the joint reaches."""
+    outside, count = 0, 0
+    for log in test:
+        seen = np.concatenate([each.position for each in training if each.motor == log.motor])
+        outside += int(np.sum((log.position < seen.min()) | (log.position > seen.max())))
+        count += len(log.position)
+    return outside / count
+
+
+def _means(logs: Sequence[Any]) -> dict[str, float]:
+    """Mean angle of each motor or joint over logs [rad]."""
+    names = {log.motor for log in logs}
+    return {
+        name: float(np.concatenate([log.position for log in logs if log.motor == name]).mean())
+        for name in names
+    }
 
 
 def check_names(names: Sequence[str], logs: Sequence[ServoLog]) -> None:

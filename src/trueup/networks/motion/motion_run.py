@@ -1,4 +1,4 @@
-"""Trains a correction of a joint through its simulated motion, from the logs to the report."""
+"""Trains corrections of joints through their simulated motion, from the logs to the report."""
 
 import os
 from collections.abc import Sequence
@@ -7,15 +7,19 @@ from pathlib import Path
 from trueup import runs
 from trueup.actuators.search.run_logs import Logs
 from trueup.errors import RunDirectoryError
+from trueup.networks.motion.model_motion_job import ModelMotionJob
 from trueup.networks.motion.motion_base import Joint, MotionBase
 from trueup.networks.motion.motion_job import MotionJob
 from trueup.networks.motion.motion_result import MotionResult, scored
 from trueup.networks.motion.motion_settings import MotionSettings
 from trueup.networks.motion.motion_training import train_motion
+from trueup.networks.motion.simulated_training import SimulatedTraining
 from trueup.networks.training.hooks import TrainingHooks
 from trueup.runs import Outcome
 from trueup.studies import RunDirectory
 from trueup.studies.progress import Progress
+from trueup.sysid.experiment.experiment_file import load_experiment
+from trueup.sysid.experiment.settings import Experiment
 
 
 def run_motion_training(
@@ -82,8 +86,58 @@ def run_motion_training(
     ).result
 
 
+def run_model_training(
+    experiment: Experiment | str | os.PathLike[str],
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    settings: MotionSettings | None = None,
+    validation: Sequence[str] = (),
+    resume: bool = False,
+    overwrite: bool = False,
+    verbose: bool = True,
+) -> MotionResult:
+    """Train corrections of a MuJoCo model's joints as ``trueup network train-motion`` does.
+
+    Each joint has a network of its own, of its angle and velocity, whose torque comes beside that
+    of the model's actuators; ``network_JOINT.safetensors`` of the run directory holds it. The
+    numbers of the model stay: identify them before.
+
+    Args:
+        experiment: experiment file, or what :func:`trueup.sysid.load_experiment` made of it; it
+            needs no parameters. What it holds out tests.
+        directory: run directory; nothing is written where absent.
+        folder: folder that its file names refer to; that of the file, else the working folder.
+        settings: of networks and training.
+        validation: recordings that the corrections are chosen by; none: the one whose motion is
+            most like that of the others.
+        resume: go on with the run that ``directory`` holds, with the same arguments.
+        overwrite: replace the run that ``directory`` holds.
+        verbose: show progress on the error stream.
+
+    Raises:
+        TrueupError: experiment, recordings or run directory cannot be used.
+        RunInterrupted: Ctrl-C; what was reached is kept.
+    """
+    place = Path("." if folder is None else folder)
+    if not isinstance(experiment, Experiment):
+        place = place if folder is not None else Path(experiment).parent
+        experiment = load_experiment(experiment)
+    job = ModelMotionJob(experiment, place, settings, validation=validation)
+    if directory is None:
+        if resume:
+            raise RunDirectoryError("a resumed training needs its run directory")
+        job.prepare()
+        with Progress(verbose) as progress:
+            done = job.train(TrainingHooks(progress=progress.update), None)
+        return job.scored(done, None)
+    return start_motion_training(
+        job, directory, resume=resume, overwrite=overwrite, verbose=verbose
+    ).result
+
+
 def start_motion_training(
-    job: MotionJob,
+    job: SimulatedTraining,
     directory: str | os.PathLike[str],
     *,
     resume: bool = False,
@@ -104,6 +158,6 @@ def resume_motion_training(directory: str | os.PathLike[str], *, verbose: bool =
     """
     opened = RunDirectory.open(directory)
     job = runs.read_job(opened)
-    if not isinstance(job, MotionJob):
-        raise RunDirectoryError(f"{opened.path} is {job.noun}, not {MotionJob.noun}")
+    if not isinstance(job, SimulatedTraining):
+        raise RunDirectoryError(f"{opened.path} is {job.noun}, not {SimulatedTraining.noun}")
     return runs.resume(opened, verbose=verbose)

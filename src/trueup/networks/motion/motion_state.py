@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from trueup.errors import RunDirectoryError, TrueupError, reason
-from trueup.networks.motion.motion_base import MotionBase
 from trueup.studies import atomic
 
 _UNREADABLE = (OSError, ValueError, LookupError, TypeError, RuntimeError, AttributeError)
@@ -27,7 +26,7 @@ class Checkpointed(Protocol):
     optimizer: torch.optim.Optimizer
     random: np.random.Generator
     best: Any
-    base: MotionBase
+    base: Any
 
 
 def write_state(trainer: Checkpointed, file: Path) -> None:
@@ -76,7 +75,7 @@ def read_state(trainer: Checkpointed, file: Path) -> None:
         trainer.random.bit_generator.state = plain["random"]
         for name in _NUMBERS:
             setattr(trainer, name, plain[name])
-        trainer.base = MotionBase.from_dict(plain["base"], str(file))
+        trainer.base = trainer.joint.read_base(plain["base"], str(file))
         if parts["best"]:
             kept = {n: np.asarray(value) for n, value in parts["best"].items()}
             trainer.best = trainer.module.to_network()

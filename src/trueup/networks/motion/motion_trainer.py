@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +11,11 @@ import torch
 from torch import Tensor
 
 from trueup.errors import FitError
-from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
-from trueup.networks.data.normalization import Normalization
-from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
-from trueup.networks.model.torch_network import TorchNetwork, initial_network
-from trueup.networks.motion.driven_joint import DrivenJoint
-from trueup.networks.motion.motion_base import NONE, Joint, MotionBase
-from trueup.networks.motion.motion_logs import MotionLogs
-from trueup.networks.motion.motion_rollout import (
-    Stretch,
-    correction_step,
-    rms_errors,
-    torque_balance,
-    whole_motion,
-)
+from trueup.networks.motion.motion_base import NONE
+from trueup.networks.motion.motion_rollout import correction_step, whole_motion
 from trueup.networks.motion.motion_settings import BURN_IN, TORQUE, MotionSettings
 from trueup.networks.motion.motion_state import read_state, write_state
+from trueup.networks.motion.starting_correction import starting_correction
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 
 SAVED_EVERY = 30.0
@@ -46,37 +35,43 @@ class MotionTrainer:
 
     Args:
         base: model that is corrected.
-        logs: to learn from.
+        logs: to learn from: :class:`MotionLogs` of one joint, or :class:`ModelLogs` of the joints
+            of a MuJoCo model.
         held: logs that the correction is chosen by.
         settings: of network and training.
+        start: the correction before training, of logs, joint, settings and whether there is no
+            base.
     """
 
     def __init__(
         self,
-        base: Joint | MotionBase,
-        logs: MotionLogs,
-        held: MotionLogs,
+        base: Any,
+        logs: Any,
+        held: Any,
         settings: MotionSettings,
+        start: Callable[..., Any] = starting_correction,
     ):
         self.settings, self.logs, self.held = settings, logs, held
         self.random = np.random.default_rng(settings.seed)
-        gains = tuple(sorted(set(logs.kp.tolist()))) if settings.identify_gains else ()
-        self.joint = DrivenJoint(base, settings.learn_base, gains)
+        self.joint = logs.driven(base, settings.learn_base, settings.identify_gains)
         alone = self.joint.base.kind == NONE
         # a correction is held small where its base suffices; the whole torque is not
         self.weight = 0.0 if alone else settings.regularization
-        self.module = TorchNetwork(_start(logs, settings, alone)).double()
-        self.base_error = self._whole_error(held, False)
-        self.own_error = self._whole_error(logs, False)
-        self._scales = (max(self.own_error, _LEAST_ERROR), max(float(logs.speed.std()), 1e-6))
+        self.module = start(logs, self.joint, settings, alone)
+        self.base_error = float(self._whole_errors(held, False).mean())
+        own = self._whole_errors(logs, False)
+        self.own_error = float(own.mean())
+        self._scales = (
+            torch.as_tensor(np.maximum(own.mean(axis=1, keepdims=True), _LEAST_ERROR)),
+            torch.as_tensor(np.maximum(logs.speed_deviations[:, None], 1e-6)),
+        )
         groups = [{"params": list(self.module.parameters()), "lr": settings.learning_rate}]
-        self.moved = [self.joint.steps] if self.joint.names else []
-        self.moved += [self.joint.gain_steps] if gains else []
+        self.moved = self.joint.moved
         if self.moved:
             groups.append({"params": self.moved, "lr": _BASE_RATE * settings.learning_rate})
         self._rates = [group["lr"] for group in groups]
         self.optimizer = torch.optim.Adam(groups)
-        self.best: Network | None = None
+        self.best: Any = None
         self.best_error, self.base = self.base_error, self.joint.base
         self.history: list[dict[str, float]] = []
         self.done, self.seconds, self.loss_sum = 0, 0.0, 0.0
@@ -151,7 +146,7 @@ class MotionTrainer:
         self.done, self.loss_sum = self.done + 1, self.loss_sum + float(loss.detach())
 
     def _validate(self, share: float) -> None:
-        error, learned = self._whole_error(self.held), self._whole_error(self.logs)
+        error, learned = (float(self._whole_errors(part).mean()) for part in (self.held, self.logs))
         self.history.append(
             {
                 "steps": self.done,
@@ -167,19 +162,19 @@ class MotionTrainer:
             self.best_error, self.best = error, self.module.to_network()
             self.base = self.joint.moved_base()
 
-    def _whole_error(self, logs: MotionLogs, corrected: bool = True) -> float:
-        """Mean over the logs of the RMS angle error of the whole log [rad]."""
+    def _whole_errors(self, logs: Any, corrected: bool = True) -> np.ndarray:
+        """RMS angle error of each whole log, (joints, logs) [rad]."""
         with torch.no_grad():
-            positions, _ = whole_motion(self.joint, logs, self.module if corrected else None)
-        return float(np.mean(rms_errors(positions, logs)))
+            positions, _ = whole_motion(logs.whole(self.joint), self.module if corrected else None)
+        return logs.errors(positions)
 
-    def _windows(self, warm: int, steps: int) -> Stretch:
+    def _windows(self, warm: int, steps: int) -> Any:
         """Random windows of the logs, ``steps`` samples after ``warm`` ones before them."""
         logs, batch = self.logs, self.settings.batch
         rows = torch.as_tensor(self.random.integers(len(logs.names), size=batch))
         last = logs.lengths[rows.numpy()] - steps - 1
         starts = torch.as_tensor(self.random.integers(warm, np.maximum(last, warm + 1)))
-        return Stretch.of(logs, rows, starts - warm, warm + steps)
+        return logs.stretch(self.joint, rows, starts - warm, warm + steps)
 
     def _torque_loss(self) -> Tensor:
         """Loss of random windows: error of the torque on the load along the recorded motion."""
@@ -192,7 +187,7 @@ class MotionTrainer:
         scale, total = module.output_deviation, torch.zeros(())
         for step in range(warm, warm + steps):
             position, speed = stretch.position[step], stretch.speed[step]
-            _, after = stretch.after(self.joint, step, position, speed, correction[:, step])
+            _, after = stretch.after(step, position, speed, correction[:, step])
             found = stretch.load_torque(step, position, speed, after)
             total = total + (found - stretch.torque[step]).square().mean() / scale**2
             total = total + self.weight * correction[:, step].square().mean() / scale**2
@@ -200,73 +195,27 @@ class MotionTrainer:
 
     def _window_loss(self, horizon: float) -> Tensor:
         """Loss of random windows: error of angle and speed over the horizon, and the correction."""
-        joint, module, logs = self.joint, self.module, self.logs
+        module, rate = self.module, self.logs.rate
         scale, speed_scale = self._scales
-        steps, warm = max(2, round(horizon * logs.rate)), round(BURN_IN * logs.rate)
+        steps, warm = max(2, round(horizon * rate)), round(BURN_IN * rate)
         stretch, state = self._windows(warm, steps), None
         position, speed = stretch.position[0], stretch.speed[0]
         with torch.no_grad():
             # errors of the recorded state at the start fade before they count
             for step in range(warm):
                 correction, state = correction_step(module, stretch, step, position, speed, state)
-                position, speed = stretch.after(joint, step, position, speed, correction)
-        angle_error, speed_error, size = 0.0, 0.0, 0.0
+                position, speed = stretch.after(step, position, speed, correction)
+
+        def squared(values: Tensor, unit: Any) -> Tensor:
+            """Mean square, each joint in its own unit."""
+            return (values.reshape(len(scale), -1) / unit).square().mean()
+
+        total = torch.zeros((), dtype=torch.float64)
         for step in range(warm, warm + steps):
             correction, state = correction_step(module, stretch, step, position, speed, state)
-            position, speed = stretch.after(joint, step, position, speed, correction)
-            angle_error = angle_error + (position - stretch.position[step + 1]).square().mean()
-            speed_error = speed_error + (speed - stretch.speed[step + 1]).square().mean()
-            size = size + correction.square().mean()
-        torque = module.output_deviation
-        total = angle_error / scale**2 + _SPEED_WEIGHT * speed_error / speed_scale**2
-        return (total + self.weight * size / torque**2) / steps  # type: ignore[return-value]
-
-
-def _start(logs: MotionLogs, settings: MotionSettings, alone: bool) -> Network:
-    """The correction before training: zero torque, or the linear one where it stands alone."""
-    whole = Stretch.whole(logs)
-    inputs = [
-        whole.features(t, whole.position[t], whole.speed[t]).numpy()
-        for t in range(int(logs.lengths.min()))
-    ]
-    stacked = np.concatenate(inputs)
-    # the weight of the load is the torque that everything else is set beside
-    torque = 0.2 * max(float(logs.gravity.abs().max()), 1e-3)
-    stats = Normalization.of(logs.inputs, [stacked], [np.zeros(len(stacked))])
-    template: dict[str, Any] = {
-        "family": settings.family,
-        "normalization": replace(stats, output_deviation=torque),
-        "rate": logs.rate,
-        "history": 1 if settings.family in RECURRENT else settings.history,
-        "activation": "tanh",
-        "feature_lowest": stacked.min(axis=0),
-        "feature_highest": stacked.max(axis=0),
-    }
-    layers = 1 if settings.family in RECURRENT else 2
-    network = initial_network(template, settings.hidden, layers, settings.seed)
-    last = last_layer(network)
-    weight, bias = (network.weights[f"{last}.{part}"] for part in ("weight", "bias"))
-    changed = {f"{last}.weight": np.zeros_like(weight), f"{last}.bias": np.zeros_like(bias)}
-    if alone:
-        slopes, level = _linear_torque(logs, network)
-        changed[f"{last}.bias"] = np.full_like(bias, level)
-        skip = np.zeros((1, network.history * len(network.features)), weight.dtype)
-        skip[0, : len(slopes)] = slopes
-        changed[SKIP] = skip
-    return replace(network, weights={**network.weights, **changed})
-
-
-def _linear_torque(logs: MotionLogs, network: Network) -> tuple[np.ndarray, float]:
-    """Slopes by the normalised features, and level, of the torque that the load takes.
-
-    Both in deviations of the network's output, by least squares over the logs.
-    """
-    balance, stats = torque_balance(logs), network.normalization
-    known = {ANGLE: balance.angle, ANGLE_ERROR: balance.error, VELOCITY: balance.speed}
-    known |= {name: each.numpy()[balance.rows] for name, each in logs.conditions.items()}
-    columns = np.stack([known[name] for name in logs.inputs], axis=1)
-    normalised = (columns - stats.input_mean) / stats.input_deviation
-    ones = np.ones(len(normalised))
-    found = np.linalg.lstsq(np.column_stack([normalised, ones]), balance.torque, rcond=None)[0]
-    found /= stats.output_deviation
-    return found[:-1], float(found[-1])
+            position, speed = stretch.after(step, position, speed, correction)
+            total = total + squared(position - stretch.position[step + 1], scale)
+            error = squared(speed - stretch.speed[step + 1], speed_scale)
+            total = total + _SPEED_WEIGHT * error
+            total = total + self.weight * squared(correction, module.output_deviation)
+        return total / steps

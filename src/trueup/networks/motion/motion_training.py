@@ -9,6 +9,7 @@ worse on the training logs, each rolled out as a whole.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,6 @@ from trueup.networks.motion.motion_logs import (
     correction_inputs,
 )
 from trueup.networks.motion.motion_rollout import (
-    rms_errors,
     torque_errors,
     whole_motion,
 )
@@ -43,11 +43,12 @@ ENOUGH = 0.01
 class MotionTraining:
     """Result of a training through the simulator."""
 
-    network: Network | None
-    """Correction of the torque; None where the base suffices."""
-    base: MotionBase
+    network: Any
+    """Correction of the torque, a network, or of a model a set of them; None where the base
+    suffices."""
+    base: Any
     """Base beneath it, with numbers moved where they were learned."""
-    start: MotionBase
+    start: Any
     """Base before the training, which has to be beaten."""
     validation: tuple[float, float]
     """Angle error of the validation logs [rad]: of the base, and of the best correction."""
@@ -122,6 +123,11 @@ def train_motion(
             trainer.run(hooks, checkpoint)
     finally:
         torch.set_num_threads(former)
+    return reached_by(trainer, start)
+
+
+def reached_by(trainer: MotionTrainer, start: Any) -> MotionTraining:
+    """What a training has reached; the base alone where a correction betters it too little."""
     best, reached = trainer.best, trainer.base
     if trainer.best_error > (1.0 - ENOUGH) * trainer.base_error:
         best, reached = None, start
@@ -181,8 +187,8 @@ def motions(
     with torch.no_grad():
         stacked = MotionLogs.of(base, logs, inputs)
         module = None if network is None else TorchNetwork.from_network(network).double()
-        positions, speeds = whole_motion(DrivenJoint(base), stacked, module)
-    angles = rms_errors(positions, stacked)
+        positions, speeds = whole_motion(stacked.whole(DrivenJoint(base)), module)
+    angles = stacked.errors(positions)[0].tolist()
     torques = torque_errors(positions, speeds, stacked) or [None] * len(angles)
     return [
         Motion(row[: len(log)].numpy(), angle, torque)

@@ -51,7 +51,7 @@ class TrainingPlan:
     stopping shortens it."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Plain data, as a JSON file holds it."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 

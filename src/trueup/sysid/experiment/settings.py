@@ -300,7 +300,7 @@ class SearchPart(_Part):
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
     robust spread of the residuals."""
     time_limit: float | None = Field(default=None, gt=0)
-    """Seconds; not of scipy's methods."""
+    """Seconds; a batch of simulations under way is cut off. Not of scipy's methods."""
     difference: float = Field(default=1e-6, gt=0)
     """Relative step of finite differences; the method ``scipy`` has its own."""
 

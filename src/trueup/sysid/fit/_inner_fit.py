@@ -45,6 +45,23 @@ def inner_fit(
     return solution
 
 
+def with_known_cost(problem: Problem, solution: Solution, loss: Loss) -> Solution:
+    """A solution whose time limit passed before its first batch, with the cost of its values.
+
+    Args:
+      problem: what was minimised.
+      solution: changed where its cost is not known.
+      loss: robust loss of the search.
+    """
+    if not np.isfinite(solution.cost):
+        solution.cost = float(loss.costs(problem.residuals(solution.x[None, :]))[0])
+        solution.message = (
+            f"{solution.status.value} before the first batch of simulations: nothing was "
+            f"changed, cost {solution.cost:.6g}"
+        )
+    return solution
+
+
 REFIT_ITERATIONS = 5
 """Iterations of a fit that begins at the optimum of nearly the same data."""
 

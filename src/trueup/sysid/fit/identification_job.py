@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit
+from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, with_known_cost
 from trueup.sysid.fit.cross_validation import check_folds, cross_validate
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.identification_search import (
@@ -41,7 +42,7 @@ from trueup.sysid.results.reduced_experiment import reduced_set, write_reduced
 from trueup.sysid.torque.load_check import torque_notes
 from trueup.sysid.torque.report import torque_fit, torque_summary
 
-_SHARE_OF_SOFT_FRICTION = 0.3  # of a time limit, for a fit with soft joint friction
+_SHARE_OF_START = 0.3  # of a time limit, for a fit to torques, and for one with soft friction
 _SECONDS_OF_TORQUE_START = 20.0  # for a fit to torques, which takes one or two
 
 # What may differ on resume: none of it changes the course of the fit.
@@ -157,6 +158,7 @@ class IdentificationJob(SearchJob):
 
     def solve(self, run: Run) -> Solution:
         search, method = self.search, self.experiment.search.method
+        limit = self.experiment.search.time_limit
         if method in SCIPY_METHODS:
             from trueup.fitting._scipy_least_squares import scipy_least_squares
 
@@ -166,13 +168,18 @@ class IdentificationJob(SearchJob):
             )
         else:
             if method == "mujoco" and isinstance(search, LeastSquares):
+                began = time.perf_counter()
                 self._begin_with_torques(search)
                 self._begin_with_soft_friction(search)
                 release_spare_memory()
+                if limit is not None:
+                    left = limit - (time.perf_counter() - began)
+                    self.limits = replace(self.limits, max_seconds=max(left, 0.1 * limit))
             solution = super().solve(run)
         if solution.status is Status.START_FAILED:
             raise FitError(solution.message)
-        limit = self.experiment.search.time_limit
+        loss = Loss(search.settings.loss, search.settings.loss_scale)
+        with_known_cost(self.problem, solution, loss)
         return refit_with_noise(self.problem, solution, search.settings, limit)
 
     def _begin_with_torques(self, search: LeastSquares) -> None:
@@ -180,7 +187,9 @@ class IdentificationJob(SearchJob):
         problem = self.problem
         if self.experiment.search.max_iters == 0:
             return  # the start values are asked for
-        found = torque_fit(self.prepared, problem.space.start, _SECONDS_OF_TORQUE_START)
+        limit = _SHARE_OF_START * (self.experiment.search.time_limit or np.inf)
+        limit = min(limit, _SECONDS_OF_TORQUE_START)
+        found = torque_fit(self.prepared, problem.space.start, limit)
         if found is None:
             return
         _, x, acts = found
@@ -202,7 +211,7 @@ class IdentificationJob(SearchJob):
         part, problem = self.experiment.search, self.problem
         if part.max_iters == 0:
             return
-        limit = _SHARE_OF_SOFT_FRICTION * (part.time_limit or np.inf)
+        limit = _SHARE_OF_START * (part.time_limit or np.inf)
         found = soft_friction_optimum(self.prepared, problem, search.x, limit)
         if found is None:
             return

@@ -6,7 +6,7 @@ from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution
 from trueup.sysid.assess.fit_covariance import sequence_rows
-from trueup.sysid.fit._inner_fit import inner_fit
+from trueup.sysid.fit._inner_fit import inner_fit, with_known_cost
 from trueup.sysid.fit.problem import GrayBoxProblem
 
 _ROUNDS = 3  # the scale hardly moves after the first
@@ -39,15 +39,17 @@ def refit_with_noise(
     has_prior = problem.residual_size > problem.data_rows
     if not (has_prior and solution.success and _lacks_noise(problem)):
         return solution
+    loss = Loss(settings.loss, settings.loss_scale)
     for _ in range(_ROUNDS):
-        scale = residual_scale(problem, solution.x, Loss(settings.loss, settings.loss_scale))
+        scale = residual_scale(problem, solution.x, loss)
         if scale == 0 or abs(scale - problem.noise_scale) <= _SAME * problem.noise_scale:
             break
         problem.noise_scale = scale
         search = LeastSquares(problem.space, settings)
         search.x = solution.x.copy()
         left = np.inf if time_limit is None else time_limit - solution.stats["seconds"]
-        solution = _joined(solution, inner_fit(problem, search, left))
+        fit = inner_fit(problem, search, left)
+        solution = _joined(solution, with_known_cost(problem, fit, loss))
         if not solution.success:
             break
     return solution

@@ -25,6 +25,7 @@ from trueup.sysid.signal_modifier import (
 )
 from trueup.sysid.toolbox.aligned_signals import construct_ts_from_defaults
 from trueup.sysid.toolbox.sequence_result import SequenceResult
+from trueup.time_limit import check_time
 
 BuildBatch = Callable[[np.ndarray, Failures], Sequence[mujoco.MjModel]]
 """Models of candidates ``(n, p)``; one that does not compile is entered and replaced by another."""
@@ -103,6 +104,7 @@ class HookedRollout:
             with captured_warnings():
                 models = group.build(X, failures)
             for trajectory in group.trajectories:
+                check_time()
                 states = _initial_states(group.variants, X, trajectory)
                 results.append(self._sequence(candidates, models, trajectory, states, failures))
         for result in results:
@@ -129,6 +131,7 @@ class HookedRollout:
         for i, (parameters, model, rollout) in enumerate(
             zip(candidates, models, rollouts, strict=True)
         ):
+            check_time()
             if _stopped(rollout):
                 failures.setdefault(i, "the simulation diverged")
             row, prediction, measurement = self._compare(parameters, model, rollout, trajectory)
@@ -263,6 +266,7 @@ def build_with_variants(variants: ModelVariants) -> BuildBatch:
             return [variants.model] * len(X)
         compiled = []
         for i, x in enumerate(X):
+            check_time()
             try:
                 compiled.append(variants.model_at(x))
             except (ValueError, TrueupError) as error:

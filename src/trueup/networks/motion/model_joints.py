@@ -1,0 +1,256 @@
+"""Joints of a MuJoCo model as a differentiable step, with a correction of each one's torque.
+
+The gradient is the adjoint of the simulation: each sample is linearised by forward differences in
+the batch engine, all samples of all windows side by side, when the gradient is first asked for. It
+costs three simulations of a sample for each joint (its angle, its speed, its torque), however many
+weights the corrections have: with two joints, 2.9 times the window alone. Differences of the 1954
+weights take as many windows, and evolution one for each member.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+import torch
+from mujoco.batch import Batch
+from mujoco.batch import SimulationError as BatchError
+from torch import Tensor, nn
+
+from trueup.errors import RunDirectoryError
+from trueup.simulation.segment import INTEGRATION
+
+STEP = 1e-6
+"""Difference of the forward differences, as MuJoCo's own [rad, rad/s, N m]."""
+_DRIVEN = mujoco.mjtState.mjSTATE_CTRL | mujoco.mjtState.mjSTATE_QFRC_APPLIED
+_MOST_SIMULATIONS = 16384
+_WORTH_THREADS = 256
+
+
+class ModelBase:
+    """The model of an experiment with its actuators, as it stands: the base of its corrections."""
+
+    kind = "model"
+    words = "model"
+    gains: Mapping[float, float] = {}
+
+    def __init__(self, model: mujoco.MjModel, file: str):
+        self.model, self.file = model, file
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"kind": self.kind, "file": self.file}
+
+
+class ModelJoints(nn.Module):
+    """All joints of a model, stepped from sample to sample in a batch.
+
+    Args:
+        base: model whose joints are all hinges or slides.
+        substeps: time steps a sample.
+        threads: threads; 0 for all cores.
+    """
+
+    names: tuple[str, ...] = ()
+    gains: tuple[float, ...] = ()
+
+    def __init__(self, base: ModelBase, substeps: int, threads: int = 0):
+        super().__init__()
+        self.base, self.substeps, self.threads = base, substeps, threads
+        self.steps = nn.Parameter(torch.zeros(0, dtype=torch.float64))
+        self.gain_steps = nn.Parameter(torch.zeros(0, dtype=torch.float64))
+        self._batches: dict[int, Batch] = {}
+
+    @property
+    def moved(self) -> list[nn.Parameter]:
+        """Parameters that training moves beside the networks: none."""
+        return []
+
+    def moved_base(self) -> ModelBase:
+        """The base as it is."""
+        return self.base
+
+    def read_base(self, content: Mapping[str, Any], where: str) -> ModelBase:
+        """The base, which has to be that of a checkpoint.
+
+        Raises:
+            RunDirectoryError: it is of another model.
+        """
+        if dict(content) != self.base.to_dict():
+            raise RunDirectoryError(f"{where} is of the model {content.get('file')!r}")
+        return self.base
+
+    def advance(
+        self, states: np.ndarray, controls: np.ndarray, torques: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """States after a sample, and whether each is one: a simulation may diverge.
+
+        Args:
+            states: complete states, (n, state size) of ``mjSTATE_INTEGRATION``.
+            controls: of each step of the sample, (n, substeps, nu).
+            torques: beside those of the actuators, (n, nv) [N m].
+        """
+        count, model = len(states), self.base.model
+        batch = self._batches.get(count)
+        if batch is None:
+            if len(self._batches) > 3:
+                self._batches.clear()
+            # waking threads costs more than a few simulations
+            threads = self.threads if count * self.substeps >= _WORTH_THREADS else 1
+            batch = self._batches[count] = Batch(model, count, threads)
+        batch.state[...] = states
+        batch.warning[...] = 0
+        held = np.broadcast_to(torques[:, None], (count, self.substeps, model.nv))
+        driven = np.concatenate([controls, held], axis=2)
+        valid = np.ones(count, bool)
+        try:
+            batch.rollout(self.substeps, driven, control_spec=int(_DRIVEN))
+        except BatchError as error:
+            valid[[int(sim) for sim in error.ids]] = False
+        valid &= ~batch.warning[:, :, 1].any(axis=1)
+        return batch.state.copy(), valid
+
+    def slopes(
+        self, states: np.ndarray, controls: np.ndarray, torques: np.ndarray, after: np.ndarray
+    ) -> np.ndarray:
+        """Derivatives of angles and speeds after samples, (n, 2 nv, 3 nv).
+
+        With respect to the angles, speeds and torques before; ``after``: angles and speeds that the
+        samples led to, (n, 2 nv).
+        """
+        model = self.base.model
+        nv, found = model.nv, []
+        chunk = max(1, _MOST_SIMULATIONS // (3 * nv))
+        for first in range(0, len(states), chunk):
+            part = slice(first, first + chunk)
+            rows, count = states[part], len(states[part])
+            moved = np.repeat(rows[:, None], 3 * nv, axis=1)
+            pushed = np.repeat(torques[part][:, None], 3 * nv, axis=1)
+            places = np.arange(nv)
+            moved[:, places, self.angles + places] += STEP
+            moved[:, nv + places, self.speeds + places] += STEP
+            pushed[:, 2 * nv + places, places] += STEP
+            driven = np.repeat(controls[part], 3 * nv, axis=0)
+            states_after, _ = self.advance(
+                moved.reshape(count * 3 * nv, -1), driven, pushed.reshape(-1, nv)
+            )
+            ends = self.joints_of(states_after).reshape(count, 3 * nv, 2 * nv)
+            found.append((ends - after[part][:, None]).transpose(0, 2, 1) / STEP)
+        return np.concatenate(found)
+
+    @property
+    def angles(self) -> int:
+        """Place of the angles in a state: after the time."""
+        return 1
+
+    @property
+    def speeds(self) -> int:
+        """Place of the speeds in a state."""
+        return 1 + self.base.model.nq
+
+    def joints_of(self, states: np.ndarray) -> np.ndarray:
+        """Angles and speeds of states, (n, 2 nv)."""
+        return states[:, self.angles : self.speeds + self.base.model.nv]
+
+    def state_of(self, angles: np.ndarray, speeds: np.ndarray, time: float) -> np.ndarray:
+        """Complete state at rest of what is neither angle nor speed, (state size,)."""
+        model, data = self.base.model, mujoco.MjData(self.base.model)
+        data.qpos[:], data.qvel[:], data.time = angles, speeds, time
+        state = np.empty(mujoco.mj_stateSize(model, INTEGRATION))
+        mujoco.mj_getState(model, data, state, INTEGRATION)
+        return state
+
+
+class ModelStretch:
+    """Stretches of recordings side by side; rows are the joints, each of all stretches.
+
+    Args:
+        joints: the simulator.
+        position, speed: recorded, (samples, nv * stretches).
+        controls: of each step, (samples - 1, stretches, substeps, nu).
+        command: control of the position servo of each joint, (samples, nv * stretches); NaN where
+            the joint has none.
+        states: complete states at the start, (stretches, state size).
+        told: inputs of the corrections.
+    """
+
+    def __init__(
+        self,
+        joints: ModelJoints,
+        position: Tensor,
+        speed: Tensor,
+        controls: np.ndarray,
+        command: Tensor,
+        states: np.ndarray,
+        told: tuple[str, ...],
+        features: Any,
+    ):
+        self.joints, self.position, self.speed = joints, position, speed
+        self.controls, self.command, self.told = controls, command, told
+        self._features = features
+        self._state = states
+        self._tape: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._slopes: dict[int, Tensor] = {}
+
+    def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
+        """Inputs of the corrections at a sample, (nv * stretches, features)."""
+        return self._features(self.told, position, self.command[step], speed)
+
+    def after(
+        self, step: int, position: Tensor, speed: Tensor, correction: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Angles and speeds one sample on; samples follow one another."""
+        found = _ModelSample.apply(self, step, position, speed, correction)
+        return found[0], found[1]
+
+    def advance(self, step: int, torques: np.ndarray, keep: bool) -> np.ndarray:
+        """Angles and speeds after a sample, (stretches, 2 nv)."""
+        before, controls = self._state, self.controls[step]
+        self._state, valid = self.joints.advance(before, controls, torques)
+        after = self.joints.joints_of(self._state).copy()
+        after[~valid] = np.nan
+        if keep:
+            self._tape[step] = (before, torques, after)
+        return after
+
+    def slopes_of(self, step: int) -> Tensor:
+        """Derivatives of a sample, (stretches, 2 nv, 3 nv); those of all samples at once."""
+        if step not in self._slopes:
+            steps = list(self._tape)
+            parts = [np.concatenate(each) for each in zip(*self._tape.values(), strict=True)]
+            controls = np.concatenate([self.controls[each] for each in steps])
+            states, torques, after = parts
+            found = self.joints.slopes(states, controls, torques, after)
+            blocks = torch.from_numpy(found).reshape(len(steps), -1, *found.shape[1:])
+            self._slopes = dict(zip(steps, blocks, strict=True))
+            self._tape.clear()
+        return self._slopes[step]
+
+
+class _ModelSample(torch.autograd.Function):
+    """A sample of the simulation as an operation of torch."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        stretch: ModelStretch,
+        step: int,
+        position: Tensor,
+        speed: Tensor,
+        correction: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.stretch, ctx.step = stretch, step
+        nv = stretch.joints.base.model.nv
+        torques = np.ascontiguousarray(correction.detach().numpy().reshape(nv, -1).T)
+        after = torch.from_numpy(stretch.advance(step, torques, any(ctx.needs_input_grad)))
+        rows = after.T.reshape(2, -1)
+        return rows[0].clone(), rows[1].clone()
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Tensor) -> tuple[Any, ...]:
+        slopes = ctx.stretch.slopes_of(ctx.step)
+        nv = slopes.shape[1] // 2
+        stacked = torch.cat([bar.reshape(nv, -1) for bar in bars]).T
+        shares = torch.einsum("wi,wij->jw", stacked, slopes)
+        position, speed, torque = (part.reshape(-1) for part in shares.split(nv))
+        return None, None, position, speed, torque

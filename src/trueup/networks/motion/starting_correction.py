@@ -1,0 +1,97 @@
+"""Corrections before their training: no torque, or the linear one where there is no base."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from trueup.networks.data.features import ANGLE, ANGLE_ERROR, VELOCITY
+from trueup.networks.data.normalization import Normalization
+from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.model.torch_network import TorchNetwork, initial_network
+from trueup.networks.motion.driven_joint import DrivenJoint
+from trueup.networks.motion.motion_logs import MotionLogs
+from trueup.networks.motion.motion_rollout import torque_balance
+from trueup.networks.motion.motion_settings import MotionSettings
+
+_SHARE = 0.2
+"""Deviation of a correction, as a share of the torque it is set beside."""
+
+
+def starting_correction(
+    logs: MotionLogs, joint: DrivenJoint, settings: MotionSettings, alone: bool
+) -> TorchNetwork:
+    """The correction of a joint; ``alone``: the whole torque, which starts as the linear one."""
+    whole = logs.whole(joint)
+    told = [
+        whole.features(t, whole.position[t], whole.speed[t]).numpy()
+        for t in range(int(logs.lengths.min()))
+    ]
+    stacked = np.concatenate(told)
+    network = zero_network(stacked, logs.inputs, logs.rate, logs.torque_scale, settings)
+    if alone:
+        network = _with_linear_torque(network, logs)
+    return TorchNetwork(network).double()
+
+
+def zero_network(
+    told: np.ndarray,
+    inputs: tuple[str, ...],
+    rate: float,
+    torque: float,
+    settings: MotionSettings,
+    seed: int | None = None,
+) -> Network:
+    """Network that gives no torque until it is trained.
+
+    Args:
+        told: inputs along recordings, (n, inputs).
+        inputs: their names.
+        rate: samples a second [Hz].
+        torque: torque that a correction is set beside [N m].
+        settings: family and sizes.
+        seed: seed of its weights; None: that of the settings.
+    """
+    stats = Normalization.of(inputs, [told], [np.zeros(len(told))])
+    template: dict[str, Any] = {
+        "family": settings.family,
+        "normalization": replace(stats, output_deviation=_SHARE * torque),
+        "rate": rate,
+        "history": 1 if settings.family in RECURRENT else settings.history,
+        "activation": "tanh",
+        "feature_lowest": told.min(axis=0),
+        "feature_highest": told.max(axis=0),
+    }
+    layers = 1 if settings.family in RECURRENT else 2
+    seed = settings.seed if seed is None else seed
+    network = initial_network(template, settings.hidden, layers, seed)
+    last = last_layer(network)
+    weight, bias = (network.weights[f"{last}.{part}"] for part in ("weight", "bias"))
+    changed = {f"{last}.weight": np.zeros_like(weight), f"{last}.bias": np.zeros_like(bias)}
+    return replace(network, weights={**network.weights, **changed})
+
+
+def _with_linear_torque(network: Network, logs: MotionLogs) -> Network:
+    """The network with a linear part that gives the torque that the load takes."""
+    slopes, level = _linear_torque(logs, network)
+    bias = f"{last_layer(network)}.bias"
+    skip = np.zeros((1, network.history * len(network.features)), network.weights[bias].dtype)
+    skip[0, : len(slopes)] = slopes
+    changed = {bias: np.full_like(network.weights[bias], level), SKIP: skip}
+    return replace(network, weights={**network.weights, **changed})
+
+
+def _linear_torque(logs: MotionLogs, network: Network) -> tuple[np.ndarray, float]:
+    """Slopes by the normalised features, and level, of the torque that the load takes.
+
+    Both in deviations of the network's output, by least squares over the logs.
+    """
+    balance, stats = torque_balance(logs), network.normalization
+    known = {ANGLE: balance.angle, ANGLE_ERROR: balance.error, VELOCITY: balance.speed}
+    known |= {name: each.numpy()[balance.rows] for name, each in logs.conditions.items()}
+    columns = np.stack([known[name] for name in logs.inputs], axis=1)
+    normalised = (columns - stats.input_mean) / stats.input_deviation
+    ones = np.ones(len(normalised))
+    found = np.linalg.lstsq(np.column_stack([normalised, ones]), balance.torque, rcond=None)[0]
+    found /= stats.output_deviation
+    return found[:-1], float(found[-1])
