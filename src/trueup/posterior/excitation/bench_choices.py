@@ -57,7 +57,11 @@ class BenchChoices:
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "BenchChoices":
         """Inverse of :meth:`plain`."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in plain.items()
+        }
+        return cls(**values)
 
 
 def usual_condition(logs: Sequence[ServoLog]) -> BenchCondition:

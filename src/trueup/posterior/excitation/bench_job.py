@@ -120,23 +120,27 @@ class BenchDesignJob(RecordingDesign):
         )
         return BenchFamily(motion, conditions_at_hand(self.source, choices))
 
-    def make_problem(self) -> DesignProblem:
+    @functools.cached_property
+    def pieces(self) -> BenchPieces:
+        """Simulates logs over draws of the servo."""
         source, rng = self.source, np.random.default_rng(self.seed)
         belief, space = source.belief, source.space
         draws = np.vstack([source.fit, space.from_search(belief.draw(_DRAWS - 1, rng))])
-        pieces = BenchPieces(source, self.family, self.limits_of_motion, draws)
-        criterion = Criterion(half_bounds(space), belief.precision)
-        return DesignProblem(pieces, np.ones(self.choices.logs), criterion)
+        return BenchPieces(source, self.family, self.limits_of_motion, draws)
+
+    def make_problem(self) -> DesignProblem:
+        criterion = Criterion(half_bounds(self.source.space), self.source.belief.precision)
+        return DesignProblem(self.pieces, np.ones(self.choices.logs), criterion)
 
     def make_search(self) -> DesignSearch:
         problem: DesignProblem = self.problem
         return DesignSearch(
             problem.space,
-            self.family.random(self.library, np.random.default_rng([self.seed or 0, 1])),
+            self.family.random(self.library or LIBRARY, np.random.default_rng([self.seed or 0, 1])),
             problem.slots,
             problem.shares,
-            problem.simulator.batch,
-            (problem.simulator.draws, problem.simulator.size),
+            self.pieces.batch,
+            (self.pieces.draws, self.pieces.size),
             polish=self.polish,
             rounds=self.turns,
             target=self.target,
@@ -184,7 +188,6 @@ class BenchDesignJob(RecordingDesign):
         }
 
     def plan(self) -> dict[str, Any]:
-        problem: DesignProblem = self.problem
         return {
             "servo": self.source.model.servo.name,
             "parameters": list(self.source.space.names),
@@ -192,8 +195,8 @@ class BenchDesignJob(RecordingDesign):
             "seconds_a_log": self.choices.seconds / self.choices.logs,
             "conditions": [asdict(each) for each in self.family.conditions],
             "library": self.library,
-            "designs": self.library + self.polish * self.turns * self.choices.logs,
-            "simulations_a_log": problem.simulator.draws,
+            "designs": (self.library or LIBRARY) + self.polish * self.turns * self.choices.logs,
+            "simulations_a_log": self.pieces.draws,
             "seconds": self.limits.max_seconds,
             "limits": self.limits_of_motion.plain(),
         }
@@ -215,7 +218,6 @@ class BenchDesignJob(RecordingDesign):
         gram, spread, _ = problem.totals(x.reshape(1, -1))
         intervals = problem.criterion.intervals(gram, spread)[0]
         logs, motion = self.simulated(x)
-        pieces: BenchPieces = problem.simulator
         simple = self.chirp()
         reasons = unknown_reasons(
             self.source.space.names,
@@ -229,7 +231,7 @@ class BenchDesignJob(RecordingDesign):
             self.source.space,
             self.source.fit,
             problem.criterion.scale,
-            predict_logs(pieces, logs, problem.criterion.scale, self.seed or 0),
+            predict_logs(self.pieces, logs, problem.criterion.scale, self.seed or 0),
             intervals,
             None if simple is None else simple[1],
             reasons,
@@ -257,9 +259,8 @@ class BenchDesignJob(RecordingDesign):
 
     def simulated(self, x: np.ndarray) -> tuple[list[ServoLog], Any]:
         """Planned logs of rows ``(slots, size)``, and their motion with the fitted servo."""
-        pieces: BenchPieces = self.problem.simulator
-        logs = pieces.planned(x)
-        return logs, pieces.simulator(logs).simulate(self.source.fit[None, :])
+        logs = self.pieces.planned(x)
+        return logs, self.pieces.simulator(logs).simulate(self.source.fit[None, :])
 
     def chirp(self) -> tuple[dict[str, Any], Widths] | None:
         """Chirps that people record instead, as many and as long, at the usual load and gain.
@@ -271,18 +272,17 @@ class BenchDesignJob(RecordingDesign):
           Load, gain and angle, and intervals; None where even a small one exceeds the limits.
         """
         problem: DesignProblem = self.problem
-        pieces: BenchPieces = problem.simulator
         usual = usual_condition(self.source.job.prepared.training_logs)
         limits, motion = self.limits_of_motion, self.family.motion
         for share in _SHRINK:
             amplitude = share * (1 - limits.margin) * limits.reach
             shape = chirp(amplitude, *_CHIRP, speed=limits.speed, duration=motion.seconds)
             log = planned_log(
-                pieces.template, usual, "chirp", motion.rate, np.stack(shape(motion.times))
+                self.pieces.template, usual, "chirp", motion.rate, np.stack(shape(motion.times))
             )
-            if all(values[0] == 0 for values in pieces.excess([log]).values()):
+            if all(values[0] == 0 for values in self.pieces.excess([log]).values()):
                 logs = [replace(log, name=f"chirp_{k}") for k in range(self.choices.logs)]
-                widths = predict_logs(pieces, logs, problem.criterion.scale, self.seed or 0)
+                widths = predict_logs(self.pieces, logs, problem.criterion.scale, self.seed or 0)
                 return {**asdict(usual), "amplitude": amplitude}, widths
         return None
 
@@ -306,9 +306,7 @@ class BenchDesignJob(RecordingDesign):
                     "limp": float(np.mean(~log.torque_enable) * log.duration),
                     "angle": float(np.abs(motion.position[k][0]).max()),
                     "speed": float(np.abs(motion.speed[k][0]).max()),
-                    "torque": torque_share(
-                        self.source.model, log, motion, k, vin=self.problem.simulator.vin
-                    ),
+                    "torque": torque_share(self.source.model, log, motion, k, vin=self.pieces.vin),
                     "file": f"{log.name}.csv",
                     "command": record_command(log),
                 }
@@ -317,7 +315,7 @@ class BenchDesignJob(RecordingDesign):
 
     def write(self, run: Run, outcome: Outcome) -> None:
         design: BenchDesign = outcome.result
-        motion = self.problem.simulator.simulator(design.logs).simulate(self.source.fit[None, :])
+        motion = self.pieces.simulator(design.logs).simulate(self.source.fit[None, :])
         write_plan(run.directory, design.logs, motion)
 
     def write_motion(self, directory: RunDirectory, x: np.ndarray) -> None:

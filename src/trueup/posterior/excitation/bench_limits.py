@@ -111,7 +111,7 @@ def torque_share(
       row: which candidate.
       vin: nominal bus voltage [V] in place of the log's own.
     """
-    states = (v[number][row] for v in (motion.position, motion.speed, motion.duty))
-    torque = simulated_torque(model, log, *states, vin)
+    position, speed, duty = (v[number][row] for v in (motion.position, motion.speed, motion.duty))
+    torque = simulated_torque(model, log, position, speed, duty, vin)
     most = greatest_torque(model, log.vin if vin is None else vin)
     return float(np.sqrt(np.mean(torque**2))) / most

@@ -141,7 +141,7 @@ class BenchPieces:
 
     def _batch(self, logs: Sequence[ServoLog]) -> list[PieceInformation]:
         over = self.excess(logs)
-        total = sum(over.values())
+        total = np.sum(list(over.values()), axis=0)
         zero = np.zeros((self.draws, self.size, self.size))
         out = [
             PieceInformation(
@@ -149,8 +149,8 @@ class BenchPieces:
             )
             for k in range(len(logs))
         ]
-        good = np.flatnonzero(total == 0)
-        if good.size:
+        good = np.flatnonzero(total == 0).tolist()
+        if good:
             for k, found in zip(good, self._known([logs[k] for k in good]), strict=True):
                 out[k] = found
         return out

@@ -104,7 +104,7 @@ class MotionFamily:
 
     def still(self, rows: np.ndarray) -> np.ndarray:
         """Which rows ``(m, size)`` stay in the pose ``(m,)``."""
-        return ~rows[:, 2:].any(axis=1)
+        return np.all(rows[:, 2:] == 0.0, axis=1)
 
     def commands(self, rows: np.ndarray, envelope: np.ndarray | None = None) -> np.ndarray:
         """Commands ``(m, samples, n)`` [rad, m] of rows ``(m, size)``.

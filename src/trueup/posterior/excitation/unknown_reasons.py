@@ -34,9 +34,9 @@ def unknown_reasons(
     unit = gram * np.outer(scale, scale)
     size = np.diag(unit)
     out: dict[str, str] = {}
-    for i in np.flatnonzero(intervals >= threshold):
+    for i in np.flatnonzero(intervals >= threshold).tolist():
         if size[i] <= _NO_EFFECT * max(size.max(initial=0.0), 1.0):
-            out[names[i]] = no_effect(int(i))
+            out[names[i]] = no_effect(i)
             continue
         alone = NORMAL / np.sqrt(size[i])
         if alone >= threshold:
