@@ -55,6 +55,20 @@ def check(found, wanted):
     assert np.abs(found - wanted).max() <= 1e-5 * np.ptp(wanted)
 
 
+@pytest.mark.parametrize("form", ["newton", "mjlab", "isaac-lab-mlp"])
+def test_a_correction_is_no_whole_actuator(tmp_path, form):
+    whole = random_network("mlp", **FIT)
+    target = "correction of the torque of the servo model, trained by the motion"
+    correction = replace(whole, provenance={"target": target, "base": {"kind": "servo"}})
+    with pytest.raises(FitError, match=f"this network is a {target}"):
+        export_network(correction, form, tmp_path / "n.pt")
+    assert not list(tmp_path.iterdir())
+    export_network(correction, "c", tmp_path / "n.c")
+    # with nothing beneath it is the whole torque
+    alone = replace(whole, provenance={"target": target, "base": {"kind": "none"}})
+    export_network(alone, "newton", tmp_path / "m.onnx")
+
+
 @pytest.mark.parametrize(
     ("form", "network"),
     [

@@ -65,6 +65,7 @@ def export_network(
         )
     if EXPORT_FORMATS[export_format].simulator:
         _check_deployable(network, export_format)
+        _check_whole(network, export_format)
     deployment = Deployment(network, normalization, base, limits)
     path = Path(path)
     return ExportedNetwork(path, EXPORT_FORMATS[export_format].write(deployment, path))
@@ -83,4 +84,19 @@ def _check_deployable(network: Network, export_format: str) -> None:
             f"{export_format} is for a simulator, and the network reads {listing(measured)}, which "
             "only the hardware measures. Train without: trueup network train "
             f"'data.features=[{','.join(others)}]'"
+        )
+
+
+def _check_whole(network: Network, export_format: str) -> None:
+    """Refuse a correction: the actuator class of a simulator takes the whole torque from its file.
+
+    Raises:
+        FitError: the network adds to the torque of something else.
+    """
+    beneath = network.provenance.get("base")
+    if isinstance(beneath, dict) and beneath.get("kind", "none") != "none":
+        raise FitError(
+            f"{export_format} holds a whole actuator, and this network is a "
+            f"{network.provenance.get('target', 'correction')}: alone it is none. Export it as c, "
+            "numpy, onnx, torchscript or torch-export, and add its torque to that of the base"
         )
