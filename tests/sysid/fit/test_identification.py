@@ -332,6 +332,28 @@ def test_estimated_initial_states_are_found(tmp_path):
     assert found["mass"] == pytest.approx(1.0, rel=0.02)
 
 
+def test_an_estimated_start_on_its_bound_says_nothing_against_the_robot(tmp_path, monkeypatch):
+    record(tmp_path / "run_0.csv", seed=5)
+    content = experiment(tmp_path, 1, name="rest", held_out={"fraction": 0.3})
+    content["recordings"][0]["initial"] = "estimated"
+    spans = "trueup.sysid.experiment.initial_unknowns._spans"
+    monkeypatch.setattr(spans, lambda *_: (1e-5, 1e-4))  # a fraction of the noise
+    result = run(tmp_path, content)
+    rows = {r["name"]: r for r in result.summary["parameters"]}
+    on_bound = [name for name, row in rows.items() if row["at_bound"]]
+    assert on_bound and all(name.startswith("initial_slide_") for name in on_bound)
+    assert rows["mass"]["value"] == pytest.approx(1.0, rel=0.03)
+    assert result.summary["verdict"]["grade"] != "do not use"
+    said = [i for i in result.summary["insights"] if on_bound[0] in str(i)]
+    assert said and all("estimated start state" in str(i) for i in said)
+    # a bound of the robot's own unknown counts as before
+    content["parameters"]["damping"]["bounds"] = [0, 3]
+    content["parameters"]["damping"]["start"] = 1.0
+    content["name"] = "bounded"
+    verdict = run(tmp_path, content).summary["verdict"]
+    assert verdict["grade"] == "do not use" and "initial_slide" not in str(verdict)
+
+
 def test_delays_gains_and_biases_of_sensors_are_found(tmp_path):
     record(tmp_path / "run_0.csv", seed=8)
     table = np.loadtxt(tmp_path / "run_0.csv", delimiter=",", skiprows=1)

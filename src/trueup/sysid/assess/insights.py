@@ -10,6 +10,7 @@ from trueup.errors import listing
 from trueup.fitting.solution import Solution, Status
 from trueup.sysid.assess.assessment import Assessment
 from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
+from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.soft_friction import joints_with_hard_friction, searches_friction
@@ -174,11 +175,22 @@ def _bounds(
     problem: GrayBoxProblem, solution: Solution, assessment: Assessment
 ) -> list[tuple[str, str]]:
     space = problem.space
+    starts = estimated_starts(problem.parameters)
     out = []
     for i in np.flatnonzero(assessment.at_bound):
         side = (
             "lower" if solution.x[i] - space.lower[i] < space.upper[i] - solution.x[i] else "upper"
         )
+        if space.names[i] in starts:
+            out.append(
+                (
+                    "warning",
+                    f"{space.names[i]}, an estimated start state, ended on its {side} bound "
+                    f"{solution.x[i]:.6g}: the recording hardly says how it begins, or the model "
+                    f"cannot follow its first moments. Begin it later, or give its initial state.",
+                )
+            )
+            continue
         out.append(
             (
                 "problem",

@@ -14,6 +14,7 @@ from trueup.sysid.assess.assessment import Assessment
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
 from trueup.sysid.assess.verdict import verdict_of
+from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.unseen_ends import UnseenEnds
@@ -52,7 +53,13 @@ def summarise(
         "trueup": __version__,
         "name": name,
         "verdict": verdict_of(
-            problem.space, solution, assessment, unseen, how, sorted(still_components(assessment))
+            problem.space,
+            solution,
+            assessment,
+            unseen,
+            how,
+            sorted(still_components(assessment)),
+            estimated_starts(problem.parameters),
         ).plain(),
         "status": solution.status.value,
         "success": solution.success,

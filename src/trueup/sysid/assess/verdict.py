@@ -1,6 +1,6 @@
 """The verdict on an identification: baselines on held-out recordings, and what became of values."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +28,7 @@ def verdict_of(
     unseen: Sequence[SequenceSignals] = (),
     how: str = "",
     still: Sequence[str] = (),
+    starts: Collection[str] = (),
 ) -> Verdict:
     """Judge an identification by the rules of :func:`trueup.fitting.judge`.
 
@@ -42,13 +43,15 @@ def verdict_of(
             cross-validation, or of a fit without the ends of the recordings.
         how: what such an error means, or why there is none.
         still: channels at rest, which hold noise alone and are left out.
+        starts: unknowns that are estimated start states of recordings. Their bounds are guesses
+            from the motion; one that ends there says nothing against the unknowns of the robot.
     """
     signals = [*assessment.signals, *unseen]
     grade = Grade.USE if unseen else Grade.LOOK
     return judge(
         search=SearchEnd.of(solution),
         comparisons=compared(signals, still),
-        estimates=_estimates(space, solution, assessment),
+        estimates=_estimates(space, solution, assessment, starts),
         look_at=[Reason(grade, _sentence(how), "scores")] if how else (),
     )
 
@@ -93,9 +96,12 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
     )
 
 
-def _estimates(space: Space, solution: Solution, assessment: Assessment) -> Estimates:
+def _estimates(
+    space: Space, solution: Solution, assessment: Assessment, starts: Collection[str]
+) -> Estimates:
     # initial states of windows are unknowns that nobody asks for
     asked = np.array(["#" not in name for name in space.names])
+    of_robot = asked & np.array([name not in starts for name in space.names])
     determined = assessment.identifiability.determined
     undetermined = [
         name
@@ -105,7 +111,7 @@ def _estimates(space: Space, solution: Solution, assessment: Assessment) -> Esti
     found = Estimates.of(
         space,
         solution.x,
-        assessment.at_bound & asked,
+        assessment.at_bound & of_robot,
         undetermined if solution.success and not assessment.flaw else (),
         () if assessment.stability is None else assessment.stability.sentences,
     )

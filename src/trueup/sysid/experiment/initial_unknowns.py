@@ -60,7 +60,7 @@ def add_initial_states(
             ):
                 parameters.add(
                     Parameter(
-                        f"initial_{joint}_{kind}_{label}",
+                        _name(joint, kind, label),
                         value,
                         value - span,
                         value + span,
@@ -70,9 +70,26 @@ def add_initial_states(
                 )
 
 
+def estimated_starts(parameters: ParameterDict) -> set[str]:
+    """Names of the unknowns that :func:`add_initial_states` made: no unknowns of the robot."""
+    out = set()
+    for param in parameters.values():
+        for target in param.targets[:1]:
+            place, _, label = target.partition("@")
+            kind, *rest = place.split("/")
+            if kind == "state" and len(rest) == 2 and param.name == _name(*rest, label):
+                out.add(param.name)
+    return out
+
+
+def _name(joint: str, kind: str, label: str) -> str:
+    return f"initial_{joint}_{kind}_{label}"
+
+
 def _spans(measured: TimeSeries, columns: StateColumns, address: int) -> tuple[float, float]:
     """How far an initial position and velocity may lie from the measured ones."""
     position = measured.data[:, columns.positions[address]]
     reach = max(0.1 * float(np.ptp(position)), 1e-4)
     fastest = float(np.percentile(np.abs(np.gradient(position, measured.times)), 95))
-    return reach, max(0.3 * fastest, 1e-3)
+    # at rest a position says little of the speed: the span is that of the whole motion
+    return reach, max(fastest, 1e-3)
