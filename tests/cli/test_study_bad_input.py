@@ -301,9 +301,16 @@ def test_costs_that_cannot_be_used_leave_no_folder(tmp_path, values, told):
         "    space = ParameterDict(names).space()\n"
         f"    return VectorisedCosts(lambda X: {values}, space, objectives=('a', 'b'))\n"
     )
-    answer = study("run", "mine.py:problem", "--max-evaluations", 20, cwd=tmp_path)
+    answer = study("run", "mine.py:problem", "--max-evaluations", 200, cwd=tmp_path)
     assert answer.returncode != 0 and told in answer.stderr
     assert not (tmp_path / "runs" / "mine").exists()
+
+
+def test_fewer_evaluations_than_a_first_batch_leave_no_folder(command, tmp_path):
+    run = tmp_path / "run"
+    code, answer = command("study", "run", "zdt1", "--max-evaluations", 20, "-o", run)
+    assert code == 2 and "allow at least as many" in answer["message"]
+    assert not run.exists()
 
 
 def test_a_problem_without_a_valid_candidate_says_so(tmp_path):

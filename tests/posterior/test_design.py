@@ -194,13 +194,14 @@ def test_a_killed_design_resumes_from_its_folder(folder):
     part = {**servo_arm.experiment()["design"], "duration": 2.0, "draws": 1}
     small = arm_experiment(design=part)
     first = posterior.design(
-        small, folder, folder / "half", library=4, evaluations=6, verbose=False
+        small, folder, folder / "half", library=4, evaluations=16, verbose=False
     )
     again = posterior.design(
-        small, folder, folder / "half", resume=True, evaluations=20, verbose=False
+        small, folder, folder / "half", resume=True, evaluations=32, verbose=False
     )
     content = json.loads((folder / "half" / "solution.json").read_text())
-    assert content["stats"]["evaluations"] >= 20 > first.summary["stats"]["evaluations"]
+    done = first.summary["stats"]["evaluations"]
+    assert done <= 16 < content["stats"]["evaluations"] <= 32
     assert again.commands.shape == first.commands.shape
 
 

@@ -79,6 +79,7 @@ def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:
     frontal = {gain.name for gain in in_space if gain.plane == "frontal"}
     if settings.per_leg:
         frontal = {f"{name}_{side}" for name in frontal for side in "rl"}
+    frontal &= set(parameters.names)
     deviation = _deviation(configuration, parameters, frontal)
     perturbations = _perturbations(configuration)
     if configuration.early_stop and configuration.compat is not None:
