@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from trueup import runs
-from trueup.cli.design_results import show_bench_design, show_bench_plan
+from trueup.cli.design_results import run_design, show_bench_design, show_bench_plan
 from trueup.cli.output import Output
-from trueup.cli.run_results import print_outcome
 from trueup.errors import FitError
 from trueup.posterior import BenchChoices, BenchLimits
 from trueup.posterior.excitation.bench_job import LIBRARY, BenchDesignJob
@@ -46,16 +44,4 @@ def run_bench(given: Any, target_interval: float | None, output: Output) -> int:
     )
     assert job.after is not None
     target = given.output or job.after.parent / f"{job.name}_design"
-    if given.dry_run:
-        plan = runs.plan(job, target, overwrite=True)
-        output.result(plan)
-        show_bench_plan(plan, output)
-        return 0
-    outcome = runs.start(
-        job,
-        target,
-        resume=given.resume,
-        overwrite=given.overwrite,
-        verbose=not (given.quiet or output.json),
-    )
-    return print_outcome(outcome, output, show_bench_design)
+    return run_design(job, target, given, output, show_bench_plan, show_bench_design)

@@ -97,9 +97,7 @@ class Design:
 
     def _robot(self, output: Output) -> int:
         """Design the recording of a robot; returns the exit code."""
-        from trueup import runs
-        from trueup.cli.design_results import show_design, show_plan
-        from trueup.cli.run_results import print_outcome
+        from trueup.cli.design_results import run_design, show_design, show_plan
         from trueup.errors import ExperimentError
         from trueup.posterior.excitation.design_job import DesignJob
         from trueup.studies import Budget
@@ -122,19 +120,7 @@ class Design:
             limits=Budget(max_seconds=self.seconds, max_evaluations=self.evaluations),
         )
         target = self.output or folder / "runs" / f"{experiment.name}_design"
-        if self.dry_run:
-            plan = runs.plan(job, target, overwrite=True)
-            output.result(plan)
-            show_plan(plan, output)
-            return 0
-        outcome = runs.start(
-            job,
-            target,
-            resume=self.resume,
-            overwrite=self.overwrite,
-            verbose=not (self.quiet or output.json),
-        )
-        return print_outcome(outcome, output, show_design)
+        return run_design(job, target, self, output, show_plan, show_design)
 
     def _inputs(self) -> tuple[Any, Path, Path | None]:
         """Experiment with the options of the command, its folder, and the last run."""

@@ -1,10 +1,44 @@
-"""What ``trueup design`` prints: plans and designs, of robots and of servos on their bench."""
+"""Runs of ``trueup design``, and their print: plans and designs, of robots and of servos on their
+bench."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from trueup import runs
 from trueup.cli.output import Output
+from trueup.cli.run_results import print_outcome
 from trueup.reports.numbers import format_number
+
+Show = Callable[[Any, Output], None]
+"""Prints a plan or an outcome for people."""
+
+
+def run_design(
+    job: runs.Job, target: Path, given: Any, output: Output, show_plan: Show, show: Show
+) -> int:
+    """Run a design, or print its plan; returns the exit code.
+
+    Args:
+      job: the design.
+      target: run directory.
+      given: the command, a :class:`trueup.cli.design_commands.Design`.
+      output: where the result is printed.
+      show_plan, show: print the plan, and the outcome.
+    """
+    if given.dry_run:
+        plan = runs.plan(job, target, overwrite=True)
+        output.result(plan)
+        show_plan(plan, output)
+        return 0
+    outcome = runs.start(
+        job,
+        target,
+        resume=given.resume,
+        overwrite=given.overwrite,
+        verbose=not (given.quiet or output.json),
+    )
+    return print_outcome(outcome, output, show)
 
 
 def show_plan(plan: dict[str, Any], output: Output) -> None:

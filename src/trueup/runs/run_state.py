@@ -93,3 +93,36 @@ def age_of(directory: RunDirectory) -> float:
     entries: list[Path] = [entry for entry in directory.path.iterdir() if entry.is_file()]
     latest = max((entry.stat().st_mtime for entry in entries), default=0.0)
     return max(0.0, time.time() - latest)
+
+
+def training_state(
+    directory: RunDirectory,
+    kind: str,
+    *,
+    finished: bool,
+    cost: float | None,
+    steps: int,
+    seconds: float,
+) -> RunState:
+    """State of a training, which has no study: its steps are its evaluations.
+
+    Args:
+      directory: run directory.
+      kind: kind of work.
+      finished: whether its results are there.
+      cost: error of a finished one.
+      steps: epochs or gradient steps so far.
+      seconds: time that they took [s].
+    """
+    return RunState(
+        directory=directory,
+        kind=kind,
+        state="running" if is_running(directory) else "finished" if finished else "stopped",
+        cost=cost,
+        evaluations=steps,
+        generations=steps,
+        failed=0,
+        seconds=seconds,
+        age=age_of(directory),
+        solution=None,
+    )

@@ -324,7 +324,9 @@ class _Choosing:
             share = self._course.share
             self._shown = max(self._shown, min(share, 0.99))
             self._on_progress(f"fitting {orders[0].candidate.label}", self._shown)
-        found = self.fits.make(orders, self._limit)
+        # one is left to evaluate what is chosen
+        most = None if self._limit is None else self._limit - 1
+        found = self.fits.make(orders, most)
         for order, fit in zip(orders, found, strict=True):
             self._course.fitted(order.effort, len(fit.values))
         if not all(np.isfinite(fit.cost) for fit in found):

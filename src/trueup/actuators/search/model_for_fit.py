@@ -139,7 +139,7 @@ def choice_for_fit(
                 on_progress=progress.update,
                 benches=benches,
                 workers=workers,
-                limit=settings.trials - 1,  # one is left to evaluate what was chosen
+                limit=settings.trials,
                 known=known,
                 on_fit=keep,
             )

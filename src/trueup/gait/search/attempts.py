@@ -102,7 +102,7 @@ class Attempts:
         return self.search.done() if self.attempt is None else None
 
     def info(self) -> dict[str, Any]:
-        """What the search at work says, and the number of the attempt that was told last."""
+        """Numbers of the search at work, and the number of the attempt that was told last."""
         attempt = {} if self._told_attempt is None else {"attempt": self._told_attempt}
         return {**self.search.info(), **attempt}
 

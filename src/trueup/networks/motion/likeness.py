@@ -1,4 +1,4 @@
-"""How much motions are like each other: the angles and speeds that they visit."""
+"""Likeness of motions: the angles and speeds that they have in common."""
 
 from collections.abc import Mapping, Sequence
 

@@ -104,7 +104,7 @@ class ModelMotionJob(SimulatedTraining):
         )
 
     def identity(self) -> dict[str, Any]:
-        """What a resumed run must have been started with."""
+        """Settings that a resumed run must have been started with."""
         return {
             "experiment": self.experiment.model_dump(mode="json", exclude={"output"}),
             "settings": asdict(self.motion_settings),
@@ -159,7 +159,7 @@ class ModelMotionJob(SimulatedTraining):
             save_network(network, directory.inside(network_name(joint)))
 
     def plan(self) -> dict[str, Any]:
-        """What would be trained, and how long that takes at most."""
+        """Plan of the training, and the time that it takes at most."""
         parts, settings = self.parts, self.motion_settings
         seconds = []
         with captured_warnings():

@@ -110,7 +110,7 @@ class MotionJob(SimulatedTraining):
         )
 
     def identity(self) -> dict[str, Any]:
-        """What a resumed run must have been started with."""
+        """Settings that a resumed run must have been started with."""
         return {
             "base": self.base.to_dict(),
             "settings": asdict(self.motion_settings),
@@ -186,7 +186,7 @@ class MotionJob(SimulatedTraining):
             save_network(training.network, file)
 
     def plan(self) -> dict[str, Any]:
-        """What would be trained, and how long that takes at most."""
+        """Plan of the training, and the time that it takes at most."""
         parts, settings = self.parts, self.motion_settings
         logs, held = checked_logs(self.base, parts.training, parts.validation, settings)
         base = fit_base(self.base, logs, settings.identify_gains)

@@ -12,11 +12,11 @@ CONDITIONS = ("kp", "kd", "load", "voltage", "temperature")
 """Conditions of a log that a correction may be told."""
 
 MOTION = ("angle", "error", "velocity")
-"""What a correction may be told of the motion; the error is command less angle."""
+"""Inputs of a correction from the motion; the error is command less angle."""
 
 TORQUE = "torque"
 TARGETS = ("motion", TORQUE)
-"""What a correction is trained on."""
+"""Targets of the training of a correction."""
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def train_motion(
 
 
 def reached_by(trainer: MotionTrainer, start: Any) -> MotionTraining:
-    """What a training has reached; the base alone where a correction betters it too little."""
+    """Result of a training; the base alone where a correction betters it too little."""
     best, reached = trainer.best, trainer.base
     if trainer.best_error > (1.0 - ENOUGH) * trainer.base_error:
         best, reached = None, start

@@ -1,5 +1,4 @@
-"""What trainings through a simulator have in common as pieces of work; :mod:`trueup.runs.job` says
-the order."""
+"""Base of trainings through a simulator; :mod:`trueup.runs.job` says the order of the work."""
 
 import re
 from abc import abstractmethod
@@ -18,7 +17,7 @@ from trueup.networks.motion.motion_training import MotionTraining
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunState
-from trueup.runs.run_state import age_of, is_running
+from trueup.runs.run_state import training_state
 from trueup.studies import RunDirectory, atomic
 from trueup.studies._interrupts import Interrupts
 from trueup.studies.progress import Progress
@@ -26,7 +25,7 @@ from trueup.studies.progress import Progress
 METRICS = "metrics.json"
 """Scores and verdict."""
 CHECKPOINT = "checkpoint.npz"
-"""What a stopped training goes on from."""
+"""State that a stopped training goes on from."""
 
 
 class SimulatedTraining(Job):
@@ -129,18 +128,13 @@ class SimulatedTraining(Job):
         if file.is_file():
             content = atomic.read_json(file)
             cost = content.get("cost") if isinstance(content, dict) else None
-        over = "stopped" if cost is None else "finished"
-        return RunState(
-            directory=directory,
-            kind=cls.kind,
-            state="running" if is_running(directory) else over,
+        return training_state(
+            directory,
+            cls.kind,
+            finished=cost is not None,
             cost=cost,
-            evaluations=steps,
-            generations=steps,
-            failed=0,
+            steps=steps,
             seconds=seconds,
-            age=age_of(directory),
-            solution=None,
         )
 
     @classmethod

@@ -26,7 +26,7 @@ from trueup.networks.training.run_recordings import RunRecordings, data_folder, 
 from trueup.networks.training.split_training import Interrupted, SplitResult, train_split
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, RunInterrupted, RunState
-from trueup.runs.run_state import age_of, is_running
+from trueup.runs.run_state import training_state
 from trueup.signals import Finding
 from trueup.studies import RunDirectory, atomic, provenance
 from trueup.studies._interrupts import Interrupts
@@ -256,18 +256,13 @@ class TrainingJob(Job):
         finished, cost, seconds = directory.inside(run_files.METRICS).is_file(), None, 0.0
         if finished:
             cost, seconds = _cost_and_seconds(directory)
-        epochs = epochs_of(directory)
-        return RunState(
-            directory=directory,
-            kind=cls.kind,
-            state="running" if is_running(directory) else "finished" if finished else "stopped",
+        return training_state(
+            directory,
+            cls.kind,
+            finished=finished,
             cost=cost,
-            evaluations=epochs,
-            generations=epochs,
-            failed=0,
+            steps=epochs_of(directory),
             seconds=seconds,
-            age=age_of(directory),
-            solution=None,
         )
 
     @classmethod
