@@ -193,16 +193,31 @@
   function whenIdle(task) {
     if (window.requestIdleCallback) requestIdleCallback(task, { timeout: 500 }); else setTimeout(task, 50);
   }
-  function drawRest() {
+  function drawRest(then) {
     load().then(function step() {
       var rest = Array.prototype.filter.call(canvases, function (canvas) {
         var seen = canvas.clientWidth && !canvas.closest("details:not([open])");
         return seen && !drawn.has(canvas) && queue.indexOf(canvas) < 0;
       });
-      if (!rest.length) return;
-      wanted(rest[0]);
+      if (rest.length) wanted(rest[0]);
+      else if (!busy && !queue.length) { then(); return; }
       whenIdle(step);
-    });
+    }, then);
+  }
+  /* A frame whose document stays open holds back the load event, for which captures wait. */
+  function holdLoadEvent() {
+    var frame = document.createElement("iframe");
+    frame.hidden = true;
+    document.body.appendChild(frame);
+    frame.contentDocument.open();
+    var release = function () {
+      if (!frame) return;
+      frame.contentDocument.close();
+      frame.remove();
+      frame = null;
+    };
+    setTimeout(release, 8000);
+    return release;
   }
   var announced = false;
   function announce() {
@@ -210,16 +225,18 @@
     announced = true;
     performance.mark("trueup-first-screen");
     root.dataset.firstScreen = performance.now().toFixed(0);
+    if (canvases.length) drawRest(releaseLoadEvent);
   }
+  var releaseLoadEvent = null;
   if (canvases.length) {
+    // Captures of the whole page, and printing, find every figure drawn.
+    releaseLoadEvent = holdLoadEvent();
     var observer = new IntersectionObserver(function (entries) {
       var any = false;
       entries.forEach(function (entry) { if (entry.isIntersecting) { any = true; wanted(entry.target); } });
       if (!any && !busy && !queue.length) announce();
     }, { rootMargin: "300px 0px" });
     canvases.forEach(function (canvas) { observer.observe(canvas); });
-    // Captures of the whole page, and printing, find every figure drawn.
-    window.addEventListener("load", function () { setTimeout(drawRest, 800); });
   } else {
     announce();
   }
