@@ -86,6 +86,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_wrong_input_is_refused_before_anything_is_written(command, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trueup.studies.evaluators.dask_cluster._CONNECT", 1.0)
     words, said = BAD[name]
     code, answer = command("study", "run", *words)
     assert code == 2
