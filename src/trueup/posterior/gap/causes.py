@@ -21,7 +21,8 @@ _MASS = (0.2, 5.0)
 _CENTRE = 0.15  # shift of a centre of mass [m]
 _ZERO = {"rad": 0.3, "m": 0.1}  # shift of an encoder
 _CONTACT = 8.0  # factor about a coefficient of friction
-_LIMITS = (0.9, 0.75, 0.6, 0.45, 0.3)  # shares of the largest simulated force
+_LEAST_LIMIT = 0.05  # share of the largest simulated force
+_GUESSES = 96  # values of limits that a search looks at, over all limits
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,14 @@ def _contact(now: Situation) -> list[Unknown]:
 
 
 def _limits(now: Situation) -> list[Unknown]:
-    out = []
-    for i, kind, name, limit in now.limits():
+    out, limits = [], list(now.limits())
+    shares = _shares(int(np.clip(_GUESSES // max(len(limits), 1), 8, 32)))
+    for i, kind, name, limit in limits:
         force = now.peak_of_limit(i, kind)
         if force <= 0 or limit <= 0:
             continue
         attribute = "forcelimit" if kind == "actuator" else "actfrclimit"
-        low, high = min(0.1 * force, 0.5 * limit), 4.0 * max(force, limit)
+        low, high = min(_LEAST_LIMIT * force, 0.5 * limit), 4.0 * max(force, limit)
         joint = i if kind == "joint" else now.joint_of(i)
         parameter = Parameter(
             f"{name}_limit",
@@ -181,9 +183,18 @@ def _limits(now: Situation) -> list[Unknown]:
             scale="log",
             unit="N m" if now.turns(joint) else "N",
         )
-        guesses = (*(share * force for share in _LIMITS), 1.5 * force)
+        guesses = (*(shares * force).tolist(), 1.5 * force)
         out.append(Unknown(parameter, tuple(g for g in guesses if low < g < high)))
     return out
+
+
+def _shares(count: int) -> np.ndarray:
+    """Shares of the largest force at which a limit is looked for: closer where a log reaches it in
+    a moment only, which is the common case."""
+    close = count // 2
+    return np.concatenate(
+        [np.linspace(0.98, 0.7, close), np.geomspace(0.65, 1.2 * _LEAST_LIMIT, count - close)]
+    )
 
 
 def _scaled(name: str, target: str, value: float, factor: float, unit: str = "") -> Unknown:

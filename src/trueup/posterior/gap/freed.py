@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
+from trueup.fitting.losses import Loss
 from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import Space
 from trueup.sysid.fit._inner_fit import inner_fit
@@ -19,6 +20,11 @@ _PATIENCE = 2  # steps in a row that bring less
 _STIFFEST = 1e4  # regulariser beyond which a step is none
 _REACH = (0.08, 0.3)  # of the way to each bound, where a search looks before it descends
 _NOTHING = 1e-9  # change of residuals relative to their size that counts as none
+
+_FIRST_APART = Loss("cauchy", 10.0)
+"""Counts hardly how far motions are apart once they are: a search for limits finds the one that is
+reached first, then the next, whatever comes after."""
+_LIMITS_ROUNDS = 5
 
 
 class Freed(Problem):
@@ -126,7 +132,9 @@ def fit_freed(
 
     Every fit has the same budget: for each unknown the values of :data:`_REACH` or those that its
     cause guesses, the best of all unknowns together, and :data:`ITERATIONS` iterations. The second
-    look finds out of a valley that is not the deepest, such as one of a limit.
+    look finds out of a valley that is not the deepest, such as one of a limit. Unknowns with
+    guesses are looked for once more by :data:`_FIRST_APART`; the fit goes on from there if that is
+    better.
 
     Args:
       whole: training recordings with the unknowns of all causes.
@@ -141,27 +149,70 @@ def fit_freed(
       KeyboardInterrupt: Ctrl-C.
     """
     free = np.unique(np.concatenate([columns, always]))
-    problem = Freed(whole, free, at)
-    looks = columns if looks is None else looks
-    settings = LeastSquaresSettings(
-        max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST
-    )
-    x, cost, evaluations = at, np.inf, 0
-    for _ in range(_ROUNDS):
-        found = _look(whole, x, looks, guesses)
-        evaluations += found.evaluations
-        if not found.acts:
-            return FreedFit(tuple(causes), at.copy(), found.cost, evaluations, acts=False)
-        if found.cost > (1.0 - _ENOUGH) * cost:
-            break
-        x, cost = found.x, found.cost
-        search = LeastSquares(problem.space, settings)
-        search.x = x[free].copy()
-        fit = inner_fit(problem, search)
-        evaluations += search.evaluations
-        if np.isfinite(fit.cost) and fit.cost < cost:
-            x, cost = problem.complete(fit.x)[0], float(fit.cost)
-    return FreedFit(tuple(causes), x, cost, evaluations)
+    search = _Search(whole, free, columns if looks is None else looks, guesses)
+    x, cost, acts = search.run(at, Loss(), _ROUNDS)
+    if not acts:
+        return FreedFit(tuple(causes), at.copy(), cost, search.evaluations, acts=False)
+    if any(len(guesses[element]) for element in search.looks):
+        other, _, _ = search.run(at, _FIRST_APART, _LIMITS_ROUNDS)
+        other, other_cost, _ = search.run(other, Loss(), _ROUNDS)
+        if other_cost < cost:
+            x, cost = other, other_cost
+    return FreedFit(tuple(causes), x, cost, search.evaluations)
+
+
+class _Search:
+    """Looks and descents of one fit.
+
+    Args:
+      whole: training recordings with the unknowns of all causes.
+      free: elements that are free, ascending.
+      looks: elements along which it looks.
+      guesses: values to look at, for each element of the whole; empty for the default.
+    """
+
+    def __init__(
+        self,
+        whole: GrayBoxProblem,
+        free: np.ndarray,
+        looks: np.ndarray,
+        guesses: Sequence[Sequence[float]],
+    ):
+        self.whole, self.free, self.looks, self.guesses = whole, free, looks, guesses
+        self.problem = Freed(whole, free, whole.space.start)
+        self.evaluations = 0
+
+    def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float, bool]:
+        """Look and descend from some values on.
+
+        Args:
+          at: values of all elements ``(p,)``.
+          loss: what is minimised.
+          rounds: looks at most, each with a descent.
+
+        Returns:
+          Values ``(p,)``, their cost, and whether the elements change the simulated motion.
+        """
+        settings = LeastSquaresSettings(
+            max_iters=ITERATIONS, cost_tolerance=_ENOUGH, patience=_PATIENCE, mu_max=_STIFFEST,
+            loss=loss.name, loss_scale=loss.scale,
+        )  # fmt: skip
+        x, cost = at, np.inf
+        for _ in range(rounds):
+            found = _look(self.whole, x, self.looks, self.guesses, loss)
+            self.evaluations += found.evaluations
+            if not found.acts:
+                return at, found.cost, False
+            if found.cost > (1.0 - _ENOUGH) * cost:
+                break
+            x, cost = found.x, found.cost
+            self.problem = Freed(self.whole, self.free, x)
+            search = LeastSquares(self.problem.space, settings)
+            fit = inner_fit(self.problem, search)
+            self.evaluations += search.evaluations
+            if np.isfinite(fit.cost) and fit.cost < cost:
+                x, cost = self.problem.complete(fit.x)[0], float(fit.cost)
+        return x, cost, True
 
 
 @dataclass(frozen=True)
@@ -176,13 +227,17 @@ class _Look:
 
 
 def _look(
-    whole: GrayBoxProblem, at: np.ndarray, columns: np.ndarray, guesses: Sequence[Sequence[float]]
+    whole: GrayBoxProblem,
+    at: np.ndarray,
+    columns: np.ndarray,
+    guesses: Sequence[Sequence[float]],
+    loss: Loss,
 ) -> _Look:
     """Look along each element, then at the best of all together."""
     points = _points(whole.space, at, columns, guesses)
     X = np.array([at, *[point for _, point in points]])
     failures: Failures = {}
-    costs, moved = _costs(whole, X, failures)
+    costs, moved = _costs(whole, X, failures, loss)
     combined = at.copy()
     for element in {element for element, _ in points if element >= 0}:
         own = [k for k, (e, _) in enumerate(points, 1) if e == element]
@@ -190,7 +245,7 @@ def _look(
         if costs[top] < costs[0]:
             combined[element] = X[top][element]
     failed: Failures = {}
-    together = float(_costs(whole, combined[None], failed)[0][0])
+    together = float(_costs(whole, combined[None], failed, loss)[0][0])
     best = int(np.argmin(costs))
     x, cost = (combined, together) if together < costs[best] else (X[best], float(costs[best]))
     return _Look(x.copy(), cost, len(X) + 1, bool(moved.any()))
@@ -229,13 +284,14 @@ def _points(
 
 
 def _costs(
-    whole: GrayBoxProblem, X: np.ndarray, failures: Failures
+    whole: GrayBoxProblem, X: np.ndarray, failures: Failures, loss: Loss
 ) -> tuple[np.ndarray, np.ndarray]:
     """Costs ``(n,)``, infinite for failures, and which candidates differ from the first."""
     total, size = np.zeros(len(X)), 0.0
     change = np.zeros(len(X))
     for rows, values in whole.residual_blocks(X, failures):
-        total += 0.5 * np.einsum("ij,ij->i", values, values)
+        plain = rows.start >= whole.data_rows
+        total += (Loss() if plain else loss).costs(values)
         if rows.start < whole.data_rows:
             change = np.maximum(change, np.abs(values - values[0]).max(axis=1, initial=0.0))
             size = max(size, float(np.abs(values[0]).max(initial=0.0)))

@@ -7,7 +7,8 @@ differ by ``D = 2 r'd + d'd``; given both fits the standard deviation of ``D`` b
 by channel, so that errors of the model with a long memory count as few samples.
 
 A recording begins with a measured state, whose noise moves all that follows. It belongs to no
-cause: every fit, and the model, begins from the state near the measured one that suits it.
+cause: every fit, and the model, begins from the state near the measured one that suits it, and that
+suits it better than those of the other fits do.
 """
 
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 _BLOCKS = 8  # of held-out time, for the spread of a share over it
 _STATE_STEPS = 4  # iterations that lead to a state, which is near
 _ENOUGH = 1e-3  # relative reduction of the cost that is not looked for there
+_SPREADS = ((0.3, 0.1, 0.03), (0.03, 0.01))  # of the box of states, in which they are drawn
+_DRAWS = 32  # of each spread
 _LARGE = 1e9  # weighted residual that stands for any larger one
 
 
@@ -41,6 +44,13 @@ class HeldOutFit:
     """Predicted signals ``(T, C)`` of each sequence, in their units."""
     failed: bool
     """Whether the simulation fails."""
+    states: np.ndarray
+    """States from which it begins."""
+
+    @property
+    def square(self) -> float:
+        """Squared error; infinite where the simulation fails."""
+        return np.inf if self.failed else float(sum(np.square(r).sum() for r in self.residuals))
 
 
 def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> HeldOutFit:
@@ -48,14 +58,13 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
 
     Args:
       problem: held-out recordings.
-      x: values of all elements ``(p,)``.
+      x: values of all elements ``(p,)``; states are looked for about those that it holds.
       states: elements that are initial states.
     """
-    if states.size:
-        freed = Freed(problem, states, x)
-        settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
-        fit = inner_fit(freed, LeastSquares(freed.space, settings))
-        x = freed.complete(fit.x)[0]
+    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
+    for spreads in _SPREADS if states.size else ():
+        freed = Freed(problem, states, _best_drawn(problem, x, states, spreads))
+        x = freed.complete(inner_fit(freed, LeastSquares(freed.space, settings)).x)[0]
     failed: Failures = {}
     residuals, simulated = [], []
     pairs = problem.predictions(x[None], failed)
@@ -64,7 +73,22 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
             error = (measured[0] - predicted[0]) * sequence.weights
         residuals.append(np.clip(np.nan_to_num(error, nan=_LARGE), -_LARGE, _LARGE))
         simulated.append(predicted[0])
-    return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed))
+    return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
+
+
+def _best_drawn(
+    problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, spreads: Sequence[float]
+) -> np.ndarray:
+    """Values with the best of states drawn about those they hold ``(p,)``.
+
+    Contacts cut the error over the states into narrow valleys; a descent stays in the first one.
+    """
+    lower, upper = problem.space.lower[states], problem.space.upper[states]
+    moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(spreads), _DRAWS, len(states)))
+    moves *= np.array(spreads)[:, None, None] * (upper - lower)
+    X = np.tile(x, (1 + moves.shape[0] * _DRAWS, 1))
+    X[1:, states] = np.clip(x[states] + moves.reshape(-1, len(states)), lower, upper)
+    return X[int(np.argmin(problem.costs(X)[:, 0]))]
 
 
 @dataclass(frozen=True)
