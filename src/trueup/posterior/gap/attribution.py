@@ -26,6 +26,7 @@ GAP = 0.1
 """Squared error above that of noise, in multiples of it, below which there is no gap."""
 MOST = 3
 """Causes at most that are named one after the other."""
+_ALIKE = 0.01  # part of a squared error by which fits differ that need no better state
 
 MODEL, ALL = "model", "all"
 _SEPARATOR = " + "
@@ -149,7 +150,8 @@ class Attribution:
         Contacts make valleys of the error, in which a search for the state may end. No cause is to
         be credited with a better state.
         """
-        if key != best and (best, key) not in self._shared:
+        apart = self.unseen(key).square > (1.0 + _ALIKE) * self.unseen(best).square
+        if apart and (best, key) not in self._shared:
             self._shared.add((best, key))
             other = self._begun_at(key, self.unseen(best).states)
             if other.square < self.unseen(key).square:

@@ -29,8 +29,9 @@ from trueup.sysid.fit.problem import GrayBoxProblem
 _BLOCKS = 8  # of held-out time, for the spread of a share over it
 _STATE_STEPS = 4  # iterations that lead to a state, which is near
 _ENOUGH = 1e-3  # relative reduction of the cost that is not looked for there
-_SPREADS = ((0.3, 0.1, 0.03), (0.03, 0.01))  # of the box of states, in which they are drawn
-_DRAWS = 32  # of each spread
+_FIRST, _NEXT = (0.3, 0.1, 0.03), (0.1, 0.03, 0.01)  # parts of the box of states that draws fill
+_DRAWS = 32  # of each part
+_ROUNDS = 6  # of draws and descents, while they lead further
 _LARGE = 1e9  # weighted residual that stands for any larger one
 
 
@@ -61,10 +62,8 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
       x: values of all elements ``(p,)``; states are looked for about those that it holds.
       states: elements that are initial states.
     """
-    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
-    for spreads in _SPREADS if states.size else ():
-        freed = Freed(problem, states, _best_drawn(problem, x, states, spreads))
-        x = freed.complete(inner_fit(freed, LeastSquares(freed.space, settings)).x)[0]
+    if states.size:
+        x = _suiting_states(problem, x, states)
     failed: Failures = {}
     residuals, simulated = [], []
     pairs = problem.predictions(x[None], failed)
@@ -76,19 +75,36 @@ def held_out_fit(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> 
     return HeldOutFit(tuple(residuals), tuple(simulated), bool(failed), x[states])
 
 
-def _best_drawn(
-    problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, spreads: Sequence[float]
-) -> np.ndarray:
-    """Values with the best of states drawn about those they hold ``(p,)``.
+def _suiting_states(problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """Values with the states that suit them, near those that they hold ``(p,)``.
 
-    Contacts cut the error over the states into narrow valleys; a descent stays in the first one.
+    Contacts cut the error over the states into narrow valleys, and a descent stays in the first
+    one: so states are drawn about the last ones, for as long as a drawn one is better.
     """
+    settings = LeastSquaresSettings(max_iters=_STATE_STEPS, cost_tolerance=_ENOUGH)
+    cost = np.inf
+    for number in range(_ROUNDS):
+        drawn = _drawn(problem, x, states, _NEXT if number else _FIRST)
+        costs = problem.costs(drawn)[:, 0]
+        best = int(np.argmin(costs))
+        if number and costs[best] > (1.0 - _ENOUGH) * cost:
+            break
+        freed = Freed(problem, states, drawn[best])
+        fit = inner_fit(freed, LeastSquares(freed.space, settings))
+        x, cost = freed.complete(fit.x)[0], float(fit.cost)
+    return x
+
+
+def _drawn(
+    problem: GrayBoxProblem, x: np.ndarray, states: np.ndarray, parts: Sequence[float]
+) -> np.ndarray:
+    """Values, and the same with states drawn about theirs ``(n, p)``."""
     lower, upper = problem.space.lower[states], problem.space.upper[states]
-    moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(spreads), _DRAWS, len(states)))
-    moves *= np.array(spreads)[:, None, None] * (upper - lower)
-    X = np.tile(x, (1 + moves.shape[0] * _DRAWS, 1))
+    moves = np.random.default_rng(0).uniform(-0.5, 0.5, (len(parts), _DRAWS, len(states)))
+    moves *= np.array(parts)[:, None, None] * (upper - lower)
+    X = np.tile(x, (1 + len(parts) * _DRAWS, 1))
     X[1:, states] = np.clip(x[states] + moves.reshape(-1, len(states)), lower, upper)
-    return X[int(np.argmin(problem.costs(X)[:, 0]))]
+    return X
 
 
 @dataclass(frozen=True)
