@@ -6,7 +6,7 @@ import re
 import mujoco
 import numpy as np
 import pytest
-from gap_logs import MODEL, write
+from gap_logs import MODEL, TURNING, write
 
 from trueup import posterior, sysid
 from trueup.cli import main
@@ -84,6 +84,19 @@ def test_two_causes_at_once_are_both_named(tmp_path):
     assert set(found.ranking[:2]) == {"delay", "inertia"}
     masses = {p["name"]: p for p in found.summary["parameters"]}
     assert abs(masses["lower_mass"]["value"] - 1.0) < 0.05
+
+
+def test_limits_of_three_motors_are_found_at_once(tmp_path):
+    # none of them brings the motion nearer without the others
+    limits, true = {"shoulder": 12.0, "elbow": 4.27, "yaw": 12.19}, TURNING
+    for joint, most in limits.items():
+        servo = f'joint="{joint}" kp="40" kv="1"'
+        true = true.replace(servo, f'{servo} forcerange="-{most} {most}"')
+    file = write(tmp_path, true, seed=21, modelled=TURNING)
+    found = explained(file, causes=("gains", "friction", "limits"))
+    assert found.causes == ["limits"]
+    values = [p["value"] for p in found.summary["parameters"]]
+    np.testing.assert_allclose(values, list(limits.values()), rtol=0.01)
 
 
 def test_what_the_data_cannot_tell_apart_is_named_together(tmp_path):
