@@ -15,17 +15,18 @@ import os
 import secrets
 import types as python_types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numba
+import numba.extending
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 from numba.core.types import Type
-from numba.extending import _Intrinsic, intrinsic
 
 
 def _number_apart() -> None:
@@ -42,6 +43,9 @@ def _number_apart() -> None:
 _number_apart()
 if hasattr(os, "register_at_fork"):  # not on Windows, where processes do not fork
     os.register_at_fork(after_in_child=_number_apart)
+
+intrinsic: Callable[..., Any] = numba.extending.intrinsic
+"""Numba's decorator of what writes machine code; the typing context is no argument of a call."""
 
 _COVERED = ("math", "numpy", "numba", "llvmlite", "builtins")
 """Packages of which numba's own version, which the cache keeps, stands for the content."""
@@ -71,7 +75,7 @@ def njit_on_disk(function: Callable[..., Any], signature: Any = None, **options:
       signature: the only types of its arguments, compiled for at once.
       options: options of ``numba.njit``.
     """
-    dispatcher = numba.njit(**options)(function)
+    dispatcher: Any = numba.njit(**options)(function)
     # RuntimeError: no folder can be written, or the function has no file
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Cache(dispatcher)
@@ -147,7 +151,7 @@ def _content(value: Any, seen: set[Any]) -> Iterator[str]:
     elif _is_covered(value):
         yield f"{getattr(value, '__module__', '')} {value.__name__}"
     elif isinstance(value, enum.EnumMeta):
-        yield repr([(member.name, member.value) for member in value])
+        yield repr([(member.name, member.value) for member in cast(type[enum.Enum], value)])
     elif isinstance(value, type):
         yield f"{value!r} {getattr(value, '_fields', '')!r}"
         yield from _content_of_class(value, seen)

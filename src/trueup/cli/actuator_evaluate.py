@@ -13,7 +13,7 @@ from trueup.cli.output import Output
 
 def show_evaluation(
     params: Path,
-    logdir: Path,
+    logdir: Path | list[Path],
     actuator: str | None,
     model: str | None,
     skip_bad_logs: bool,

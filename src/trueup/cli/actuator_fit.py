@@ -44,6 +44,7 @@ def run_fit_evaluation(job: ServoFitJob, output: Output) -> int:
     """Give the errors of the parameter file of a fit; returns the exit code."""
     if job.catalogue is not None:
         load_catalogue(job.catalogue, replace=True)
+    assert job.output is not None and job.source.place is not None
     settings = job.fit_settings
     servo = start_model(job.servo, job.fitted_model, settings).servo.name
     return show_evaluation(

@@ -1,5 +1,6 @@
 """``trueup export dr``: draws of an identified model for a simulator."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from trueup.cli.output import Output
@@ -9,7 +10,7 @@ from trueup.studies.progress import Progress
 
 
 def run_export_dr(
-    directories: tuple[Path, ...],
+    directories: Sequence[Path],
     simulator: str,
     draws: int,
     target: Path | None,

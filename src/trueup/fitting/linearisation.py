@@ -166,8 +166,11 @@ def linearise(
         costs += block_loss.costs(values, weights)
         acting = problem.acting_on(rows)
         # initial states of other windows do not act: with them, cost grows with windows squared
-        columns = slice(None) if acting is None else np.flatnonzero(acting)
-        square = columns if acting is None else np.ix_(columns, columns)
+        columns: slice | np.ndarray = slice(None)
+        square: Any = columns
+        if acting is not None:
+            columns = np.flatnonzero(acting)
+            square = np.ix_(columns, columns)
         jacobian = difference_jacobian(values, steps, central, problem.space, columns)
         if block_loss.is_linear and weights is None:
             gradient[columns] += jacobian @ values[0]

@@ -7,6 +7,7 @@ element is that of Paule and Mandel (1982); its interval is the Q-profile of Vie
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -161,9 +162,10 @@ def _squared_spread(values: np.ndarray, variances: np.ndarray, wanted: float) ->
     top = float(np.var(values)) * len(values) + float(variances.max()) + 1e-300
     while _heterogeneity(top, values, variances) > wanted:
         top *= 4.0
-    return float(
-        brentq(lambda s: _heterogeneity(s, values, variances) - wanted, 0.0, top, xtol=1e-12 * top)
+    root: Any = brentq(
+        lambda s: _heterogeneity(s, values, variances) - wanted, 0.0, top, xtol=1e-12 * top
     )
+    return float(root)
 
 
 def _spread(

@@ -1,6 +1,7 @@
 """Knowledge of a set of parameters: a Gaussian within bounds, and draws from it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -100,7 +101,7 @@ class Belief:
         place: np.ndarray,
         centre: np.ndarray,
         axis: np.ndarray,
-        precision: float,
+        precision: Any,
         low: np.ndarray,
         high: np.ndarray,
         rng: np.random.Generator,

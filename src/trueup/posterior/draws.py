@@ -80,7 +80,7 @@ class Draws:
 
     def write(self, path: Path) -> None:
         """Write ``posterior.npz``, which holds arrays of numbers and text alone."""
-        arrays: dict[str, np.ndarray] = {
+        arrays: dict[str, Any] = {
             "values": self.values,
             "names": np.array(self.names, np.str_),
             "units": np.array(self.units, np.str_),
@@ -103,9 +103,9 @@ class Draws:
         """
         try:
             with np.load(path, allow_pickle=False) as found:
-                return cls(
-                    *(tuple(map(str, found[name])) for name in ("names", "units", "targets")),
-                    found["values"],
+                names, units, targets = (
+                    tuple(map(str, found[name])) for name in ("names", "units", "targets")
                 )
+                return cls(names, units, targets, found["values"])
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise RunDirectoryError(f"{path} holds no draws: {error}") from error

@@ -24,36 +24,53 @@ FEWEST = 32
 class DrawnRun(Protocol):
     """A finished run that rows are drawn from."""
 
-    directory: RunDirectory
-    solution: dict[str, Any]
-    """Content of ``solution.json``."""
-    verdict: Verdict
+    @property
+    def directory(self) -> RunDirectory:
+        """Directory of the run."""
+        ...
+
+    @property
+    def solution(self) -> dict[str, Any]:
+        """Content of ``solution.json``."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the run may be used for."""
+        ...
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the unknowns."""
+        ...
 
     @property
     def widened(self) -> dict[str, float]:
         """Unknown -> factor on its spread for the error of the model, where it is above 1."""
+        ...
 
     @property
     def narrower(self) -> float:
         """Median ratio of each unknown's own spread to that given all others."""
+        ...
 
     def form(self, simulator: str) -> SimulatorForm:
         """How a simulator takes the rows; TrueupError where it cannot."""
+        ...
 
     def draw(
         self, count: int, seed: int, progress: Callable[[float], None] | None
     ) -> tuple[HeldOutCheck | None, np.ndarray]:
         """Check on held-out recordings, None where nothing is held out, and values ``(n, p)``."""
+        ...
 
     def rows(self, values: np.ndarray) -> tuple[Draws, list[str]]:
         """Rows with what they write, and sentences on what no environment can have of its own."""
+        ...
 
     def cost(self, count: int) -> tuple[Sequence[str], float]:
         """Held-out recordings by name, and the time [s] that ``count`` rows take."""
+        ...
 
 
 class GaussianRun(ABC):

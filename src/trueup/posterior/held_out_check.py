@@ -31,11 +31,13 @@ class HeldOutProblem(Protocol):
     def sequences(self) -> Sequence[Any]:
         """Recordings: ``name``, ``times (T,)``, ``channels``, ``channel_names``, ``weights`` of the
         residuals, ``windows`` with their ``first`` sample."""
+        ...
 
     def predictions(
         self, X: np.ndarray, failures: Failures | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Measured ``(n or 1, T, C)`` and predicted ``(n, T, C)`` signals of each recording."""
+        ...
 
 
 @dataclass

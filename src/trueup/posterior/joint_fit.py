@@ -66,7 +66,7 @@ def joint_experiment(
     """
     given = None if folder is None else Path(folder)
     jobs = [_job(Path(run), given) for run in runs]
-    first, place = jobs[0].experiment, jobs[0].folder
+    first, place = jobs[0].experiment, _folder_of(jobs[0])
     for job, run in zip(jobs, runs, strict=True):
         _check_alike(job, jobs[0], run, runs[0])
     names = [[r.name or Path(r.file).stem for r in job.experiment.recordings] for job in jobs]
@@ -74,7 +74,7 @@ def joint_experiment(
     recordings, held_out, seen = [], [], {}
     for job, own, run in zip(jobs, names, runs, strict=True):
         for recording, name in zip(job.experiment.recordings, own, strict=True):
-            path = job.folder / recording.file
+            path = _folder_of(job) / recording.file
             digest = (sha256_of(path), recording.trim.start, recording.trim.end)
             if digest in seen:
                 raise RunDirectoryError(
@@ -105,6 +105,11 @@ def _job(run: Path, folder: Path | None) -> IdentificationJob:
     return job
 
 
+def _folder_of(job: IdentificationJob) -> Path:
+    assert job.folder is not None
+    return job.folder
+
+
 def _check_alike(
     job: IdentificationJob,
     other: IdentificationJob,
@@ -115,7 +120,7 @@ def _check_alike(
     own, theirs = (j.experiment.model_dump(mode="json", exclude=_OWN) for j in (job, other))
     differing = [key for key in own if own[key] != theirs[key]]
     if not differing:
-        models = [j.folder / j.experiment.model.file for j in (job, other)]
+        models = [_folder_of(j) / j.experiment.model.file for j in (job, other)]
         if sha256_of(models[0]) != sha256_of(models[1]):
             differing = ["model"]
     if (job.experiment.held_out.fraction, job.experiment.held_out.folds) != (

@@ -29,10 +29,7 @@ def verdict_section(
         ReportError: a grade is unknown.
     """
     grade, places = verdict["grade"], anchors or {}
-    findings = [
-        Finding(_tone(r["grade"]), r["sentence"], places.get(r["section"], r["section"]))
-        for r in verdict["reasons"]
-    ]
+    findings = [_finding(reason, places) for reason in verdict["reasons"]]
     content: list[Content] = [
         KeyFigures([KeyFigure(grade, "verdict", tone=_tone(grade))]),
         Findings(findings),
@@ -42,6 +39,11 @@ def verdict_section(
     if verdict["criteria"]:
         content.append(_criteria(verdict["criteria"]))
     return Section(title, "verdict", content=content)
+
+
+def _finding(reason: Mapping[str, Any], anchors: Mapping[str, str]) -> Finding:
+    section: str = reason["section"]
+    return Finding(_tone(reason["grade"]), reason["sentence"], anchors.get(section, section))
 
 
 def _tone(grade: str) -> str:

@@ -329,8 +329,8 @@ class _Loop:
         return math.inf if limit is None else limit - self.seconds
 
     def _save(self, state: dict[str, Any] | None = None) -> None:
-        state = self.search.state() if state is None else state
-        self.checkpoints.save(state, self.generation - 1, float(self.search.cost), self._found)
+        content: dict[str, Any] = self.search.state() if state is None else state
+        self.checkpoints.save(content, self.generation - 1, float(self.search.cost), self._found)
 
     @property
     def _found(self) -> Callable[[], Any] | None:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from trueup.actuators.bench._lane_vectors import (
@@ -22,6 +21,7 @@ from trueup.actuators.bench._lane_vectors import (
     constant,
 )
 from trueup.actuators.equations.compiled import compiled_apart
+from trueup.compilation import intrinsic
 
 LANES = 16
 """Rollouts side by side: a few vectors, whose chains of operations run beside each other."""

@@ -4,7 +4,7 @@ A quantity of all lanes is a row of a work space. What depends on parameters alo
 a rollout, what depends on measurements once a sample, and what both leave for later stays in rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueup.actuators.bench._lane_code import LANES, Instruction, Loop, Place
@@ -66,7 +66,7 @@ class LanePlan:
         self.once, self.each_sample = frozenset(once), frozenset(each_sample)
         self._levels: dict[int, int] = {}
 
-    def functions(self, steps: dict[str, Sequence[Target]]) -> dict[str, list[Loop]]:
+    def functions(self, steps: Mapping[str, Sequence[Target]]) -> dict[str, list[Loop]]:
         """Loops of the functions ``once``, ``each_sample`` and of each set of targets."""
         kept: list[set[int]] = [set(), set()]
         targets = [target for wanted in steps.values() for target in wanted]

@@ -394,7 +394,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
 
     def rollouts(
         start, stop, rows, gate, log_rows, offsets, table, inputs, measured, objective, sums_out,
-        failed, recorded, wanted, gradient, jacobian, lanes, slopes, pairs,
+        failed, recorded, wanted: Sequence[int], gradient, jacobian, lanes, slopes, pairs,
     ):  # fmt: skip
         goal, enable = inputs[0], inputs[1]
         groups = (stop - start + LANES - 1) // LANES

@@ -5,7 +5,7 @@ with backlash the motor's speed, its angle from the joint and whether both are a
 derivatives of the step are those of its graph.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,9 @@ from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import QUANTITIES, absent_columns
 from trueup.actuators.equations.compiled import Equation, Parameters
 from trueup.actuators.equations.tracing import Graph, Value, pullback
+
+where: Callable[..., Any] = np.where
+"""Numpy's function, which takes values of a graph as well."""
 
 
 class StepKind(NamedTuple):
@@ -98,9 +101,9 @@ def step_program(kind: StepKind) -> StepProgram:
     if kind.slewed:
         # without torque the target stays with the joint; in the reference it does not
         start = graph.input("target")
-        start = start if kind.explicit else np.where(on <= 0.0, position, start)
+        start = start if kind.explicit else where(on <= 0.0, position, start)
         target = equations.slewed_target(wanted, start, p.max_velocity * h)
-        after["target"] = np.where(active, target, graph.input("target"))
+        after["target"] = where(active, target, graph.input("target"))
     angle = position + p.q_offset
     if kind.tabulated:
         inertia = graph.external("load_inertia", angle)
@@ -110,7 +113,7 @@ def step_program(kind: StepKind) -> StepProgram:
     motor_speed, is_open = speed, None
     if kind.backlash:
         is_open = graph.input("is_open") > 0.5
-        motor_speed = np.where(is_open, graph.input("motor_speed"), speed)
+        motor_speed = where(is_open, graph.input("motor_speed"), speed)
     driven, duty, damping = equations.LAWS[kind.law](target - position, motor_speed, p)
     driven = equations.saturated_torque(driven, p)
     torque, damping = equations.shaft_torque(on, driven, damping, motor_speed, p)
@@ -123,23 +126,23 @@ def step_program(kind: StepKind) -> StepProgram:
             return equations.explicit_speed(motor_speed, net, momentum, loss, viscous)
         return equations.implicit_speed(motor_speed, net, momentum, damping, loss, viscous)
 
-    new = np.where(active, speed_after(inertia, load), speed)
-    speeds, turned = (new,), np.where(active, h, 0.0) * new
+    new = where(active, speed_after(inertia, load), speed)
+    speeds, turned = (new,), where(active, h, 0.0) * new
     if kind.explicit:
         # the reference moves on with the new speed and half of the change before it is held
         held = np.minimum(np.maximum(new, -equations.MAX_SPEED), equations.MAX_SPEED)
-        turned = np.where(active, h, 0.0) * (held + 0.5 * (new - speed))
-        new = np.where(active, held, speed)
+        turned = where(active, h, 0.0) * (held + 0.5 * (new - speed))
+        new = where(active, held, speed)
     if kind.backlash:
-        alone = np.where(active, speed_after(0.0, 0.0), motor_speed)
+        alone = where(active, speed_after(0.0, 0.0), motor_speed)
         speeds = (*speeds, alone)
         step = equations.backlash_step(
             new, alone, speed, graph.input("gap"), is_open, inertia, p.armature, load, h,
             0.5 * p.backlash,
         )  # fmt: skip
-        turned, new = np.where(active, step.distance, 0.0), np.where(active, step.speed, speed)
+        turned, new = where(active, step.distance, 0.0), where(active, step.speed, speed)
         for name in ("motor_speed", "gap", "is_open"):
-            after[name] = np.where(active, getattr(step, name), graph.input(name))
+            after[name] = where(active, getattr(step, name), graph.input(name))
     after = {"position": position + turned, "speed": new, **after}
     return StepProgram(kind, graph, after, duty, speeds)
 

@@ -45,7 +45,7 @@ def numpy_function(equation: Callable[..., Any], arguments: Sequence[str]) -> Ca
     return _function(equation, arguments, (), {**names, "clamp": _clamp, "full_like": np.full_like})
 
 
-def _clamp(values: np.ndarray, min: float | None = None, max: float | None = None) -> np.ndarray:
+def _clamp(values: np.ndarray, min: Any = None, max: Any = None) -> np.ndarray:
     """Values within one bound, as torch's function of this name; np.clip takes several times as
     long for few numbers."""
     return np.minimum(values, max) if min is None else np.maximum(values, min)

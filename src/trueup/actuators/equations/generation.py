@@ -102,6 +102,7 @@ class Printer:
         if operation in ("input", "external"):
             return self.place_of(str(content))
         if operation == "constant":
+            assert isinstance(content, float)
             if math.isinf(content):
                 infinite = "math.inf" if self.like else "inf"
                 return infinite if content > 0 else f"(-{infinite})"

@@ -59,7 +59,7 @@ def law_parameters(
     values: Mapping[str, float],
     *,
     kp: float | None = None,
-    vin: float | None = None,
+    vin: Any = None,
     damping: float | None = None,
     **given: Any,
 ) -> ParameterValues:

@@ -243,7 +243,7 @@ def _share_quotient(bar: Value, result: Value, a: Value, b: Value) -> Sequence[A
     return bar * inverse, -(bar * result * inverse)
 
 
-def _share_power(bar: Value, result: Value, a: Value, b: Value) -> Sequence[Any]:
+def _share_power(bar: Value, result: Value, a: Any, b: Value) -> Sequence[Any]:
     base = np.maximum(a, TINY)
     by_logarithm = bar * result
     return by_logarithm * b / base, by_logarithm * np.log(base)

@@ -249,7 +249,7 @@ class ServoFitJob(SearchJob):
             verbose=verbose,
         )
         for name in ("prepared", "problem", "search"):
-            self.__dict__.pop(name, None)  # those of the model before the choice
+            vars(self).pop(name, None)  # those of the model before the choice
         self.limits = dataclasses.replace(self.limits, max_evaluations=self.fitted_settings.trials)
 
     @functools.cached_property

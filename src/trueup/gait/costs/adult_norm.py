@@ -64,6 +64,7 @@ def adult_norm() -> GaitNorm:
 
 @functools.cache
 def _content() -> dict[str, Any]:
+    assert __package__ is not None
     text = resources.files(__package__).joinpath("adult_walking.yaml").read_text("utf-8")
     return yaml.safe_load(text)
 

@@ -134,7 +134,7 @@ class MyoAssistCost:
         emg = np.zeros((0, 0)) if self.emg is None else np.tile(self.emg, (1, 2))
         kinematics = np.zeros((0, 0)) if self.kinematics is None else self.kinematics
         most = max(len(angle_columns), len(emg_columns))
-        size = frames.shape[1]
+        places, sides = np.zeros((2, frames.shape[1]), dtype=np.int64)
         values = np.zeros((len(frames), len(k.Term)))
         k.myoassist_terms(
             frames,
@@ -143,7 +143,7 @@ class MyoAssistCost:
             np.array(effort, dtype=np.int64),
             _tracked(angle_columns, kinematics),
             _tracked(emg_columns, emg),
-            k.Scratch(*np.zeros((2, size), dtype=np.int64), np.zeros(most)),
+            k.Scratch(places, sides, np.zeros(most)),
             values,
         )
         return dict(zip(k.Term.__members__, values.T, strict=True))

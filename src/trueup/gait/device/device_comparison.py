@@ -159,7 +159,8 @@ class Difference:
         """Probability of such a mean where nothing differs, by Student's test of pairs."""
         if not self.error > 0.0:
             return np.nan
-        return float(stats.ttest_1samp(self.known, 0.0).pvalue)
+        test: Any = stats.ttest_1samp(self.known, 0.0)
+        return float(test.pvalue)
 
     @property
     def is_significant(self) -> bool:
@@ -311,7 +312,7 @@ def at_speed(terms: Mapping[str, np.ndarray], name: str, speed: float) -> Measur
     lasted = int(lasts.sum())
     if lasted < FEWEST or np.ptp(terms["speed"][lasts]) == 0.0:
         return Measured(np.nan, np.nan, lasted, len(lasts))
-    line = stats.linregress(terms["speed"][lasts] - speed, terms[name][lasts])
+    line: Any = stats.linregress(terms["speed"][lasts] - speed, terms[name][lasts])
     return Measured(float(line.intercept), float(line.intercept_stderr), lasted, len(lasts))
 
 

@@ -7,6 +7,7 @@ A point within a surface is not wrapped.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,8 @@ class _Arcs:
     def faces(self, sense: float, side: np.ndarray) -> np.ndarray:
         """Sum of the places of the two tangent points along directions ``(n, 2)``: ``(n,)``."""
         ends = self.first, self.first + sense * self.angle
-        return sum(np.cos(end) * side[:, 0] + np.sin(end) * side[:, 1] for end in ends)
+        places: Any = sum(np.cos(end) * side[:, 0] + np.sin(end) * side[:, 1] for end in ends)
+        return places
 
 
 def _arcs(start: np.ndarray, end: np.ndarray, radius: np.ndarray | float, sense: float) -> _Arcs:

@@ -18,7 +18,7 @@ from trueup.gait.walk.walk_simulation import WalkSimulation
 REPEATS = 20
 """Number of repeats, unless given."""
 
-ENDS = {
+ENDS: dict[int, str] = {
     End.running: "",
     End.fell: "fell",
     End.diverged: "diverged",

@@ -76,7 +76,7 @@ def evaluate_walk(
     if perturbations < 0:
         raise GaitError(f"the perturbed repeats are {perturbations}; they cannot be below 0")
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
-    norms = norms_of(configuration)
+    norms: Sequence[GaitNorm | None] = norms_of(configuration)
     if norm is not None:
         found = norm if isinstance(norm, GaitNorm) else named_norm(norm, norm_speed)
         norms = [found for _ in problem.scenarios]

@@ -92,7 +92,7 @@ def walk_report(
     title: str,
     subtitle: str = "",
     *,
-    norm: GaitNorm | Sequence[GaitNorm] | None = None,
+    norm: GaitNorm | Sequence[GaitNorm | None] | None = None,
     start_name: str = "start of the search",
     max_torques: Sequence[float] = (),
     survivals: Sequence[Survival] = (),

@@ -117,6 +117,7 @@ def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> Ga
     """
     problem = make_problem(configuration, threads)
     if judges_anew(problem, configuration.search):
+        assert problem.perturbations is not None
         problem.perturbations = told_over(problem.perturbations)
     return problem
 

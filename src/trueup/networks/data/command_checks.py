@@ -15,6 +15,7 @@ from trueup.networks.data.features import (
 )
 from trueup.networks.data.raw_signals import COMMANDS, RawSignals
 from trueup.signals import Finding, suspect_units
+from trueup.signals.checks.finding import Severity
 from trueup.signals.checks.units import RELATED
 
 _CONSTANT = 1e-9
@@ -113,7 +114,7 @@ def _beside_each_other(raw: RawSignals) -> dict[str, str | None]:
     }
 
 
-def _severity(kind: str, settings: DataSettings) -> str:
+def _severity(kind: str, settings: DataSettings) -> Severity:
     return "warning" if kind in settings.accept else "refuse"
 
 

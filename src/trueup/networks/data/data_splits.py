@@ -262,7 +262,8 @@ def _by_stretches(
                 if kind == 2:
                     warm_up.append(each.part(0, first) if first >= _FEWEST_SAMPLES else None)
             done = last
-    return DataSplit("global", *(tuple(part) for part in parts), tuple(warm_up))
+    training, chosen_by, judged_on = (tuple(part) for part in parts)
+    return DataSplit("global", training, chosen_by, judged_on, tuple(warm_up))
 
 
 def _chosen(

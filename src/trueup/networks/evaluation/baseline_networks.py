@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -130,8 +131,11 @@ def fit_limited(
     return replace(network, torque_limit=limit)
 
 
-def is_held(uncut: np.ndarray, torque: np.ndarray, limit: float) -> np.ndarray:
-    """Which samples a torque limit holds: measured at it, and beyond it without the limit."""
+def is_held(uncut: Any, torque: Any, limit: float) -> Any:
+    """Which samples a torque limit holds: measured at it, and beyond it without the limit.
+
+    Of arrays, or of tensors.
+    """
     return (abs(torque) >= AT_LIMIT * limit) & (uncut * (torque / limit) > abs(torque))
 
 

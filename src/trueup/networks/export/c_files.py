@@ -351,14 +351,16 @@ def _base_function(network: Network, prefix: str) -> str:
     base: Any = network.base
     graph = Graph()
     names = ("angle", "error", "velocity", "wanted")
-    values = [graph.input(name) for name in names]
+    angle, error, velocity, wanted = (graph.input(name) for name in names)
     if isinstance(base, ServoBase):
-        torque = base.equation(*values[:3], base.numbers)
+        torque = base.equation(angle, error, velocity, base.numbers)
     else:
-        wanted = values[3] if base.target_velocity else 0.0
-        torque = pd_torque(*values[:3], wanted, base, base.has_curve)
+        wanted = wanted if base.target_velocity else 0.0
+        torque = pd_torque(angle, error, velocity, wanted, base, base.has_curve)
     result = graph.value(torque)
-    places = dict(zip(names, (network.inputs.index(n) for n in base.features), strict=False))
+    places: dict[str, int] = dict(
+        zip(names, (network.inputs.index(n) for n in base.features), strict=False)
+    )
     numbers = needed([result])
     lines = [
         f"    const double x{number} = {_operation(graph, graph.nodes[number], places)};"

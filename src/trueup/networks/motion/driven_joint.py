@@ -42,6 +42,9 @@ class DrivenJoint(nn.Module):
         FitError: the model has a term with a state of its own.
     """
 
+    start: Tensor
+    places: Tensor
+
     def __init__(
         self, base: Joint | MotionBase, learned: bool = False, gains: tuple[float, ...] = ()
     ):

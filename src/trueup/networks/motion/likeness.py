@@ -1,6 +1,7 @@
 """Likeness of motions: the angles and speeds that they have in common."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,17 @@ def likeness(motions: Mapping[str, Moved]) -> dict[str, float]:
         for k in (0, 1)
     ]
     visits = {
-        name: sum(np.histogram2d(*each, _CELLS, edges)[0] for each in moved)
+        name: _total(np.histogram2d(*each, _CELLS, edges)[0] for each in moved)
         for name, moved in motions.items()
     }
-    total = sum(visits.values())
+    total = _total(visits.values())
     found = {}
     for name, own in visits.items():
         rest = total - own
         met, covered = own[rest >= _VISITS].sum(), rest[own >= _VISITS].sum()
         found[name] = float(met * covered / max(own.sum() * rest.sum(), 1.0))
     return found
+
+
+def _total(counts: Iterable[np.ndarray]) -> Any:
+    return sum(counts)

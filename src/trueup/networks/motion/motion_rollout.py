@@ -16,9 +16,15 @@ SMOOTHING = 0.03
 class Stretch(Protocol):
     """Stretches of recordings that are simulated side by side; a row is a joint of a stretch."""
 
-    position: Tensor
-    """Recorded angle, (samples, B) [rad]."""
-    speed: Tensor
+    @property
+    def position(self) -> Tensor:
+        """Recorded angle, (samples, B) [rad]."""
+        ...
+
+    @property
+    def speed(self) -> Tensor:
+        """Recorded speed, (samples, B) [rad/s]."""
+        ...
 
     def features(self, step: int, position: Tensor, speed: Tensor) -> Tensor:
         """Inputs of the correction at a sample, (B, features)."""

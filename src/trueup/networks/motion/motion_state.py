@@ -23,10 +23,14 @@ class Checkpointed(Protocol):
 
     module: Any
     joint: Any
-    optimizer: torch.optim.Optimizer
     random: np.random.Generator
     best: Any
     base: Any
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Optimizer, with its moments."""
+        ...
 
 
 def write_state(trainer: Checkpointed, file: Path) -> None:

@@ -111,7 +111,7 @@ def train_motion(
         Interrupted: a hook stopped the training.
     """
     settings = settings or MotionSettings()
-    hooks = hooks or TrainingHooks(**({} if progress is None else {"progress": progress}))
+    hooks = hooks or (TrainingHooks() if progress is None else TrainingHooks(progress=progress))
     logs, held = checked_logs(base, training, validation, settings)
     former = torch.get_num_threads()
     torch.set_num_threads(1)

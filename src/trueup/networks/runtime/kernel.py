@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
 from trueup.actuators.equations._parameter_layout import columns_named
+from trueup.compilation import intrinsic
 from trueup.networks.compiled import compiled
 from trueup.networks.model.network import Network
 from trueup.networks.runtime.record import ELU, GRU, HEADER, LSTM, RELU, SOFTSIGN
@@ -58,7 +58,7 @@ def _exp(value):
     series = 1.0 / 6227020800.0
     for term in _TAYLOR:
         series = series * rest + term
-    return series * _float_of((_bits_of(shifted) + 1023) << 52)  # pyright: ignore[reportCallIssue]
+    return series * _float_of((_bits_of(shifted) + 1023) << 52)
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"})

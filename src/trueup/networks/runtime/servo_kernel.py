@@ -28,7 +28,8 @@ def servo_torque(layout: ServoLayout) -> Any:
     for law in LAWS:
         graph = Graph(for_speed=True)
         p = Parameters(graph, columns, max_amps=graph.input("c.limit"))
-        torque = servo_motor_torque(law, *(graph.input(name) for name in arguments), p)
+        error, velocity = (graph.input(name) for name in arguments)
+        torque = servo_motor_torque(law, error, velocity, p)
         motors.append(row_function(f"motor_{law}", columns, arguments, [graph.value(torque)]))
     motor = chosen_function("motor", ("c", *arguments), motors)
     arguments = ("motor", "angle", "velocity")
@@ -36,7 +37,8 @@ def servo_torque(layout: ServoLayout) -> Any:
     for number, loss in enumerate(layout.losses):
         graph = Graph(for_speed=True)
         p = Parameters(graph, columns)
-        torque = servo_load_torque(loss, *(graph.input(name) for name in arguments), p)
+        torque, angle, velocity = (graph.input(name) for name in arguments)
+        torque = servo_load_torque(loss, torque, angle, velocity, p)
         loads.append(row_function(f"load_{number}", columns, arguments, [graph.value(torque)]))
     load = chosen_function("load", ("c", *arguments), loads)
     C = columns_named(columns)
@@ -62,5 +64,6 @@ def pd_law(columns: tuple[str, ...], has_curve: bool) -> Any:
     arguments = ("angle", "error", "velocity", "wanted")
     graph = Graph(for_speed=True)
     p = Parameters(graph, columns)
-    torque = pd_torque(*(graph.input(name) for name in arguments), p, has_curve)
+    angle, error, velocity, wanted = (graph.input(name) for name in arguments)
+    torque = pd_torque(angle, error, velocity, wanted, p, has_curve)
     return row_function("pd_law", columns, arguments, [graph.value(torque)])

@@ -191,8 +191,10 @@ class Keeper(lightning.Callback):
         threshold = settings.stopping_threshold
         if threshold is not None and score <= _signed(threshold, settings.mode):
             self.reason = f"{settings.monitor} reached {threshold:g}"
-        elif self.waited >= settings.patience:
-            self.reason = f"no improvement in {self.waited} validations"
+        else:
+            assert settings.patience is not None  # the schedule fills it in
+            if self.waited >= settings.patience:
+                self.reason = f"no improvement in {self.waited} validations"
         return bool(self.reason)
 
     def _is_due(self) -> bool:

@@ -338,7 +338,7 @@ class DesignJob(RecordingDesign):
                 return commands, Widths.of(self.problem.criterion, found.gram, found.spread)
         return None
 
-    def _reached(self, commands: np.ndarray) -> list[dict[str, float]]:
+    def _reached(self, commands: np.ndarray) -> list[dict[str, str | float]]:
         """Largest position, speed and acceleration of the commands of each joint."""
         step = 1.0 / self.experiment.design.rate
         speed = np.gradient(commands, step, axis=0)

@@ -8,6 +8,7 @@ and ``R`` the covariance of its noise, a fit to pieces has the covariance ``B (s
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -134,8 +135,8 @@ class PieceSimulator:
         position = robot.positions(whole["qpos"])
         speed = robot.speeds(whole["qvel"])
         force = whole["actuator_force"][..., list(robot.actuators)]
-        flat = [v.reshape(-1, *v.shape[2:]) for v in (position, speed, force)]
-        found = robot.limits.excess(*flat, robot.limits.margin)
+        position, speed, force = (v.reshape(-1, *v.shape[2:]) for v in (position, speed, force))
+        found = robot.limits.excess(position, speed, force, robot.limits.margin)
         worst = {what: v.reshape(self.draws, count).max(axis=0) for what, v in found.items()}
         every = max(round(1.0 / (_LOOKS * robot.model.opt.timestep)), 1)
         # only where nothing else is wrong: distances cost as much as a simulation
@@ -176,7 +177,7 @@ class PieceSimulator:
 
         total = np.zeros((self.size, self.size))
         for c, model in enumerate(self._noise):
-            own = jacobian[:, :, c]
+            own: Any = jacobian[:, :, c]
             if model.order:
                 own = lfilter([1.0], model.coefficients, own[:, ::-1], axis=1)
             total += model.innovation_variance * self._scale[c] ** 2 * (own @ own.T)

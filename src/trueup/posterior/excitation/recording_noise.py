@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,8 @@ class ChannelNoiseModel:
 
         settle = 200
         white = rng.normal(size=samples + settle) * np.sqrt(self.model.innovation_variance)
-        return self.deviation * lfilter([1.0], self.model.coefficients, white)[settle:]
+        noise: Any = lfilter([1.0], self.model.coefficients, white)
+        return self.deviation * noise[settle:]
 
 
 def typical(unit: str, given: float | None) -> ChannelNoiseModel:

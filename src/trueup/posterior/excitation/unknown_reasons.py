@@ -81,7 +81,7 @@ def _traded(unit: np.ndarray, i: int, names: Sequence[str]) -> str:
     others = [k for k in np.argsort(-np.abs(direction)) if k != i and abs(direction[k]) > _PART]
     if not others:
         others = [k for k in np.argsort(-np.abs(direction)) if k != i][:1]
-    told = [names[k] for k in others[:5]]
+    told = [names[int(k)] for k in others[:5]]
     return (
         f"only a combination with {listing(told)} is seen: fix one of them, or measure another "
         "quantity, such as a torque"

@@ -1,6 +1,7 @@
 """Quality checks of the clock: length, order, duplicates, gaps, jitter."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ _SHOWN = 6
 def length(recorded: Recorded) -> Iterator[Found]:
     """Find a recording that is too short to say anything."""
     count = recorded.times.size
-    figures = {"count": count, "needed": FEWEST_SAMPLES}
+    figures: dict[str, Any] = {"count": count, "needed": FEWEST_SAMPLES}
     if count < FEWEST_SAMPLES:
         yield refuse(
             f"The recording has {count} samples: at least {FEWEST_SAMPLES} are needed.", **figures

@@ -35,7 +35,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from trueup.errors import LawError, listing
 from trueup.simulation.control import _userdata as u
@@ -142,7 +142,7 @@ class ControlLaw:
         from trueup.simulation.control._targeted_law import TargetedLaw
 
         return TargetedLaw(
-            law=self,
+            law=cast(Any, self),
             joints=_names("joints", joints),
             actuators=_names("actuators", actuators),
             commands=_names("commands", actuators if commands is None else commands),

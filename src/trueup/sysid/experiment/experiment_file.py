@@ -1,5 +1,6 @@
 """Reads experiment files; errors name the line and say what is allowed."""
 
+import os
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,7 +13,7 @@ from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.experiment.short_forms import example_of, written_out
 
 
-def load_experiment(path: str | Path) -> Experiment:
+def load_experiment(path: str | os.PathLike[str]) -> Experiment:
     """Read an experiment file.
 
     Raises:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -176,7 +177,7 @@ def _check_further(logs: Sequence[Path], first: ImportedLog) -> None:
 
 def _same_clock(path: Path, first: ImportedLog) -> Recording:
     if first.clock.column or first.clock.rate is not None:
-        header = {"header": False} if first.unnamed else {}
+        header: dict[str, Any] = {"header": False} if first.unnamed else {}
         column = first.clock.column or None
         unit = first.clock.unit if column else None
         return read(path, time=column, rate=first.clock.rate, time_unit=unit, **header)

@@ -77,7 +77,7 @@ def estimated_starts(parameters: ParameterDict) -> set[str]:
         for target in param.targets[:1]:
             place, _, label = target.partition("@")
             kind, *rest = place.split("/")
-            if kind == "state" and len(rest) == 2 and param.name == _name(*rest, label):
+            if kind == "state" and len(rest) == 2 and param.name == _name(rest[0], rest[1], label):
                 out.add(param.name)
     return out
 

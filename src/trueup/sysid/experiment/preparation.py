@@ -203,13 +203,15 @@ def prepare(
         )
     for facts, whole in loaded:
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
-    groups = [_groups(parts, simulated) for parts in (training, held_out, alone)]
+    fitted, unseen, apart = (_groups(parts, simulated) for parts in (training, held_out, alone))
     release_spare_memory()
     return Prepared(
         experiment,
         folder,
         parameters,
-        *groups,
+        fitted,
+        unseen,
+        apart,
         observation_settings(experiment, signals, smoothing),
         rules,
         recordings,

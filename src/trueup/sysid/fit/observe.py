@@ -131,7 +131,7 @@ def _check_rows(
             f"sequence {name!r}: no measured sample lies within the simulated time "
             f"{start:.6g} s to {start + segment.steps * timestep:.6g} s"
         )
-    finite = np.isfinite(data).all(axis=0)
+    finite = np.all(np.isfinite(data), axis=0)
     if not finite.all():
         bad = [c.name for c, is_finite in zip(channels, finite, strict=True) if not is_finite]
         raise SignalError(

@@ -218,8 +218,9 @@ def _first_of_each(columns: list[JointColumn]) -> list[JointColumn]:
 def _stated_names(recording: Recording, count: int) -> list[str]:
     """Names of numbered joints that the file states, or nothing."""
     for key, value in recording.metadata.items():
-        is_list = isinstance(value, list) and len(value) == count
-        if is_list and "name" in key.lower() and all(isinstance(v, str) for v in value):
+        if not isinstance(value, list) or len(value) != count:
+            continue
+        if "name" in key.lower() and all(isinstance(v, str) for v in value):
             return list(value)
     return []
 

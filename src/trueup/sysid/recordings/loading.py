@@ -129,8 +129,9 @@ def load_recording(
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
     # a state that is given, or the default one, is complete: it needs no time before it
-    before = earlier is not None and not facts.start_is_known
-    lead_in = LeadIn(earlier, state) if before else None
+    lead_in = None
+    if earlier is not None and not facts.start_is_known:
+        lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
 
 

@@ -90,8 +90,8 @@ def _unseen_error(
     columns = linear_columns(seen)
     off = errors(unseen, columns, plain_least_squares(seen, columns))
     spread = np.std(np.concatenate([torque_of(d, raw=True) for d in unseen]), axis=0)
-    driven = spread > 0  # nothing drives an elastic joint: its torque is zero throughout
-    return float(np.sqrt(np.mean(np.square(off[driven] / spread[driven]))))
+    moved = spread > 0  # nothing drives an elastic joint: its torque is zero throughout
+    return float(np.sqrt(np.mean(np.square(off[moved] / spread[moved]))))
 
 
 def _corners(trajectories: Sequence[SystemTrajectory]) -> list[float]:

@@ -6,6 +6,7 @@ factorisation: M. Gautier, "Numerical calculation of the base inertial parameter
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_toeplitz, solve_triangular
@@ -127,7 +128,7 @@ def plain_least_squares(data: Sequence[TorqueData], columns: LinearColumns) -> n
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
     # one factorisation of the long side, then the shortest solution of a small triangle
-    R = np.linalg.qr(np.column_stack([A / size, b]), mode="r")
+    R = _triangle(np.column_stack([A / size, b]))
     return np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=1e-8)[0] / size
 
 
@@ -162,7 +163,7 @@ def linear_fit(
     for _ in range(2):
         A, b = whitened(parts, residuals)
         independent, dependent, relation = _excited(A, *structure)
-        whole = np.linalg.qr(np.column_stack([A[:, independent], b]), mode="r")
+        whole = _triangle(np.column_stack([A[:, independent], b]))
         factor = whole[: len(independent), : len(independent)]
         solution = solve_triangular(factor, whole[: len(independent), -1])
         estimate = np.zeros(len(columns.names))
@@ -231,6 +232,11 @@ def _excited(
     return independent[kept], np.concatenate([independent[lost], dependent]), whole
 
 
+def _triangle(A: np.ndarray) -> Any:
+    """The upper triangle of a factorisation."""
+    return np.linalg.qr(A, mode="r")
+
+
 def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Independent columns of a matrix, and how the others follow from them.
 
@@ -248,7 +254,7 @@ def base_columns(A: np.ndarray, rank: float = 1e-6) -> tuple[np.ndarray, np.ndar
     """
     size = np.linalg.norm(A, axis=0)
     size[size == 0] = 1.0
-    R = np.linalg.qr(A / size, mode="r")
+    R = _triangle(A / size)
     basis = np.zeros((len(R), 0))
     independent: list[int] = []
     for column in range(R.shape[1]):
@@ -331,7 +337,7 @@ def autoregression(series: Sequence[np.ndarray]) -> tuple[np.ndarray, float]:
 
 def _words(names: Sequence[str], weights: np.ndarray, first: int) -> str:
     text = names[first]
-    for i in np.flatnonzero(weights):
+    for i in map(int, np.flatnonzero(weights)):
         if i == first:
             continue
         sign = "-" if weights[i] < 0 else "+"
