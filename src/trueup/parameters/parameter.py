@@ -21,17 +21,38 @@ SCALES = ("linear", "log", "logit")
 class Prior:
     """Gaussian belief about a value, from a data sheet or CAD: mean and standard deviation."""
 
-    mean: float
-    """Expected value, in the parameter's unit (every element of a vector parameter)."""
-    sd: float
-    """Standard deviation, same unit, positive."""
+    mean: float | tuple[float, ...]
+    """Expected value, in the parameter's unit: one for every element of a vector, or one each."""
+    sd: float | tuple[float, ...]
+    """Standard deviation, likewise, positive."""
 
     def __post_init__(self):
-        if not (np.isfinite(self.mean) and np.isfinite(self.sd) and self.sd > 0):
+        means, deviations = np.asarray(self.mean), np.asarray(self.sd)
+        if not (
+            np.isfinite(means).all() and np.isfinite(deviations).all() and deviations.min() > 0
+        ):
             raise ParameterError(
                 f"a prior needs a finite mean and a positive finite sd, got mean {self.mean} "
                 f"and sd {self.sd}"
             )
+
+    def elements(self, size: int) -> list[tuple[float, float]]:
+        """Mean and standard deviation of each element of a parameter.
+
+        Args:
+          size: its elements.
+
+        Raises:
+          ParameterError: another number of means or deviations.
+        """
+        try:
+            means, deviations = (np.broadcast_to(v, size) for v in (self.mean, self.sd))
+        except ValueError:
+            raise ParameterError(
+                f"a prior with {np.size(self.mean)} means and {np.size(self.sd)} deviations does "
+                f"not fit {size} elements"
+            ) from None
+        return list(zip(means.tolist(), deviations.tolist(), strict=True))
 
 
 class Parameter:

@@ -40,7 +40,9 @@ def _record(param: Parameter) -> dict[str, Any]:
     if param.deviation is not None:
         record["deviation"] = _plain(param.deviation)
     if param.prior is not None:
-        record["prior"] = {"mean": float(param.prior.mean), "sd": float(param.prior.sd)}
+        record["prior"] = {
+            key: np.asarray(getattr(param.prior, key), float).tolist() for key in ("mean", "sd")
+        }
     for key in ("tied_to", "unit", "description"):
         if getattr(param, key):
             record[key] = getattr(param, key)
@@ -59,6 +61,13 @@ def _record(param: Parameter) -> dict[str, Any]:
 
 def _plain(array: np.ndarray) -> list:
     return array.tolist()
+
+
+def _prior(record: dict[str, Any] | None) -> Prior | None:
+    if not record:
+        return None
+    plain = {key: tuple(v) if isinstance(v, list) else v for key, v in record.items()}
+    return Prior(**plain)
 
 
 def save(parameters: list[Parameter], path: Path) -> None:
@@ -111,7 +120,7 @@ def _parameter(path: Path, name: str, record: dict, modifier: ModifierFn | None)
             modifier=modifier,
             target=record.get("target"),
             scale=record.get("scale", "linear"),
-            prior=Prior(**record["prior"]) if record.get("prior") else None,
+            prior=_prior(record.get("prior")),
             tied_to=record.get("tied_to"),
             unit=record.get("unit", ""),
             description=record.get("description", ""),

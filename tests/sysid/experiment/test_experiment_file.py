@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from trueup.errors import ExperimentError
 from trueup.sysid.experiment.experiment_file import (
+    dump_experiment,
     load_experiment,
     parse_experiment,
 )
@@ -61,7 +62,9 @@ def test_a_file_is_read_and_written_out_completely(tmp_path):
         ("scale: log", "scale: cubic", 12, ["'linear', 'log' or 'logit'", "'cubic'"]),
         ("{target: joint/elbow/armature, b", "{target: a, inertia: b, b", 12, ["not both"]),
         ("{target: joint/elbow/armature, bounds: [0.001, 1], scale: log}",
-         "{inertia: link, prior: {mean: 1, sd: 1}}", 12, ["prior cannot be given with inertia"]),
+         "{inertia: link, bounds: [0, 1]}", 12, ["bounds cannot be given with inertia"]),
+        ("bounds: [0.001, 1], scale: log", "bounds: [0, 1], prior: {sd: 1}", 12,
+         ["prior.mean is missing"]),
         ("noise: 0.01", "noise: -1", 16, ["noise", "greater than 0"]),
         ("loss: huber", "loss: hubert", 17, ["search.loss", "'huber'", "'hubert'"]),
         ("starts: 4", "starts: 0", 17, ["search.starts"]),
@@ -147,3 +150,18 @@ def test_missing_files_folders_and_binary_files(tmp_path):
     (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(ExperimentError, match="not a text file"):
         load_experiment(tmp_path / "b.yaml")
+
+
+def test_an_experiment_as_it_was_resolved_is_read_again():
+    text = """
+name: arm
+model: {file: arm.xml}
+recordings: [{file: a.csv, signals: {q: q}}]
+parameters:
+  link: {inertia: link, inertia_type: pseudo, prior: {sd: 0.1}}
+  load: {inertia: load, inertia_type: mass, prior: {mean: 2.0, sd: 0.1}}
+  hand: {inertia: hand, frozen: true}
+  armature: {target: joint/elbow/armature, bounds: auto}
+"""
+    experiment = parse_experiment(text)
+    assert parse_experiment(dump_experiment(experiment)) == experiment

@@ -206,6 +206,17 @@ def test_without_a_load_torque_constants_are_ratios_only(tmp_path):
     assert "gain" in " ".join(found.assessment.identifiability.sentences)
 
 
+def test_links_that_cad_knows_make_torque_constants_known(tmp_path):
+    text = load_pair(tmp_path, False)
+    text = text.replace("inertia_type: pseudo", "inertia_type: pseudo, prior: {sd: 0.02}")
+    found = identify(text, tmp_path)
+    values, names = values_of(found), found.problem.space.names
+    for name, true in (("gain_shoulder", 2.0), ("gain_elbow", 3.0)):
+        assert values[name] == pytest.approx(true, rel=0.05)
+        low, high = found.solution.intervals[names.index(name)]
+        assert low < true < high and high - low < 0.2 * true
+
+
 def test_a_difference_of_columns_needs_one_clock(tmp_path):
     write_elastic(tmp_path)
     text = ELASTIC_EXPERIMENT.replace("minus: motor", "minus: absent")

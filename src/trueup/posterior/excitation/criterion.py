@@ -22,7 +22,9 @@ def half_scales(parameters: ParameterDict) -> np.ndarray:
     space = parameters.space()
     half = half_bounds(space)
     deviations = [
-        np.inf if p.prior is None else p.prior.sd for p in parameters.free for _ in range(p.size)
+        np.inf if p.prior is None else p.prior.elements(p.size)[k][1]
+        for p in parameters.free
+        for k in range(p.size)
     ]
     slope = space.slope(space.start)
     return np.minimum(half, NORMAL * np.array(deviations) / np.where(slope > 0, slope, 1.0))

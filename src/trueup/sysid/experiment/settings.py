@@ -152,10 +152,10 @@ class RecordingPart(_Part):
 class PriorPart(_Part):
     """Gaussian belief about a value."""
 
-    mean: float
-    """Expected value."""
+    mean: float | None = None
+    """Expected value; of an inertia that of the model where absent."""
     sd: float = Field(gt=0)
-    """Standard deviation."""
+    """Standard deviation; of an inertia without a mean a share of the model's values."""
 
 
 class ParameterPart(_Part):
@@ -195,19 +195,20 @@ class ParameterPart(_Part):
         if self.target is not None and self.inertia is not None:
             raise ValueError("give target or inertia, not both")
         if self.inertia is not None:
-            ignored = {
-                "start",
-                "bounds",
-                "scale",
-                "deviation",
-                "prior",
-                "each",
-            } & self.model_fields_set
+            # by value: the file of a run names all of them
+            fields = type(self).model_fields
+            ignored = [
+                name
+                for name in ("start", "bounds", "scale", "deviation", "each")
+                if getattr(self, name) != fields[name].default
+            ]
             if ignored:
                 raise ValueError(
-                    f"{', '.join(sorted(ignored))} cannot be given with inertia: start and bounds "
+                    f"{', '.join(ignored)} cannot be given with inertia: start and bounds "
                     f"follow from the model's inertia"
                 )
+        elif self.prior is not None and self.prior.mean is None:
+            raise ValueError("prior.mean is missing, such as prior: {mean: 1.0, sd: 0.1}")
         if self.bounds is None and self.tied_to is None and self.inertia is None:
             raise ValueError("bounds are missing, such as bounds: [0, 1]")
         if self.bounds == "auto" and not isinstance(self.target, str):

@@ -10,6 +10,7 @@ from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.parameters import InertiaType, Parameter, ParameterDict, Prior
 from trueup.simulation.attributes import COUNTS
 from trueup.simulation.targets import element_names, resolve
+from trueup.sysid.experiment.link_priors import link_prior
 from trueup.sysid.experiment.settings import ParameterPart
 
 _INERTIA = {
@@ -109,11 +110,18 @@ def _parameter(
         target=target,
         scale=part.scale,
         deviation=part.deviation,
-        prior=Prior(part.prior.mean, part.prior.sd) if part.prior else None,
+        prior=_prior(part),
         tied_to=part.tied_to,
         unit=part.unit,
         description=part.description,
     )
+
+
+def _prior(part: ParameterPart) -> Prior | None:
+    if part.prior is None:
+        return None
+    assert part.prior.mean is not None  # a file without it is refused
+    return Prior(part.prior.mean, part.prior.sd)
 
 
 def _value_in_model(
@@ -159,4 +167,5 @@ def _inertia(name: str, part: ParameterPart, spec: Any, model: mujoco.MjModel) -
     )
     param.frozen, param.tied_to = part.frozen, part.tied_to
     param.unit, param.description = part.unit, part.description
+    param.prior = link_prior(name, param, part.prior, model)
     return param

@@ -16,10 +16,10 @@ class PriorRows:
 
     def __init__(self, parameters: ParameterDict):
         self.rows = [
-            (name, element, param.prior.mean, param.prior.sd)
+            (name, element, mean, sd)
             for name, param in parameters.items()
             if param.prior is not None and param.is_free
-            for element in range(param.size)
+            for element, (mean, sd) in enumerate(param.prior.elements(param.size))
         ]
 
     def __len__(self) -> int:
