@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from bench_logs import make_log, make_model
 
 from trueup.actuators import BenchSimulator, Objective, Servo, bench_of
+from trueup.actuators.bench._lane_code import LANES, Place, lane_function
+from trueup.actuators.bench._lane_vectors import LEAST_EXPONENT
 from trueup.actuators.equations import servo_equations as equations
 from trueup.actuators.equations._parameter_layout import ParameterValues
 from trueup.actuators.equations.servo_laws import law_parameters
@@ -329,3 +332,22 @@ def test_what_cannot_be_simulated_is_refused():
         BenchSimulator(model, LOGS).costs(np.ones((2, 3)))
     with pytest.raises(FitError, match="no objective 'l1'"):
         Objective("l1")
+
+
+def test_exponential_is_right_and_far_from_subnormal_numbers():
+    # of 0 to the power of alpha comes a number near the smallest one
+    given = [0.0, -0.0, 1e-300, -1e-300, 1e-90, -1e-90, 1e-20, -1e-12,
+             0.3, -0.3, 1.0, -37.0, 100.0, 600.0, LEAST_EXPONENT, -700.0]  # fmt: skip
+    code = [("load", Place("lanes", 0)), ("exp", 0), ("store", Place("lanes", LANES), 1)]
+    lanes = np.concatenate([given, np.zeros(LANES)])
+    exponential = lane_function("exponential", [code])
+
+    @numba.njit
+    def run(lanes, slopes):
+        exponential(LANES, lanes, slopes)
+
+    run(lanes, np.zeros(1))
+    found = lanes[LANES:]
+    np.testing.assert_allclose(found[:-1], np.exp(given[:-1]), rtol=1e-15)
+    assert found[-1] == found[-2]
+    assert np.all(found > 1e80 * np.finfo(float).tiny)
