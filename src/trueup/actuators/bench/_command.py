@@ -4,12 +4,6 @@ from trueup.actuators.equations.compiled import compiled
 
 
 @compiled
-def held(values, first, step, substeps):
-    """Value that holds in an integration step; the first holds before the log begins."""
-    return values[first + max(step, 0) // substeps]
-
-
-@compiled
 def command(goal, enable, first, step, substeps, h, delay):
     """Delayed command of an integration step.
 
@@ -29,8 +23,12 @@ def command(goal, enable, first, step, substeps, h, delay):
     lag = int(delay / h)
     share = delay / h - lag
     step -= lag
-    goal_now, goal_before = held(goal, first, step, substeps), held(goal, first, step - 1, substeps)
-    on_now, on_before = held(enable, first, step, substeps), held(enable, first, step - 1, substeps)
+    # the first values hold before the log begins; a division is dear, so that there is one
+    whole = max(step, 0) // substeps
+    now = first + whole
+    before = now - 1 if step > 0 and whole * substeps == step else now
+    goal_now, goal_before = goal[now], goal[before]
+    on_now, on_before = enable[now], enable[before]
     return (
         goal_now + share * (goal_before - goal_now),
         on_now + share * (on_before - on_now),

@@ -383,7 +383,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     functions, space = step_functions(kind, slopes, duty), slope_space(program)
     once, each_sample, step = functions.once, functions.each_sample, functions.step
     carry, duty_step, carry_duty = functions.carry, functions.duty_step, functions.carry_duty
-    tabulated, delayed, bam = kind.tabulated, slopes, kind.explicit
+    tabulated, bam = kind.tabulated, kind.explicit
     has_gap, gap = kind.backlash, 0
     if kind.backlash:
         gap = space.states[program.smooth.index("gap")]
@@ -409,8 +409,11 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
             for w in range(count):
                 longest = max(longest, pairs[PAIR.length, w])
                 most = max(most, pairs[PAIR.substeps, w])
+            delayed = False
             if wanted is not None:
                 slopes[:] = 0.0
+                for n in range(len(wanted)):
+                    delayed = delayed or wanted[n] == C.command_delay
                 if has_gap:
                     for n in range(len(wanted)):
                         if wanted[n] == C.backlash:

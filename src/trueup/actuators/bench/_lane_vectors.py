@@ -42,6 +42,11 @@ PI_HIGH, PI_MIDDLE, PI_LOW = (
 HALF_SQUARE_ROOT = int(np.float64(math.sqrt(0.5)).view(np.int64))
 BIAS = 1024
 
+LEAST_EXPONENT = -460.0
+"""Exponent of 1e-200: products with small parameters are not subnormal."""
+UNSEEN = 1e-70
+"""Added to the exponent's remainder: too small to change a sum, and its fourth power is normal."""
+
 
 class Reals:
     """A vector of real numbers under arithmetic; the other operand may be a number.
@@ -156,12 +161,15 @@ def sign(a: Reals) -> Reals:
 
 
 def exponential(x: Reals) -> Reals:
-    """e to the x, x held within -700 and 700; what is not a number stays so."""
-    x = Reals(x.builder, constant(-700.0)).where(x.compared("<", -700.0), x)
+    """e to the x, x held within -460 and 700; what is not a number stays so.
+
+    Neither the result nor what it is made of is subnormal, whatever x.
+    """
+    x = Reals(x.builder, constant(LEAST_EXPONENT)).where(x.compared("<", LEAST_EXPONENT), x)
     x = Reals(x.builder, constant(700.0)).where(x.compared(">", 700.0), x)
     shifted = x * LOG2_E + ROUNDS
     k = shifted - ROUNDS
-    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r = ((x - k * LN2_HIGH) - k * LN2_LOW) + UNSEEN
     r2 = r * r
     r4 = r2 * r2
     low = (1.0 + r) + r2 * (E2 + r * E3)
