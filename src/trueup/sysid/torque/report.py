@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from trueup.sysid.experiment.preparation import Prepared
 
 _ITERATIONS = 50
+_STEPS = 0.05  # share of a value by which time steps may move it
 _EQUAL = 1.02  # error beside that of plain least squares that still counts as equal
 
 
@@ -213,12 +214,24 @@ def _compared(
                 "agrees": not differs,
                 "sentence": (
                     f"simulation says {name} {x[i]:.4g}, torque says {values[i]:.4g} +- "
-                    f"{half_widths[i]:.2g}: more apart than their intervals. Something in the "
-                    "model, the signals or their timing is wrong; torques see accelerations and "
-                    "loads, motion sees what remains of them"
+                    f"{half_widths[i]:.2g}: more apart than their intervals. "
+                    + _reason(float(x[i]), float(values[i]))
                     if differs
                     else ""
                 ),
             }
         )
     return rows
+
+
+def _reason(simulated: float, torque: float) -> str:
+    """What an answer of torques beside that of a simulation points to."""
+    if abs(simulated - torque) < _STEPS * max(abs(simulated), abs(torque)):
+        return (
+            "So small a difference comes from time steps too: a simulation holds torques over a "
+            "step and damps at its end, torques are compared at instants"
+        )
+    return (
+        "Something in the model, the signals or their timing is wrong; torques see accelerations "
+        "and loads, motion sees what remains of them"
+    )
