@@ -36,7 +36,7 @@ class DrawnRun(Protocol):
 
     @property
     def verdict(self) -> Verdict:
-        """What the run may be used for."""
+        """Verdict on the use of the run."""
         ...
 
     @property

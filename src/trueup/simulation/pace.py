@@ -1,4 +1,4 @@
-"""How many steps a batch may simulate before the clock is looked at."""
+"""Steps that a batch may simulate before the clock is looked at."""
 
 _PIECE = 0.5  # [s] between two looks at the clock
 _UNKNOWN = 2000  # simulated steps, those of all simulations, by which the speed is first found

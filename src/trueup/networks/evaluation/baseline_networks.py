@@ -132,7 +132,7 @@ def fit_limited(
 
 
 def is_held(uncut: Any, torque: Any, limit: float) -> Any:
-    """Which samples a torque limit holds: measured at it, and beyond it without the limit.
+    """Samples that a torque limit holds: measured at it, and beyond it without the limit.
 
     Of arrays, or of tensors.
     """

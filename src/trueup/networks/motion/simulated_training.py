@@ -74,7 +74,7 @@ class SimulatedTraining(Job):
                 raise KeyboardInterrupt from None
 
     def stopped(self, directory: RunDirectory) -> str:
-        """What is saved of a training that was stopped."""
+        """Saved part of a training that was stopped, in words."""
         steps, _ = steps_and_seconds(directory.inside(CHECKPOINT))
         return f"stopped after {steps} gradient steps, which are saved"
 

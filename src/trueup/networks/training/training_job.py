@@ -210,7 +210,7 @@ class TrainingJob(Job):
         return None if whole is None else whole / len(splits)
 
     def stopped(self, directory: RunDirectory) -> str:
-        """What is saved of a training that was stopped."""
+        """Saved part of a training that was stopped, in words."""
         if any(directory.path.rglob(run_files.NETWORK)):
             return f"stopped; the best network so far is in {directory.path}"
         return "stopped before an epoch was done"

@@ -70,7 +70,7 @@ def interval_table(summary: dict[str, Any]) -> list[Any]:
 
 
 def _narrower(summary: dict[str, Any]) -> list[Any]:
-    """How many times narrower each interval is than with a chirp."""
+    """Width of each interval with a chirp over that with the design."""
     rows = [r for r in summary["parameters"] if r["chirp"] is not None and not r["unknown"]]
     if not rows:
         return []

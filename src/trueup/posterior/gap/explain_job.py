@@ -170,8 +170,15 @@ class ExplainJob(Job):
         problem.costs(np.tile(log.start, (count, 1)))
         seconds = (time.perf_counter() - began) / count
         sizes = {cause: len(columns) for cause, columns in log.columns.items()}
-        usual = sum(4 + 5 * n + 4 * (n + 1 + len(log.always)) for n in sizes.values())
-        usual += 5 * (sum(sizes.values()) + len(log.always))
+        usual = 5.0 * (sum(sizes.values()) + len(log.always))
+        for columns in log.columns.values():
+            guesses = sum(len(log.guesses[c]) for c in columns)
+            # unknowns with guesses are looked for twice, in about three looks and descents
+            times, looks = (3, guesses) if guesses else (1, 4 * len(columns))
+            usual += times * (looks + 4 * (len(columns) + 1 + len(log.always)))
+        # every fit looks for the states that suit it where it is judged
+        judged = log.held_out.residual_size / max(problem.residual_size, 1)
+        usual += 2 * (len(sizes) + 4) * (100 + 4 * len(log.states)) * judged
         return {
             "causes": sizes,
             "absent": log.absent,

@@ -24,7 +24,7 @@ _NOTHING = 1e-9  # change of residuals relative to their size that counts as non
 _FIRST_APART = Loss("cauchy", 10.0)
 """Counts hardly how far motions are apart once they are: a search for limits finds the one that is
 reached first, then the next, whatever comes after."""
-_LIMITS_ROUNDS = 5
+_LIMITS_ROUNDS = 5  # looks of that search
 
 
 class Freed(Problem):
@@ -179,7 +179,6 @@ class _Search:
         guesses: Sequence[Sequence[float]],
     ):
         self.whole, self.free, self.looks, self.guesses = whole, free, looks, guesses
-        self.problem = Freed(whole, free, whole.space.start)
         self.evaluations = 0
 
     def run(self, at: np.ndarray, loss: Loss, rounds: int) -> tuple[np.ndarray, float, bool]:
@@ -206,12 +205,12 @@ class _Search:
             if found.cost > (1.0 - _ENOUGH) * cost:
                 break
             x, cost = found.x, found.cost
-            self.problem = Freed(self.whole, self.free, x)
-            search = LeastSquares(self.problem.space, settings)
-            fit = inner_fit(self.problem, search)
+            problem = Freed(self.whole, self.free, x)
+            search = LeastSquares(problem.space, settings)
+            fit = inner_fit(problem, search)
             self.evaluations += search.evaluations
             if np.isfinite(fit.cost) and fit.cost < cost:
-                x, cost = self.problem.complete(fit.x)[0], float(fit.cost)
+                x, cost = problem.complete(fit.x)[0], float(fit.cost)
         return x, cost, True
 
 

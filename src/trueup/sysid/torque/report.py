@@ -225,7 +225,7 @@ def _compared(
 
 
 def _reason(simulated: float, torque: float) -> str:
-    """What an answer of torques beside that of a simulation points to."""
+    """Reason for an answer of torques that differs from that of a simulation."""
     if abs(simulated - torque) < _STEPS * max(abs(simulated), abs(torque)):
         return (
             "So small a difference comes from time steps too: a simulation holds torques over a "
