@@ -19,6 +19,7 @@ a walk they take the shipped one. ``ship`` makes the walk of a run the shipped o
 
 import argparse
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -41,8 +42,9 @@ from trueup.gait import (
     survival,
 )
 from trueup.gait.report.walk_verdict import joint_distances
+from trueup.gait.search.distribution import DISTRIBUTION
 from trueup.gait.search.earlier_runs import configuration_of_run, vector_file
-from trueup.gait.search.shipped_walk import SHIPPED_WALK
+from trueup.gait.search.shipped_walk import SHIPPED_DISTRIBUTION, SHIPPED_WALK
 from trueup.gait.walk.walk_series import observe_walks
 from trueup.studies import Budget, RunDirectory, atomic, warm_start
 
@@ -281,6 +283,7 @@ def ship(run: Path) -> None:
         },
     }
     atomic.write_json(SHIPPED_WALK, content)
+    shutil.copyfile(run / DISTRIBUTION, SHIPPED_DISTRIBUTION)
 
 
 def main() -> None:

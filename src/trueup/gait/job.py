@@ -26,6 +26,7 @@ from trueup.gait.search._make_problem import (
     without_unfit_norm,
 )
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
+from trueup.gait.search.distribution import DISTRIBUTION, distribution_of
 from trueup.gait.search.earlier_runs import FORMAT_VERSION, KIND, configuration_of_run, kept_start
 from trueup.gait.search.fresh_perturbations import (
     candidates_left_over,
@@ -39,7 +40,8 @@ from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
 from trueup.gait.search.searches import make_search
-from trueup.gait.search.staged_search import StagedProblem, StagedSearch, make_staged_search
+from trueup.gait.search.staged_problem import StagedProblem
+from trueup.gait.search.staged_search import StagedSearch, make_staged_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob
@@ -356,8 +358,8 @@ class GaitJob(SearchJob):
         costs = history.costs[:, 0]
         problem, rows = self.problem, np.full(len(costs), True)
         if isinstance(problem, StagedProblem):
-            stages = problem.stages_of(costs)
-            rows = stages == stages[np.nanargmin(costs)]
+            levels = problem.levels_of(costs)
+            rows = levels == levels[np.nanargmin(costs)]
         of_stage = history.X[rows], costs[rows], history.generation[rows]
         kept = candidates_left_over(*of_stage), means_of_generations(*of_stage), solution.x
         judged = judged_anew(problem, np.unique(np.vstack(kept), axis=0))
@@ -414,9 +416,13 @@ class GaitJob(SearchJob):
             content = {"parameters": solution.parameters, "cost": solution.cost}
             atomic.write_json(run.directory.parameters, content)
         with Store.open(run.directory.study) as store:
-            history = store.history()
+            history, saved = store.history(), store.last_state()
         last = np.flatnonzero(history.generation == history.generation.max())
         best_last = history.X[last[int(np.nanargmin(history.costs[last, 0]))]]
+        if saved is not None and not isinstance(self.search, ScatterSearch):
+            search = self.search.from_state(saved[1], self.problem.space)
+            found = distribution_of(self.problem.space.names, search.distribution)
+            atomic.write_json(run.directory.inside(DISTRIBUTION), found, indent=None)
         write_vectors(run.directory.path, self.configuration, self.problem, solution.x, best_last)
 
     # --- report

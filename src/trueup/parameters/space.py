@@ -43,6 +43,8 @@ class Space:
     deviation: np.ndarray | None = None
     """First standard deviation of a population search, in search coordinates ``(p,)``; NaN where
     the search chooses. None: it chooses all."""
+    correlation: np.ndarray | None = None
+    """First correlations of a population search, in search coordinates ``(p, p)``; None: none."""
 
     def __post_init__(self):
         size = len(self.names)
@@ -52,6 +54,10 @@ class Space:
                 raise ParameterError(
                     f"space: {field} has shape {value.shape}, there are {size} names"
                 )
+        if self.correlation is not None and self.correlation.shape != (size, size):
+            raise ParameterError(
+                f"space: correlation has shape {self.correlation.shape}, there are {size} names"
+            )
         if self.logit is not None and (self.logit & self.log).any():
             raise ParameterError("space: an element cannot be on a log and on a logit scale")
 

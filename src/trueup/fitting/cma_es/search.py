@@ -161,6 +161,15 @@ class CmaEs(CostSearch):
         self.history, self._columns = [], HistoryColumns()
         self._run.widen(step)
 
+    @property
+    def distribution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviations ``(p,)`` and correlations ``(p, p)`` that the search has come to, in
+        search coordinates: ``deviation`` and ``correlation`` of a :class:`Space` to go on from."""
+        size = self.space.size
+        covariance = self._run.covariance[:size, :size]
+        spread = np.sqrt(np.diag(covariance))
+        return spread * self._scale[:size], covariance / np.outer(spread, spread)
+
     def _next_batch(self) -> Batch:
         noisy = bool(self.noisy)
         places = self._run.ask()
@@ -389,7 +398,7 @@ class CmaEs(CostSearch):
             given = options.get("maxiter")
             limit = self._plan.max_generations
             options["maxiter"] = limit if given is None else min(limit, given)
-        return CmaRun(
+        run = CmaRun(
             self._run_start,
             self._plan.step,
             self._plan.population,
@@ -398,6 +407,14 @@ class CmaEs(CostSearch):
             self._rng,
             (self.seed, len(self.finished)),
         )
+        correlation = self.space.correlation
+        # a restart looks elsewhere, where the distribution of the start says nothing
+        if correlation is not None and not self.finished and not options["CMA_diagonal"]:
+            size = self.space.size
+            whole = np.eye(self._size)
+            whole[:size, :size] = correlation
+            run.correlate(whole)
+        return run
 
     def _first_population(self) -> int:
         given = self._options.pop("popsize", None) or self.settings.population

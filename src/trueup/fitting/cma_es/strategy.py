@@ -145,6 +145,26 @@ class CmaRun:
             strategy.gp.pheno(strategy.mean, into_bounds=strategy.boundary_handler.repair), float
         )
 
+    @property
+    def covariance(self) -> np.ndarray:
+        """Covariance of the distribution ``(n, n)``, in start deviations."""
+        strategy = self.strategy
+        matrix = np.array(strategy.sm.covariance_matrix, float)
+        scaling = np.asarray(strategy.sigma_vec.scaling) * np.ones(strategy.N)
+        matrix = matrix * np.outer(scaling, scaling)
+        if not strategy.gp.isidentity:
+            # cma has moved an ill-conditioned covariance into a linear map
+            axes = np.array([strategy.gp.tf_pheno(axis) for axis in np.eye(strategy.N)]).T
+            matrix = axes @ matrix @ axes.T
+        return strategy.sigma**2 * matrix
+
+    def correlate(self, correlation: np.ndarray) -> None:
+        """Begin with these correlations ``(n, n)``, before the first generation."""
+        sampler = self.strategy.sm
+        sampler.C[...] = correlation
+        sampler.update_now(-1)
+        self.strategy._updateBDfromSM(sampler)
+
     def ask(self) -> np.ndarray:
         """Candidates of the next generation ``(population, n)``, within the bounds."""
         with self._quiet(1):

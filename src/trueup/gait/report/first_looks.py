@@ -10,7 +10,7 @@ from trueup.gait.report.run_report import norms_of
 from trueup.gait.report.walk_report import look_at, walk_report
 from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.problem import GaitProblem
-from trueup.gait.search.staged_search import StagedProblem
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.runs import Run
 from trueup.studies import Generation
 

@@ -15,7 +15,7 @@ from trueup.gait.search.configuration import GaitConfiguration
 from trueup.gait.search.fresh_perturbations import judges_anew, told_over
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, read_terms
-from trueup.gait.search.staged_search import StagedProblem
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.perturbations import PerturbationSizes
 from trueup.reports import Finding, Findings, Page, read_study, study_report
 from trueup.reports.study_report import study_sections

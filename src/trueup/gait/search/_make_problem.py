@@ -26,8 +26,10 @@ from trueup.gait.models.terrain import Stairs
 from trueup.gait.models.walker import Walker
 from trueup.gait.search._named_entries import moved_entries, named_values
 from trueup.gait.search.configuration import GaitConfiguration
+from trueup.gait.search.passage import Level, Passage
 from trueup.gait.search.problem import GaitProblem, Scenario
-from trueup.gait.search.staged_search import StagedProblem
+from trueup.gait.search.stage_settings import BEGINS_AT, GRADUALLY
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.gait_cycle import Curve
 from trueup.gait.walk.perturbations import Perturbations, PerturbationSizes
 from trueup.gait.walk.walk_settings import WalkSettings
@@ -53,9 +55,33 @@ def make_problem(configuration: GaitConfiguration, threads: int = 0) -> GaitProb
     """
     if configuration.stages is None:
         return _problem(configuration, threads)
-    staged = configuration.staged
-    problems = [_problem(one, threads) for _, one in staged]
-    return StagedProblem([name for name, _ in staged], problems)
+    staged, stages = configuration.staged, configuration.stages
+    passages = [_passage(one, stages[name], threads) for name, one in staged]
+    return StagedProblem([name for name, _ in staged], passages)
+
+
+def _passage(configuration: GaitConfiguration, stage: Mapping[str, Any], threads: int) -> Passage:
+    """The problem of a stage, with those on the way from the condition that it begins at."""
+    target = _problem(configuration, threads)
+    begins_at = stage.get(BEGINS_AT)
+    if begins_at is None or GRADUALLY not in stage:
+        return Passage(target)
+    (there,), steps = configuration.conditions, stage[GRADUALLY]
+    # what the target is allowed to track unasked, the levels track too
+    target_tracks = getattr(target.scenarios[0].objective, "reference", None) is not None
+
+    def level(number: int) -> Level:
+        part = number / steps
+        speed, slope = (a + part * (b - a) for a, b in zip(begins_at, there, strict=True))
+        changes: dict[str, Any] = {"tgt_vel": (speed,), "tgt_slope": (slope,)}
+        if configuration.reference is None and target_tracks:
+            changes["reference"] = (ADULT,)
+        own = configuration.model_copy(update=changes)
+        words = [f"{speed:.3g} m/s"] if begins_at[0] != there[0] else []
+        words += [f"{slope:.2g} deg"] if begins_at[1] != there[1] else []
+        return Level(f"at {' and '.join(words)}", lambda: _problem(own, threads))
+
+    return Passage(target, [level(number) for number in range(1, steps)])
 
 
 def _problem(configuration: GaitConfiguration, threads: int) -> GaitProblem:

@@ -11,6 +11,9 @@ SHIPPED = "shipped"
 SHIPPED_WALK = Path(__file__).with_name("planar22_walk.json")
 """Values by name of that walk, with what found it: options, seed, versions, date."""
 
+SHIPPED_DISTRIBUTION = Path(__file__).with_name("planar22_distribution.json")
+"""Distribution of the search at that walk."""
+
 SHIPPED_CONDITION = (1.25, 0.0)
 """Speed [m/s] and slope [deg] of that walk."""
 

@@ -4,8 +4,10 @@ A stage is a name with values of the configuration that hold in it, such as ``{"
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
 from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
-speed or slope: it is left out elsewhere. ``step: 1.5`` goes on with the distribution that the stage
-before has come to, its step times this factor, instead of a new one of ``sigma_gain``.
+speed or slope: it is left out elsewhere. ``gradually: 10`` takes it there in ten steps, each as
+soon as candidates hold up (:mod:`trueup.gait.search.passage`). ``step: 1.5`` goes on with the
+distribution that the stage before has come to, its step times this factor, instead of a new one of
+``sigma_gain``; a first stage goes on with that of the search that found the walk it begins with.
 ``attempts: [4, 80]`` begins four times, with seeds of their own, and goes on with the best one
 after 80 generations of each.
 """
@@ -27,10 +29,17 @@ STEP = "step"
 ATTEMPTS = "attempts"
 """Key of a stage that begins several times: attempts, and generations of each."""
 
+GRADUALLY = "gradually"
+"""Key of a stage that goes to another speed or slope step by step: how many steps."""
+
+BEGINS_AT = "begins_at"
+"""Key of such a stage with speed [m/s] and slope [deg] of the walk that it begins with; found with
+the start."""
+
 WHERE = (FROM_NOMINAL, OTHER_CONDITION)
 """Keys that say where a stage is left out."""
 
-OF_STAGES = (*WHERE, STEP, ATTEMPTS)
+OF_STAGES = (*WHERE, STEP, ATTEMPTS, GRADUALLY, BEGINS_AT)
 """Keys of stages that no configuration has."""
 
 STAGE_KEYS = (
@@ -95,6 +104,23 @@ def check_stages(stages: Stages) -> None:
         if ATTEMPTS in changes and STEP in changes:
             raise ValueError(
                 f"the stage {name!r} goes on with the distribution of the one before ({STEP}), and "
+                f"{ATTEMPTS} begin anew: leave one of the two out"
+            )
+        steps = changes.get(GRADUALLY, 1)
+        if not (type(steps) is int and 1 <= steps <= 1000):
+            raise ValueError(f"the stage {name!r}: {GRADUALLY} has to be a whole number from 1 on")
+        begins_at = changes.get(BEGINS_AT, [0.0, 0.0])
+        if not (
+            isinstance(begins_at, list | tuple)
+            and len(begins_at) == 2
+            and all(type(number) in (int, float) for number in begins_at)
+        ):
+            raise ValueError(
+                f"the stage {name!r}: {BEGINS_AT} has to be a speed [m/s] and a slope [deg]"
+            )
+        if GRADUALLY in changes and ATTEMPTS in changes:
+            raise ValueError(
+                f"the stage {name!r} goes {GRADUALLY} where its candidates hold up, and "
                 f"{ATTEMPTS} begin anew: leave one of the two out"
             )
         if changes.get("maxiter") is None:

@@ -1,11 +1,8 @@
-"""Searches that follow each other in one run: a problem with stages, and the search over them.
+"""Searches that follow each other in one run.
 
 Each stage is a CMA-ES over a problem of its own: other weights, perturbed repeats. It begins anew
 at the best candidate of the stage before, or goes on with the distribution that this has come to. A
-stage ends after its generations, or where its search has converged. Costs of different stages are
-not comparable, so in the history of the run every stage to come adds a constant that exceeds all
-costs of walks: a candidate of a later stage is always the better one, and the best of the run is
-the best of its last stage.
+stage ends after its generations, or where its search has converged.
 """
 
 import dataclasses
@@ -20,69 +17,20 @@ from trueup.fitting import Status
 from trueup.fitting.cost_search import common_state, take_common_state
 from trueup.fitting.problem import Failures, Problem
 from trueup.fitting.saved_state import HistoryColumns, require_version
-from trueup.gait.costs.stages import WalkObjective
 from trueup.gait.search.attempts import Attempts
 from trueup.gait.search.configuration import GaitConfiguration, make_configuration
-from trueup.gait.search.problem import GaitProblem
+from trueup.gait.search.distribution import distribution_at
+from trueup.gait.search.passage import holds_up
 from trueup.gait.search.searches import make_search
 from trueup.gait.search.stage_settings import ATTEMPTS, STEP
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.parameters import Space
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """Version of what :meth:`StagedSearch.state` holds."""
 
-
-class StagedProblem(GaitProblem):
-    """A gait problem with stages, which is that of one stage at a time.
-
-    Args:
-      names: names of the stages ``(stages,)``.
-      problems: their problems, with the same entries.
-
-    Raises:
-      GaitError: the cost of a stage is MyoAssist's, which has no largest value.
-    """
-
-    def __init__(self, names: Sequence[str], problems: Sequence[GaitProblem]):
-        first = problems[0]
-        super().__init__(
-            first.scenarios,
-            first.parameters,
-            first.most_at_once,
-            first.space.deviation,
-            first.perturbations,
-        )
-        self.names, self.stages = tuple(names), tuple(problems)
-        largest = 0.0
-        for scenario in (one for problem in problems for one in problem.scenarios):
-            if not isinstance(scenario.objective, WalkObjective):
-                raise GaitError("costs of MyoAssist have no largest value: leave stages or compat")
-            largest = max(largest, scenario.objective.cannot_start)
-        self.stage_to_come = 10.0 ** np.ceil(np.log10(largest))
-        """What each stage to come adds to a cost in the history."""
-        self.stage = 0
-        """Number of the stage whose problem this is now."""
-
-    @property
-    def deviations(self) -> list[np.ndarray]:
-        """First standard deviations of each stage ``(p,)``."""
-        return [np.asarray(problem.space.deviation) for problem in self.stages]
-
-    def enter(self, stage: int) -> None:
-        """Be the problem of a stage from now on."""
-        own = self.stages[stage]
-        self.scenarios, self.perturbations = own.scenarios, own.perturbations
-        self.stage = stage
-
-    def stages_of(self, costs: np.ndarray) -> np.ndarray:
-        """Numbers of the stages that costs of the history belong to ``(n,)``; NaN counts as 0."""
-        to_come = np.floor(np.nan_to_num(costs, nan=np.inf) / self.stage_to_come)
-        last = len(self.stages) - 1
-        return last - np.minimum(to_come, last).astype(int)
-
-    def own_costs(self, costs: np.ndarray) -> np.ndarray:
-        """Costs of the history without what the stages to come add ``(n,)``."""
-        return costs - self.stage_to_come * (len(self.stages) - 1 - self.stages_of(costs))
+STAY = 2
+"""Generations at a level before the next one."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +44,9 @@ class Stage:
       step: factor of the step that the stage before has come to, with whose distribution this one
         goes on; None for a distribution of its own.
       attempts: how often it begins, and the generations of each attempt.
+      correlation: correlations that the first stage begins with ``(p, p)``; None: none.
+      words: what is walked at each of the levels that it goes through before its problem, see
+        :mod:`trueup.gait.search.passage`.
     """
 
     name: str
@@ -103,6 +54,13 @@ class Stage:
     deviation: np.ndarray
     step: float | None = None
     attempts: tuple[int, int] = (1, 1)
+    words: tuple[str, ...] = ()
+    correlation: np.ndarray | None = None
+
+    @property
+    def levels(self) -> int:
+        """Problems that it goes through."""
+        return len(self.words) + 1
 
     @property
     def generations(self) -> int:
@@ -136,17 +94,17 @@ class StagedSearch:
     Args:
       space: unknowns with the start of the first stage.
       stages: stages.
-      stage_to_come: what each stage to come adds to costs, see :class:`StagedProblem`.
+      level_to_come: what each level to come adds to costs, see :class:`StagedProblem`.
     """
 
     ends_by_itself = False
 
-    def __init__(self, space: Space, stages: Sequence[Stage], stage_to_come: float):
+    def __init__(self, space: Space, stages: Sequence[Stage], level_to_come: float):
         self.space = space
         self.stages = tuple(stages)
-        self.stage_to_come = stage_to_come
-        self.stage = 0
-        """Number of the present stage."""
+        self.level_to_come = level_to_come
+        self.stage = self.level = 0
+        """Number of the present stage, and of the level in it."""
         self.x, self.cost = space.start.copy(), np.inf
         self.evaluations = self.generation = 0
         self.status: Status | None = None
@@ -158,17 +116,24 @@ class StagedSearch:
         self._inner: Any = self._search()
         # of the batch that was told last, which may have ended its stage
         self._told_to_come, self._told_info = self._to_come, dict[str, Any]()
+        self._at_level, self._holds_up = 0, False
 
     def _search(self) -> Any:
         """The search of the present stage, at the start of its distribution."""
-        deviation = self.stages[self._began].deviation
-        space = dataclasses.replace(self.space, start=self._begun_at, deviation=deviation)
+        began = self.stages[self._began]
+        space = dataclasses.replace(
+            self.space,
+            start=self._begun_at,
+            deviation=began.deviation,
+            correlation=began.correlation,
+        )
         return self.stages[self.stage].search(space)
 
     def _enter_next(self) -> None:
         """Go on to the next stage."""
         former = self._inner.search if isinstance(self._inner, Attempts) else self._inner
         self.stage += 1
+        self.level = self._at_level = 0
         step = self.stages[self.stage].step
         if step is None or former.done() is not None:
             self._began, self._begun_at, self._earlier = self.stage, self.x.copy(), 0
@@ -180,18 +145,21 @@ class StagedSearch:
 
     @property
     def _to_come(self) -> float:
-        return self.stage_to_come * (len(self.stages) - 1 - self.stage)
+        levels = sum(stage.levels for stage in self.stages[self.stage :]) - 1 - self.level
+        return self.level_to_come * levels
 
     @property
     def words(self) -> str:
         """Stage in words, for the progress."""
-        attempt = self._inner.words if isinstance(self._inner, Attempts) else ""
-        name = self.stages[self.stage].name
-        return f"stage {self.stage + 1} of {len(self.stages)}, {name}{attempt}"
+        stage = self.stages[self.stage]
+        more = self._inner.words if isinstance(self._inner, Attempts) else ""
+        if self.level < len(stage.words):
+            more = f", {stage.words[self.level]}"
+        return f"stage {self.stage + 1} of {len(self.stages)}, {stage.name}{more}"
 
     @property
     def own_cost(self) -> float:
-        """Cost of the best candidate without what the stages to come add."""
+        """Cost of the best candidate without what the levels to come add."""
         return self.cost - self._told_to_come
 
     # --- ask and tell ----------------------------------------------------------------------------
@@ -201,27 +169,29 @@ class StagedSearch:
         return self._inner.ask()
 
     def evaluate(self, problem: Problem, X: np.ndarray, failures: Failures) -> np.ndarray:
-        """Costs ``(n, 1)`` of candidates in the present stage.
+        """Costs ``(n, 1)`` of candidates at the present level of the present stage.
 
         Raises:
           GaitError: the problem has no stages.
         """
         if not isinstance(problem, StagedProblem):
             raise GaitError("a staged search needs a gait problem with stages, in this process")
-        problem.enter(self.stage)
-        return self._inner.evaluate(problem, X, failures)
+        problem.enter(self.stage, self.level)
+        answer = self._inner.evaluate(problem, X, failures)
+        self._holds_up = holds_up(problem)
+        return answer
 
     def costs_of(self, answer: np.ndarray) -> np.ndarray:
         """Costs as the history holds them."""
         return np.asarray(answer, float) + self._told_to_come
 
     def tell(self, X: np.ndarray, answer: Any, failures: Failures) -> None:
-        """Take the costs of the batch that :meth:`ask` gave; goes on to the next stage at its
-        end."""
+        """Take the costs of the batch that :meth:`ask` gave; goes on to the next level where its
+        candidates hold up, and to the next stage at the end of one."""
         inner = self._inner
         inner.tell(X, answer, failures)
         self._told_to_come = self._to_come
-        self._told_info = {**inner.info(), "stage": self.stage}
+        self._told_info = {**inner.info(), "stage": self.stage, "level": self.level}
         self.evaluations += len(X)
         if np.isfinite(inner.cost):
             self.x, self.cost = inner.x.copy(), float(inner.cost) + self._to_come
@@ -236,7 +206,11 @@ class StagedSearch:
             if inner.attempt is not None:
                 return
         stage = self.stages[self.stage]
+        self._at_level += 1
         if inner.done() is None and inner.generation - self._earlier < stage.generations:
+            if self._holds_up and self._at_level >= STAY and self.level + 1 < stage.levels:
+                self.level, self._at_level = self.level + 1, 0
+                inner.forget_costs()
             return
         if self.stage + 1 < len(self.stages) and np.isfinite(inner.cost):
             self._enter_next()
@@ -264,8 +238,11 @@ class StagedSearch:
             "stages": [[one.name, one.configuration.plain(), one.step] for one in self.stages],
             "deviations": [stage.deviation.copy() for stage in self.stages],
             "attempts": [list(stage.attempts) for stage in self.stages],
-            "stage_to_come": self.stage_to_come,
+            "words": [list(stage.words) for stage in self.stages],
+            "level_to_come": self.level_to_come,
             "stage": self.stage,
+            "level": self.level,
+            "at_level": self._at_level,
             "began": self._began,
             "begun_at": self._begun_at.copy(),
             "earlier": self._earlier,
@@ -293,13 +270,15 @@ class StagedSearch:
                 np.array(deviation, float),
                 step,
                 (int(attempts[0]), int(attempts[1])),
+                tuple(words),
             )
-            for (name, plain, step), deviation, attempts in zip(
-                state["stages"], state["deviations"], state["attempts"], strict=True
+            for (name, plain, step), deviation, attempts, words in zip(
+                state["stages"], state["deviations"], state["attempts"], state["words"], strict=True
             )
         ]
-        search = cls(space, stages, float(state["stage_to_come"]))
-        search.stage = int(state["stage"])
+        search = cls(space, stages, float(state["level_to_come"]))
+        search.stage, search.level = int(state["stage"]), int(state["level"])
+        search._at_level = int(state["at_level"])
         search._began, search._earlier = int(state["began"]), int(state["earlier"])
         search._begun_at = np.array(state["begun_at"], float)
         inner = search._search()
@@ -307,9 +286,19 @@ class StagedSearch:
         take_common_state(search, state)
         return search
 
+    @property
+    def distribution(self) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviations ``(p,)`` and correlations ``(p, p)`` that it has come to."""
+        inner = self._inner.search if isinstance(self._inner, Attempts) else self._inner
+        return inner.distribution
+
 
 def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration) -> StagedSearch:
-    """The search of a configuration with stages, at the start of its problem."""
+    """The search of a configuration with stages, at the start of its problem.
+
+    Raises:
+      GaitError: the distribution beside the walk that it begins with is damaged.
+    """
     changes = configuration.stages or {}
     stages = [
         Stage(
@@ -318,7 +307,15 @@ def make_staged_search(problem: StagedProblem, configuration: GaitConfiguration)
             deviation,
             changes[name].get(STEP),
             tuple(changes[name].get(ATTEMPTS, (1, 1))),
+            passage.words,
         )
-        for (name, own), deviation in zip(configuration.staged, problem.deviations, strict=True)
+        for (name, own), deviation, passage in zip(
+            configuration.staged, problem.deviations, problem.passages, strict=True
+        )
     ]
-    return StagedSearch(problem.space, stages, problem.stage_to_come)
+    step, former = stages[0].step, distribution_at(configuration.param_path)
+    if step is not None and former is not None:
+        space = dataclasses.replace(problem.space, deviation=stages[0].deviation)
+        deviation, correlation = former.over(space, step)
+        stages[0] = dataclasses.replace(stages[0], deviation=deviation, correlation=correlation)
+    return StagedSearch(problem.space, stages, problem.level_to_come)

@@ -20,7 +20,13 @@ from trueup.gait.search.earlier_runs import (
 )
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_CONDITION, start_path
-from trueup.gait.search.stage_settings import FROM_NOMINAL, OTHER_CONDITION
+from trueup.gait.search.stage_settings import (
+    BEGINS_AT,
+    FROM_NOMINAL,
+    GRADUALLY,
+    OTHER_CONDITION,
+    Stages,
+)
 from trueup.gait.walk._cycle_start import CycleStart, cycle_start
 from trueup.parameters import Space
 
@@ -55,23 +61,37 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
         return configuration
     needless = FROM_NOMINAL if configuration.param_path is not None else OTHER_CONDITION
     kept = {name: stage for name, stage in stages.items() if not stage.get(needless)}
-    if needless == FROM_NOMINAL and not _is_of_another_condition(configuration):
+    former = _former_conditions(configuration)
+    if needless == FROM_NOMINAL and former in (None, configuration.conditions):
         kept = {name: stage for name, stage in kept.items() if not stage.get(OTHER_CONDITION)}
     if not kept:
         raise GaitError(
             f"all stages ({listing(stages)}) find a first walk, and the search begins with one: "
             "name a stage with --stages, or begin with --from nominal"
         )
+    kept = _with_beginnings(configuration, kept)
     return configuration if kept == stages else configuration.with_changes({"stages": kept})
 
 
-def _is_of_another_condition(configuration: GaitConfiguration) -> bool:
-    """Whether the walk that a search begins with is known to have another speed or slope."""
+def _with_beginnings(configuration: GaitConfiguration, stages: Stages) -> Stages:
+    """The stages, those that go gradually with the condition that they begin at."""
+    former, here = _former_conditions(configuration), configuration.conditions
+    one = former is not None and len(former) == len(here) == 1 and former != here
+    return {
+        name: {**stage, BEGINS_AT: list(former[0])}
+        if one and former is not None and GRADUALLY in stage and BEGINS_AT not in stage
+        else stage
+        for name, stage in stages.items()
+    }
+
+
+def _former_conditions(configuration: GaitConfiguration) -> list[tuple[float, float]] | None:
+    """Speeds and slopes of the walk that a search begins with, where they are known."""
     path = configuration.param_path
     if path == SHIPPED:
-        return configuration.conditions != [SHIPPED_CONDITION]
+        return [SHIPPED_CONDITION]
     former = None if path is None else former_configuration(start_path(path))
-    return former is not None and configuration.conditions != former.conditions
+    return None if former is None else former.conditions
 
 
 def start_of(configuration: GaitConfiguration, problem: GaitProblem) -> tuple[Space, list[str]]:

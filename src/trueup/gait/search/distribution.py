@@ -1,0 +1,117 @@
+"""Distribution that a search has come to, kept for a later search that begins with its walk.
+
+In which directions a walk bears changes, and in which it falls, a search learns in hundreds of
+generations. A search for the same walk at another speed, or up a slope, needs not learn it again.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import GaitError
+from trueup.gait.search.shipped_walk import SHIPPED, SHIPPED_DISTRIBUTION
+from trueup.parameters import Space
+
+DISTRIBUTION = "distribution.json"
+"""File of a run directory that holds it."""
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class SearchDistribution:
+    """Standard deviations and correlations of a search, by the names of its entries.
+
+    Attributes:
+      names: entries.
+      deviation: standard deviations ``(p,)``.
+      correlation: correlations ``(p, p)``.
+    """
+
+    names: tuple[str, ...]
+    deviation: np.ndarray
+    correlation: np.ndarray
+
+    def plain(self) -> dict[str, Any]:
+        """Plain data: of the correlations the part below the diagonal, row by row."""
+        rows = [
+            [_rounded(value) for value in row[:i]]
+            for i, row in enumerate(self.correlation.tolist())
+        ]
+        deviation = [_rounded(value) for value in self.deviation.tolist()]
+        return {"names": list(self.names), "deviation": deviation, "correlation": rows}
+
+    @classmethod
+    def from_plain(cls, content: Any) -> "SearchDistribution":
+        """The distribution of plain data.
+
+        Raises:
+          ValueError: the data are no distribution.
+        """
+        if not isinstance(content, dict):
+            raise ValueError("it holds no names, deviation and correlation")
+        try:
+            names = tuple(map(str, content["names"]))
+            deviation = np.array(content["deviation"], float)
+            rows = [np.array(row, float) for row in content["correlation"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"it lacks numbers: {error}") from error
+        size = len(names)
+        if deviation.shape != (size,) or [row.shape for row in rows] != [(i,) for i in range(size)]:
+            raise ValueError(f"its deviation and correlation do not fit its {size} names")
+        correlation = np.eye(size)
+        for i, row in enumerate(rows):
+            correlation[i, :i] = correlation[:i, i] = row
+        if not (np.isfinite(deviation) & (deviation > 0.0)).all():
+            raise ValueError("a standard deviation has to be a number above 0")
+        if not np.isfinite(correlation).all() or not np.linalg.eigvalsh(correlation).min() > 0.0:
+            raise ValueError("its correlations are none: a combination of entries has no spread")
+        return cls(names, deviation, correlation)
+
+    def over(self, space: Space, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Standard deviations ``(p,)``, times ``step``, and correlations ``(p, p)`` of a space.
+
+        An entry that the distribution does not know keeps the deviation of the space.
+        """
+        assert space.deviation is not None  # every gait problem gives one
+        deviation, correlation = np.array(space.deviation, float), np.eye(space.size)
+        place = {name: i for i, name in enumerate(self.names)}
+        known = [i for i, name in enumerate(space.names) if name in place]
+        source = [place[space.names[i]] for i in known]
+        deviation[known] = step * self.deviation[source]
+        correlation[np.ix_(known, known)] = self.correlation[np.ix_(source, source)]
+        return deviation, correlation
+
+
+def distribution_of(names: Sequence[str], found: tuple[np.ndarray, np.ndarray]) -> Any:
+    """Plain data of what :meth:`trueup.fitting.CmaEs.distribution` gave."""
+    return SearchDistribution(tuple(names), *found).plain()
+
+
+def distribution_at(param_path: str | None) -> SearchDistribution | None:
+    """The distribution beside an earlier walk, by the value of ``param_path``; None where there is
+    none.
+
+    Raises:
+      GaitError: the file is damaged.
+    """
+    if param_path is None:
+        return None
+    path = SHIPPED_DISTRIBUTION if param_path == SHIPPED else Path(param_path) / DISTRIBUTION
+    if not path.is_file():
+        return None
+    try:
+        return SearchDistribution.from_plain(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise GaitError(
+            f"{path} is no distribution of a search: {error}. Remove it, and the search begins "
+            "with sigma_gain"
+        ) from error
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
