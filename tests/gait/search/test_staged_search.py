@@ -163,6 +163,9 @@ def test_stages_that_cannot_be_are_refused(file, capsys, tmp_path, words, told):
         ({"maxiter": 2, "attempts": 3}, "two whole numbers"),
         ({"maxiter": 2, "attempts": [2, 3]}, "longer than the stage"),
         ({"maxiter": 2, "attempts": [2, 1], "step": 1.0}, "leave one of the two out"),
+        ({"maxiter": 2, "attempts": [2, 1], "gradually": 3}, "leave one of the two out"),
+        ({"maxiter": 2, "gradually": 0}, "a whole number from 1 on"),
+        ({"maxiter": 2, "begins_at": 1.25}, "a speed"),
     ],
 )
 def test_a_stage_that_cannot_be_is_refused(stage, told):
@@ -193,8 +196,8 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
     ("changes", "stages"),
     [
         ({}, ["steady"]),
-        ({"tgt_vel": (0.8,)}, ["adapt", "steady"]),
-        ({"tgt_slope": (-5.0,)}, ["adapt", "steady"]),
+        ({"tgt_vel": (0.8,)}, ["adapt", "steady_there"]),
+        ({"tgt_slope": (-5.0,)}, ["adapt", "steady_there"]),
         ({"param_path": "nominal", "tgt_slope": (-5.0,)}, ["find", "steady"]),
     ],
 )
@@ -214,7 +217,7 @@ def test_the_run_that_a_search_begins_with_tells_its_speed(whole):
 
     (speed,) = whole.configuration.tgt_vel
     assert stages(tgt_vel=(speed,)) == ["steady"]
-    assert stages(tgt_vel=(speed + 0.3,)) == ["adapt", "steady"]
+    assert stages(tgt_vel=(speed + 0.3,)) == ["adapt", "steady_there"]
 
 
 def test_the_shipped_walk_says_what_found_it():

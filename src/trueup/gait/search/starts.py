@@ -59,11 +59,14 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     stages = configuration.stages
     if stages is None:
         return configuration
-    needless = FROM_NOMINAL if configuration.param_path is not None else OTHER_CONDITION
-    kept = {name: stage for name, stage in stages.items() if not stage.get(needless)}
     former = _former_conditions(configuration)
-    if needless == FROM_NOMINAL and former in (None, configuration.conditions):
-        kept = {name: stage for name, stage in kept.items() if not stage.get(OTHER_CONDITION)}
+    elsewhere = former not in (None, configuration.conditions)
+    kept = {
+        name: stage
+        for name, stage in stages.items()
+        if stage.get(OTHER_CONDITION, elsewhere) == elsewhere
+        and not (stage.get(FROM_NOMINAL) and configuration.param_path is not None)
+    }
     if not kept:
         raise GaitError(
             f"all stages ({listing(stages)}) find a first walk, and the search begins with one: "

@@ -1,0 +1,193 @@
+"""Searches that go to another speed or slope level by level, and distributions they begin with."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from given_configurations import FIRST_WALK
+
+from trueup import gait, runs
+from trueup.errors import GaitError
+from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
+from trueup.gait.search.passage import holds_up
+from trueup.gait.search.starts import resolved_start
+from trueup.parameters import Space
+from trueup.studies import Budget, Store
+
+STAGES = {
+    "adapt": {"other_condition": True, "gradually": 4, "maxiter": 8, "step": 1.0},
+    "steady": {"maxiter": 2, "step": 1.0, "perturbed_repeats": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A run on level ground, of walks of a fraction of a second."""
+    content = yaml.safe_load(Path(FIRST_WALK).read_text())
+    content |= {"sim_time": 0.3, "popsize": 6, "maxiter": 3, "weights": {"effort": 100}}
+    folder = tmp_path_factory.mktemp("passages")
+    path = folder / "first.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path, gait.optimize(path, folder / "first", verbose=False)
+
+
+@pytest.fixture(scope="module")
+def uphill(first, tmp_path_factory):
+    """A configuration that goes up a slope from there, and its run."""
+    content = yaml.safe_load(first[0].read_text())
+    content |= {"stages": STAGES, "maxiter": None, "tgt_slope": 2.0}
+    folder = tmp_path_factory.mktemp("uphill")
+    content["param_path"] = str(first[1].directory)
+    path = folder / "uphill.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path, gait.optimize(path, folder / "whole", verbose=False)
+
+
+def history(folder):
+    with Store.open(folder / "study.sqlite") as store:
+        return store.history()
+
+
+def test_a_search_goes_up_a_slope_level_by_level(uphill):
+    _, result = uphill
+    levels = [one["level"] for one in history(result.directory).generations]
+    # walks this short stay up, so it stays two generations at each level and goes on at the last
+    assert levels == [0, 0, 1, 1, 2, 2, 3, 3, 0, 0]
+    passage = result.problem.passages[0]
+    slopes = [passage.problem(level).scenarios[0].simulation.walker.slope for level in range(4)]
+    np.testing.assert_allclose(slopes, [0.5, 1.0, 1.5, 2.0])
+    assert passage.words == ("at 0.5 deg", "at 1 deg", "at 1.5 deg")
+
+
+def test_each_level_costs_less_than_those_before(uphill):
+    _, result = uphill
+    found, problem = history(result.directory), result.problem
+    costs = found.costs[:, 0]
+    whole = [costs[found.generation == number] for number in range(10)]
+    for before, after in ((1, 2), (3, 4), (5, 6), (7, 8)):
+        assert whole[before].min() > whole[after].max()
+    np.testing.assert_array_equal(problem.levels_of(costs), found.generation // 2)
+    np.testing.assert_array_equal(problem.stages_of(costs), found.generation >= 8)
+    # a candidate costs in the history what its level says
+    problem.enter(0, 1)
+    row = int(np.flatnonzero(found.generation == 2)[0])
+    expected = problem.costs(found.X[row][None])[0, 0]
+    assert problem.own_costs(costs)[row] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("generations", [1, 4, 9])
+def test_a_passage_resumes_at_any_level(uphill, tmp_path, generations):
+    path, whole = uphill
+    gait.optimize(path, tmp_path / "run", limits=Budget(max_generations=generations), verbose=False)
+    runs.resume(tmp_path / "run", limits=Budget(max_generations=10), verbose=False)
+    np.testing.assert_array_equal(history(tmp_path / "run").X, history(whole.directory).X)
+
+
+def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
+    configuration = gait.load_configuration(FIRST_WALK)
+    configuration = configuration.with_changes({"weights": {"velocity": 1.0}})
+    problem = gait.make_problem(configuration)
+    still = np.zeros(10)
+    fell = np.repeat([1.0, 0.0], 5)
+
+    def ready(**terms):
+        problem.terms = {"fell": still, "stopped": still, "velocity": still, **terms}
+        return holds_up(problem)
+
+    assert ready() and ready(fell=fell)
+    assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
+    assert not ready(fell=fell, stopped=np.repeat([0.0, 1.0], [7, 3]))
+    assert not ready(velocity=np.full(10, 0.2)) and not ready(velocity=np.full(10, np.nan))
+    assert ready(velocity=np.repeat([0.1, np.nan], [3, 7]))
+
+
+def test_only_stages_that_go_elsewhere_know_where_they_begin():
+    walk = gait.load_configuration("walk")
+    there = resolved_start(walk.with_changes({"tgt_vel": (0.8,)}))
+    assert there.stages["adapt"]["begins_at"] == [1.25, 0.0]
+    assert "begins_at" not in there.stages["steady_there"]
+    both = walk.with_changes({"tgt_slope": (0.0, 5.0), "optim_mode": "multislope"})
+    assert "begins_at" not in resolved_start(both).stages["adapt"]
+
+
+def test_a_level_tracks_what_the_target_tracks(tmp_path):
+    # back to level ground from a slope: the norm fits the target alone, and the levels track it too
+    stages = {"adapt": {"gradually": 2, "begins_at": [1.25, 4.0], "maxiter": 1}}
+    walk = gait.load_configuration("walk").with_changes({"param_path": "nominal", "sim_time": 0.2})
+    content = {**walk.plain(), "stages": stages}
+    path = tmp_path / "back.yaml"
+    path.write_text(yaml.safe_dump(content))
+    problem = gait.make_problem(gait.load_configuration(path))
+    (scenario,) = problem.passages[0].problem(0).scenarios
+    assert scenario.simulation.walker.slope == 2.0
+    assert scenario.objective.reference is not None
+
+
+def test_a_search_begins_with_the_distribution_of_its_walk(first, uphill):
+    _, former = first
+    found = distribution_at(str(former.directory))
+    assert found is not None and len(found.names) == former.problem.space.size
+    with Store.open(uphill[1].directory / "study.sqlite") as store:
+        _, state = store.last_state() or pytest.fail("no state")
+    np.testing.assert_allclose(state["deviations"][0], found.deviation, rtol=1e-12)
+    assert not np.allclose(found.deviation, 0.01 * former.configuration.sigma_gain)
+
+
+def test_a_search_begins_with_sigma_gain_where_there_is_no_distribution(first, uphill, tmp_path):
+    path, _ = uphill
+    vector = tmp_path / "walk.txt"
+    found = first[1].vector
+    vector.write_text("".join(f"{value!r}\n" for value in found.tolist()))
+    changes = {"param_path": str(vector), "stages": ["adapt"]}
+    limits = Budget(max_generations=1)
+    gait.optimize(path, tmp_path / "run", changes=changes, limits=limits, verbose=False)
+    with Store.open(tmp_path / "run" / "study.sqlite") as store:
+        _, state = store.last_state() or pytest.fail("no state")
+    np.testing.assert_allclose(state["deviations"][0], 0.1)
+
+
+def some_distribution():
+    spread = np.array([0.3, 0.02, 1.5])
+    correlation = np.array([[1.0, 0.5, -0.25], [0.5, 1.0, 0.1], [-0.25, 0.1, 1.0]])
+    return SearchDistribution(("a", "b", "c"), spread, correlation)
+
+
+def test_a_distribution_goes_through_its_file():
+    own = some_distribution()
+    again = SearchDistribution.from_plain(json.loads(json.dumps(own.plain())))
+    assert again.names == own.names
+    np.testing.assert_array_equal(again.deviation, own.deviation)
+    np.testing.assert_array_equal(again.correlation, own.correlation)
+
+
+def test_a_distribution_fits_a_space_with_other_entries():
+    bound, nothing = np.full(4, np.inf), np.zeros(4)
+    space = Space(
+        ("new", "c", "a", "other"), -bound, bound, nothing, nothing > 0, deviation=nothing + 0.7
+    )
+    deviation, correlation = some_distribution().over(space, 2.0)
+    np.testing.assert_allclose(deviation, [0.7, 3.0, 0.6, 0.7])
+    expected = np.eye(4)
+    expected[1, 2] = expected[2, 1] = -0.25
+    np.testing.assert_array_equal(correlation, expected)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        '{"names": ["a", "b"], "deviation": [1, 1]}',
+        '{"names": ["a", "b"], "deviation": [1, 0], "correlation": [[], [0]]}',
+        '{"names": ["a", "b"], "deviation": [1, 1], "correlation": [[], [1.0]]}',
+        '{"names": ["a", "b"], "deviation": [1, 1], "correlation": [[], [0, 0]]}',
+        '{"names": ["a", "b"], "deviation": [1], "correlation": [[], [0]]}',
+        '{"names": ["a", "b"], "deviation": [1, "x"], "correlation": [[], [0]]}',
+    ],
+)
+def test_a_damaged_distribution_is_refused(tmp_path, content):
+    (tmp_path / DISTRIBUTION).write_text(content)
+    with pytest.raises(GaitError, match=r"is no distribution of a search.*Remove it"):
+        distribution_at(str(tmp_path))
