@@ -42,6 +42,7 @@ class OptimizeGait(GaitOverrides):
     Examples:
       trueup gait optimize walk
       trueup gait optimize walk --from nominal --seed 1 --save-path runs/one
+      trueup gait optimize walk --slope -5 --dry-run
       trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
       trueup gait optimize walk --stages steady --weights effort 300 velocity 100 trunk 20
@@ -72,6 +73,8 @@ class OptimizeGait(GaitOverrides):
     is read: for another program's result give its vector to --param-path."""
     overwrite: bool = False
     """Replace the run that the directory holds."""
+    dry_run: bool = False
+    """Say what would be searched, and how long it takes; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
@@ -92,6 +95,7 @@ class OptimizeGait(GaitOverrides):
             pickle=self.pickle_path is not None,
             resume=self.resume,
             overwrite=self.overwrite,
+            dry_run=self.dry_run,
             verbose=not (self.quiet or output.json),
         )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import arg
 
@@ -17,6 +17,7 @@ class CompareDevice:
     Examples:
       trueup gait device --model ankle --max-torque 50 --seeds 3
       trueup gait device --model hip --max-torque 20 --tgt-slope 5 --from runs/uphill
+      trueup gait device --seeds 5 --dry-run
       trueup gait device --save-path runs/device --resume
 
     Each seed is three searches of the same length from the same walk. Effort and metabolic rate
@@ -53,13 +54,15 @@ class CompareDevice:
     """Go on with the comparison in the folder."""
     overwrite: bool = False
     """Replace the comparison in the folder."""
+    dry_run: bool = False
+    """Say what would be searched, and how long it takes; write nothing."""
     quiet: bool = False
     """No progress."""
     json: Json = False
 
     def run(self, output: Output) -> int:
         """Run the command; returns the exit code."""
-        from trueup.gait import DeviceSettings, compare_device
+        from trueup.gait import DeviceSettings, compare_device, plan_device
 
         named = str(self.param_path) in ("shipped", "nominal")
         settings = DeviceSettings(
@@ -72,6 +75,8 @@ class CompareDevice:
             popsize=self.popsize,
             maxiter=self.maxiter,
         )
+        if self.dry_run:
+            return _show_plan(plan_device(self.save_path, settings, threads=self.threads), output)
         found = compare_device(
             self.save_path,
             settings,
@@ -96,3 +101,19 @@ class CompareDevice:
                 )
         output.text(f"Report: {report}", f"Torque: {self.save_path / 'torque.csv'}")
         return 0
+
+
+def _show_plan(plan: dict[str, Any], output: Output) -> int:
+    """Print what a comparison would do."""
+    from trueup.studies.progress import duration
+
+    output.result(plan)
+    (stage,) = plan["with"]["stages"]
+    output.text(
+        f"{plan['searches']} searches of {stage['generations']} generations of "
+        f"{stage['candidates']} candidates, each over {stage['walks_of_each']} walks of "
+        f"{stage['duration_s']:g} s.",
+        f"They take {duration(plan['seconds_at_most'])} here at most.",
+        f"The comparison would be written to {plan['directory']}.",
+    )
+    return 0

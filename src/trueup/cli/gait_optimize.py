@@ -5,15 +5,16 @@ from typing import Any
 
 from trueup.cli.gait_show import run_gait_evaluate
 from trueup.cli.output import Output
-from trueup.cli.run_results import print_outcome
+from trueup.cli.run_results import DONE, print_outcome
 from trueup.errors import GaitError
 from trueup.gait import load_configuration
-from trueup.gait._optimize import start_run
+from trueup.gait._optimize import plan_optimize, start_run
 from trueup.gait.report.walk_words import survival_lines
 from trueup.gait.search.earlier_runs import vector_file
 from trueup.gait.search.given_walks import OF_SEARCHES, given_walk
 from trueup.runs import Outcome
 from trueup.studies import Budget
+from trueup.studies.progress import duration
 
 
 def run_optimize(
@@ -27,6 +28,7 @@ def run_optimize(
     pickle: bool,
     resume: bool,
     overwrite: bool,
+    dry_run: bool,
     verbose: bool,
 ) -> int:
     """Run the command; returns the exit code.
@@ -41,6 +43,7 @@ def run_optimize(
       pickle: whether ``target`` was given as ``--pickle-path``.
       resume: continue the run in ``target``.
       overwrite: replace the run in ``target``.
+      dry_run: say what would be done, and write nothing.
       verbose: show progress.
     """
     if pickle and target is not None and not (target / "run.json").is_file():
@@ -52,17 +55,51 @@ def run_optimize(
     full = load_configuration(configuration).with_changes(changes)
     if full.optim_mode == "evaluate":
         return _evaluate(configuration, changes, full.param_path, threads, output)
+    budget = Budget(max_evaluations=limits[0], max_seconds=limits[1])
+    if dry_run:
+        plan = plan_optimize(
+            configuration,
+            target,
+            changes=changes,
+            limits=budget,
+            threads=threads,
+            overwrite=overwrite or resume or pickle,
+        )
+        return show_plan(plan, output)
     outcome = start_run(
         configuration,
         target,
         changes=changes,
-        limits=Budget(max_evaluations=limits[0], max_seconds=limits[1]),
+        limits=budget,
         threads=threads,
         resume=resume or pickle,
         overwrite=overwrite,
         verbose=verbose,
     )
     return print_outcome(outcome, output, show_summary)
+
+
+def show_plan(plan: dict[str, Any], output: Output) -> int:
+    """Print what a search would do."""
+    output.result(plan)
+    output.text(*plan["notes"], f"{plan['unknowns']} unknowns.")
+    rows = [
+        [
+            stage["name"] or "search",
+            "no limit" if stage["generations"] is None else f"{stage['generations']}",
+            f"{stage['candidates']}",
+            f"{stage['walks_of_each']}",
+            f"{stage['duration_s']:g}",
+        ]
+        for stage in plan["stages"]
+    ]
+    output.table(["stage", "generations", "candidates", "walks of each", "seconds"], rows)
+    seconds = plan["seconds_at_most"]
+    takes = "It has no limit of generations."
+    if seconds is not None:
+        takes = f"It takes {duration(seconds)} here at most: walks that fall end earlier."
+    output.text(takes, f"It would be written to {plan['directory']}.")
+    return DONE
 
 
 def show_summary(outcome: Outcome, output: Output) -> None:

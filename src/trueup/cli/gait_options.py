@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from trueup.errors import GaitError, listing
-from trueup.gait.models._own_models import OWN_MODELS
-from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
+from trueup.gait.search.path_words import PATH_WORDS
 
 Switch = Literal["1", "0", "True", "False", "true", "false"]
 """Words of a switch, those of MyoAssist too."""
@@ -21,8 +20,6 @@ BY_NAME = ("joint_speeds", "weights", "held", "start_values", "perturbation_size
 """Options that take such numbers."""
 NAMING = (*BY_NAME, "moved", "stages")
 """Options that take as many names as are given."""
-NAMED = (*OWN_MODELS, NOMINAL, SHIPPED)
-"""Words in place of paths."""
 SWITCHES = ("delayed", "exo", "unperturbed_repeat", "fresh_perturbations", "early_stop")
 """Options that take 1 or 0."""
 
@@ -175,9 +172,9 @@ class GaitOverrides:
                 continue
             check_not_empty(field.name, value)
             if isinstance(value, Path):
-                value = str(value if str(value) in NAMED else value.resolve())
+                value = _located(value)
             if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
-                value = tuple(str(Path(path).resolve()) for path in value)
+                value = tuple(map(_located, value))
             given[field.name] = value
         flags = [
             field.name.removeprefix("cost_")
@@ -247,3 +244,8 @@ def _by_name(option: str, pairs: tuple[tuple[str, float], ...] | str) -> dict[st
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise GaitError(f"--{option.replace('_', '-')} gives {listing(twice)} twice")
     return dict(pairs)
+
+
+def _located(path: Path) -> str:
+    """A path of an option, absolute; or a word in its place."""
+    return str(path if str(path) in PATH_WORDS else path.resolve())

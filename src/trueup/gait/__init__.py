@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.gait._optimize import optimize
+    from trueup.gait._optimize import optimize, plan_optimize
     from trueup.gait.controller.exoskeleton import (
         FourParameterProfile,
         Knots,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trueup.gait.costs.norms import GaitNorm, read_norm, read_schwartz
     from trueup.gait.costs.reference import GaitReference, read_reference
     from trueup.gait.costs.stages import WalkCosts, WalkObjective
-    from trueup.gait.device._compare import compare_device
+    from trueup.gait.device._compare import compare_device, plan_device
     from trueup.gait.device.device_arms import DeviceSettings
     from trueup.gait.device.device_comparison import DeviceComparison
     from trueup.gait.export import write_walk
@@ -96,6 +96,7 @@ _EXPORTS = {
     "given_walk": "trueup.gait.search.given_walks",
     "judge_walk": "trueup.gait.report.walk_verdict",
     "optimize": "trueup.gait._optimize",
+    "plan_optimize": "trueup.gait._optimize",
     "GaitProblem": "trueup.gait.search.problem",
     "GaitReference": "trueup.gait.costs.reference",
     "Knots": "trueup.gait.controller.exoskeleton",
@@ -124,6 +125,7 @@ _EXPORTS = {
     "adult_steps": "trueup.gait.costs.adult_norm",
     "attach_exoskeleton": "trueup.gait.models.attachments",
     "compare_device": "trueup.gait.device._compare",
+    "plan_device": "trueup.gait.device._compare",
     "cycle_start": "trueup.gait.walk._cycle_start",
     "default_controller": "trueup.gait.controller.reflex_controller",
     "dose_response": "trueup.gait.report._dose_response",
@@ -225,6 +227,8 @@ __all__ = [
     "named_norm",
     "observe_walks",
     "optimize",
+    "plan_device",
+    "plan_optimize",
     "planar22",
     "planar22_anatomy",
     "read_motion",

@@ -66,6 +66,28 @@ def optimize(
     return outcome.result
 
 
+def plan_optimize(
+    configuration: GaitConfiguration | str | os.PathLike[str],
+    directory: str | os.PathLike[str] | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+    limits: Budget | None = None,
+    threads: int = 0,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """What :func:`optimize` would do, and how long it takes at most; nothing is written.
+
+    Returns:
+      ``directory``, ``unknowns``, ``stages`` with generations, candidates and walks,
+      ``seconds_at_most`` (None where the search has no limit), and ``notes`` on the start.
+
+    Raises:
+      TrueupError: whatever :func:`optimize` would refuse.
+    """
+    job, target = _job(configuration, directory, changes, limits, threads, resume=False)
+    return runs.plan(job, target, overwrite=overwrite)
+
+
 def start_run(
     configuration: GaitConfiguration | str | os.PathLike[str],
     directory: str | os.PathLike[str] | None = None,
@@ -78,6 +100,19 @@ def start_run(
     verbose: bool = True,
 ) -> Outcome:
     """The outcome of :func:`optimize`, with the content of ``solution.json``."""
+    job, target = _job(configuration, directory, changes, limits, threads, resume)
+    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+
+
+def _job(
+    configuration: GaitConfiguration | str | os.PathLike[str],
+    directory: str | os.PathLike[str] | None,
+    changes: Mapping[str, Any] | None,
+    limits: Budget | None,
+    threads: int,
+    resume: bool,
+) -> tuple[GaitJob, Path]:
+    """The job of a search, and its run directory."""
     changes = dict(changes or {})
     if isinstance(configuration, GaitConfiguration):
         source, stem, loaded, repeated = "the configuration", "gait", configuration, None
@@ -104,4 +139,4 @@ def start_run(
         repeated=repeated,
     )
     job.limited(limits or Budget())
-    return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
+    return job, target

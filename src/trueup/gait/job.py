@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -290,6 +291,46 @@ class GaitJob(SearchJob):
         limits = dataclasses.replace(self.limits, max_generations=given.maxiter)
         former.limits = Budget()
         return former.limited(limits)  # pyright: ignore[reportReturnType]
+
+    def plan(self) -> dict[str, Any]:
+        """Stages with their walks, and the time that they take if all walks last."""
+        problem, search = self.problem, self.search
+        X, began = search.ask(), time.perf_counter()
+        search.evaluate(problem, X, {})
+        seconds = time.perf_counter() - began
+        rate = seconds / max(self._simulated(problem, len(X)), 1e-9)
+        counts = (
+            [stage.all_generations for stage in search.stages]
+            if isinstance(search, StagedSearch)
+            else [self.limits.max_generations]
+        )
+        stages, whole = [], 0.0
+        for (name, own), generations in zip(self.configuration.staged, counts, strict=True):
+            candidates = own.popsize or len(X)
+            walks = len(problem.scenarios) * max(own.perturbed_repeats, 1)
+            whole += (generations or 0) * candidates * walks * own.sim_time
+            stages.append(
+                {
+                    "name": name,
+                    "generations": generations,
+                    "candidates": candidates,
+                    "walks_of_each": walks,
+                    "duration_s": own.sim_time,
+                }
+            )
+        return {
+            "unknowns": problem.space.size,
+            "stages": stages,
+            "seconds_at_most": None if None in counts else rate * whole,
+            "notes": list(self.notes),
+        }
+
+    @staticmethod
+    def _simulated(problem: GaitProblem, candidates: int) -> float:
+        """Time that the candidates of the last batch walked [s]."""
+        lasted = [v for name, v in problem.terms.items() if name.rpartition(".")[2] == "lasted"]
+        repeats = 1 if problem.perturbations is None else problem.perturbations.repeats
+        return candidates * repeats * float(np.sum([np.nanmean(values) for values in lasted]))
 
     # --- search and result
     # -------------------------------------------------------------------------

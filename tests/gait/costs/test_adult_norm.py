@@ -1,5 +1,7 @@
 """The shipped norm of adults, and the searches and reports that take it unasked."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,12 @@ def test_a_walk_is_judged_beside_the_norm(tmp_path, capsys):
     words = ["gait", "evaluate", str(vector), "--sim-time", "2", "--json"]
     assert main(words) == 0
     assert "adult walking" in capsys.readouterr().out
+
+
+def test_the_command_takes_the_norm_by_its_name(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["optimize", "walk", "--speed", "1.6", "--reference", "adult", "--dry-run", "--json"]
+    assert main(["gait", *words]) == 0
+    assert not any(
+        "No gait is tracked" in note for note in json.loads(capsys.readouterr().out)["notes"]
+    )

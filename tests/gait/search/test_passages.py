@@ -9,7 +9,8 @@ import yaml
 from given_configurations import FIRST_WALK
 
 from trueup import gait, runs
-from trueup.errors import GaitError
+from trueup.cli import main
+from trueup.errors import GaitError, RunDirectoryError
 from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
 from trueup.gait.search.passage import holds_up
 from trueup.gait.search.starts import resolved_start
@@ -191,3 +192,27 @@ def test_a_damaged_distribution_is_refused(tmp_path, content):
     (tmp_path / DISTRIBUTION).write_text(content)
     with pytest.raises(GaitError, match=r"is no distribution of a search.*Remove it"):
         distribution_at(str(tmp_path))
+
+
+def test_a_dry_run_says_what_would_be_searched(uphill, tmp_path, capsys):
+    path, _ = uphill
+    run = tmp_path / "run"
+    plan = gait.plan_optimize(path, run)
+    stages = [(one["name"], one["generations"], one["walks_of_each"]) for one in plan["stages"]]
+    assert stages == [("adapt", 8, 1), ("steady", 2, 2)]
+    assert [one["candidates"] for one in plan["stages"]] == [6, 6] and plan["unknowns"] == 76
+    # 8 * 6 walks and 2 * 6 * 2, of 0.3 s
+    more = gait.plan_optimize(path, run, changes={"popsize": 600})
+    assert more["seconds_at_most"] > 3.0 * plan["seconds_at_most"] > 0.0
+    assert main(["gait", "optimize", str(path), "--dry-run", "--save-path", str(run)]) == 0
+    assert not run.exists() and "at most" in capsys.readouterr().out
+    with pytest.raises(RunDirectoryError, match="--overwrite"):
+        gait.plan_optimize(path, uphill[1].directory)
+
+
+def test_a_dry_run_of_a_comparison_writes_nothing(tmp_path, capsys):
+    words = ["gait", "device", "--popsize", "4", "--maxiter", "2", "--seeds", "2"]
+    folder = tmp_path / "device"
+    assert main([*words, "--dry-run", "--save-path", str(folder), "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["searches"] == 6 and plan["seconds_at_most"] > 0.0 and not folder.exists()

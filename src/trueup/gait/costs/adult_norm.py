@@ -10,12 +10,10 @@ import yaml
 from scipy.interpolate import PchipInterpolator
 
 from trueup.errors import GaitError
+from trueup.gait.costs.norm_names import ADULT
 from trueup.gait.costs.norms import GaitNorm, read_norm
 from trueup.gait.costs.reference import GaitReference
 from trueup.gait.walk.gait_cycle import Curve
-
-ADULT = "adult"
-"""Name of the norm, where the file of another one could be named."""
 
 POINTS = 100
 """Samples of a curve."""

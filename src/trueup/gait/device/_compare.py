@@ -6,11 +6,12 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trueup.errors import RunDirectoryError, TrueupError
-from trueup.gait._optimize import optimize
+from trueup.gait._optimize import optimize, plan_optimize
 from trueup.gait.device.device_arms import ARM_WORDS, ARMS, DeviceSettings
 from trueup.gait.device.device_comparison import (
     PERCENT,
@@ -91,6 +92,37 @@ def compare_device(
         found = compared(settings, results)
         write_comparison(folder, found)
     return found
+
+
+def plan_device(
+    directory: str | os.PathLike[str],
+    settings: DeviceSettings | None = None,
+    *,
+    threads: int = 0,
+) -> dict[str, Any]:
+    """What :func:`compare_device` would do, and how long it takes at most; nothing is written.
+
+    Returns:
+      ``directory``, ``searches``, ``seconds_at_most``, and the plan of the search ``with`` the
+      device.
+
+    Raises:
+      GaitError: the walk that it starts from falls, or takes other entries.
+    """
+    settings = DeviceSettings() if settings is None else settings
+    folder = Path(directory)
+    plans = [
+        plan_optimize(
+            settings.configuration(arm, 0), folder / f"{arm}-0", threads=threads, overwrite=True
+        )
+        for arm in ARMS
+    ]
+    return {
+        "directory": str(folder),
+        "searches": settings.seeds * len(ARMS),
+        "seconds_at_most": settings.seeds * sum(plan["seconds_at_most"] for plan in plans),
+        "with": plans[ARMS.index("with")],
+    }
 
 
 def write_comparison(folder: Path, found: DeviceComparison) -> None:

@@ -8,8 +8,6 @@ import yaml
 
 from trueup._input_files import read_settings, safe_yaml
 from trueup.errors import GaitError, did_you_mean, listing
-from trueup.gait.costs.adult_norm import ADULT
-from trueup.gait.models._own_models import OWN_MODELS
 from trueup.gait.search.configuration import PATHS, GaitConfiguration, make_configuration
 from trueup.gait.search.myoassist_checkout import with_files_near
 from trueup.gait.search.myoassist_import import (
@@ -18,14 +16,11 @@ from trueup.gait.search.myoassist_import import (
     missing_paths,
     paths_in,
 )
-from trueup.gait.search.shipped_walk import NOMINAL, SHIPPED
+from trueup.gait.search.path_words import PATH_WORDS
 from trueup.studies import atomic
 
 MYOASSIST_FILES = (".bat", ".sh")
 """Endings of MyoAssist's configurations."""
-
-NAMES = (*OWN_MODELS, ADULT, NOMINAL, SHIPPED)
-"""Words in place of paths."""
 
 CONFIGURATIONS = Path(__file__).with_name("configurations")
 
@@ -81,7 +76,7 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
         if value is None:
             continue
         paths = [value] if isinstance(value, str) else value
-        absolute = tuple(p if p in NAMES else str((folder / p).resolve()) for p in paths)
+        absolute = tuple(p if p in PATH_WORDS else str((folder / p).resolve()) for p in paths)
         changes[key] = absolute[0] if isinstance(value, str) else absolute
     return configuration.model_copy(update=changes) if changes else configuration
 

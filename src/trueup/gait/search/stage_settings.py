@@ -2,14 +2,17 @@
 
 A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
+
 ``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
 from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
-speed or slope: it is left out elsewhere, and one with ``false`` is left out there. ``gradually: 10`` takes it there in ten steps, each as
-soon as candidates hold up (:mod:`trueup.gait.search.passage`). ``step: 1.5`` goes on with the
-distribution that the stage before has come to, its step times this factor, instead of a new one of
-``sigma_gain``; a first stage goes on with that of the search that found the walk it begins with.
-``attempts: [4, 80]`` begins four times, with seeds of their own, and goes on with the best one
-after 80 generations of each.
+speed or slope: it is left out elsewhere, and one with ``false`` is left out there. ``gradually:
+10`` takes it there in ten steps, each as soon as candidates hold up
+(:mod:`trueup.gait.search.passage`).
+
+``step: 1.5`` goes on with the distribution that the stage before has come to, its step times this
+factor, instead of a new one of ``sigma_gain``; a first stage goes on with that of the search that
+found the walk it begins with. ``attempts: [4, 80]`` begins four times, with seeds of their own, and
+goes on with the best one after 80 generations of each.
 """
 
 from collections.abc import Iterable, Mapping
