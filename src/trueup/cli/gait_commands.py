@@ -45,7 +45,7 @@ class OptimizeGait(GaitOverrides):
       trueup gait optimize walk --slope -5 --dry-run
       trueup gait optimize baseline --model-file walker.xml --reference gait.json --cost kine
       trueup gait optimize mine.yaml --param-path runs/tutorial --max-torque 50 --ExoOn 1
-      trueup gait optimize walk --stages steady --weights effort 300 velocity 100 trunk 20
+      trueup gait optimize walk --stages improve --weights effort 300 velocity 100 trunk 20
       trueup gait optimize tutorial --save-path runs/tutorial --resume
 
     Options replace values of the configuration; what is not given is as it says, also where the

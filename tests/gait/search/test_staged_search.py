@@ -195,7 +195,7 @@ def test_the_norm_is_not_tracked_where_it_does_not_fit(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "stages"),
     [
-        ({}, ["steady"]),
+        ({}, ["improve"]),
         ({"tgt_vel": (0.8,)}, ["adapt", "steady_there"]),
         ({"tgt_slope": (-5.0,)}, ["adapt", "steady_there"]),
         ({"param_path": "nominal", "tgt_slope": (-5.0,)}, ["find", "steady"]),
@@ -216,7 +216,7 @@ def test_the_run_that_a_search_begins_with_tells_its_speed(whole):
         return list(resolved_start(own).stages)
 
     (speed,) = whole.configuration.tgt_vel
-    assert stages(tgt_vel=(speed,)) == ["steady"]
+    assert stages(tgt_vel=(speed,)) == ["improve"]
     assert stages(tgt_vel=(speed + 0.3,)) == ["adapt", "steady_there"]
 
 

@@ -3,11 +3,11 @@
 A stage is a name with values of the configuration that hold in it, such as ``{"maxiter": 80,
 "sigma_gain": 2, "perturbed_repeats": 4}``. It begins at the best candidate of the stage before.
 
-``from_nominal: true`` marks a stage that finds a first walk: it is left out where the search begins
-from an earlier one. ``other_condition: true`` marks a stage that takes an earlier walk to another
-speed or slope: it is left out elsewhere, and one with ``false`` is left out there. ``gradually:
-10`` takes it there in ten steps, each as soon as candidates hold up
-(:mod:`trueup.gait.search.passage`).
+``from_nominal: true`` marks a stage of searches that begin at the nominal vector, such as one that
+finds a first walk: it is left out where the search begins from an earlier walk. ``other_condition:
+true`` marks a stage that takes an earlier walk to another speed or slope: it is left out elsewhere.
+With ``false`` it is the other way round. ``gradually: 10`` goes there in ten steps, each as soon as
+candidates hold up (:mod:`trueup.gait.search.passage`).
 
 ``step: 1.5`` goes on with the distribution that the stage before has come to, its step times this
 factor, instead of a new one of ``sigma_gain``; a first stage goes on with that of the search that
@@ -21,10 +21,12 @@ from typing import Any
 from trueup.errors import did_you_mean, listing
 
 FROM_NOMINAL = "from_nominal"
-"""Key of a stage that is left out where the search begins from an earlier walk."""
+"""Key of a stage that is left out where the search begins from an earlier walk, or with ``false``
+at the nominal vector."""
 
 OTHER_CONDITION = "other_condition"
-"""Key of a stage that is kept only where an earlier walk had another speed or slope."""
+"""Key of a stage that is kept only where an earlier walk had another speed or slope, or with
+``false`` only elsewhere."""
 
 STEP = "step"
 """Key of a stage that goes on with the distribution of the stage before: factor of its step."""

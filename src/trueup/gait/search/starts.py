@@ -60,17 +60,19 @@ def _with_stages_for_start(configuration: GaitConfiguration) -> GaitConfiguratio
     if stages is None:
         return configuration
     former = _former_conditions(configuration)
-    elsewhere = former not in (None, configuration.conditions)
+    here = {
+        FROM_NOMINAL: configuration.param_path is None,
+        OTHER_CONDITION: former not in (None, configuration.conditions),
+    }
     kept = {
         name: stage
         for name, stage in stages.items()
-        if stage.get(OTHER_CONDITION, elsewhere) == elsewhere
-        and not (stage.get(FROM_NOMINAL) and configuration.param_path is not None)
+        if all(stage.get(key, value) == value for key, value in here.items())
     }
     if not kept:
         raise GaitError(
-            f"all stages ({listing(stages)}) find a first walk, and the search begins with one: "
-            "name a stage with --stages, or begin with --from nominal"
+            f"none of the stages ({listing(stages)}) is for a search that begins with this walk: "
+            "name one with --stages, or begin with --from nominal"
         )
     kept = _with_beginnings(configuration, kept)
     return configuration if kept == stages else configuration.with_changes({"stages": kept})
