@@ -354,3 +354,17 @@ def test_impossible_poses_are_told(walkers):
     assert "hip_adduction_l at" in simulation.run(X).invalid[1]
     with pytest.raises(GaitError, match="no keyframe 'lunge'"):
         walkers["myolegs26"].keyframe("lunge")
+
+
+def test_a_leg_that_is_turned_turns_back(walkers):
+    model = walkers["myolegs26"].model
+    data = mujoco.MjData(model)
+    for side in "rl":
+        mujoco.mj_resetDataKeyframe(model, data, walkers["myolegs26"].keyframe("stand"))
+        data.joint(f"hip_rotation_{side}").qpos[0] = 0.2
+        mujoco.mj_forward(model, data)
+        passive = data.joint(f"hip_rotation_{side}").qfrc_passive[0]
+        assert passive == pytest.approx(-20.0)
+        data.joint(f"hip_rotation_{side}").qvel[0] = 1.0
+        mujoco.mj_forward(model, data)
+        assert data.joint(f"hip_rotation_{side}").qfrc_passive[0] == pytest.approx(-25.0)

@@ -98,6 +98,7 @@ def _prepared(name: str) -> mujoco.MjSpec:
     _strip(spec)
     if "fixed" in model:
         _fix_points(spec, model)
+        _add_passive(spec, numbers)
     for joint in model.get("turned", ()):
         _turn(spec, f"{joint}_{SUFFIX[LEGS[0]]}")
     _mirror(spec)
@@ -182,6 +183,15 @@ def _fix_points(spec: mujoco.MjSpec, model: Mapping[str, Any]) -> None:
             body.pos, body.mass, body.inertia = place, 0.0, (0.0, 0.0, 0.0)
             spec.site(name).pos = (0.0, 0.0, 0.0)
     spec.joint(f"knee_angle_{right}").pos = model["pin"]
+
+
+def _add_passive(spec: mujoco.MjSpec, numbers: Mapping[str, Any]) -> None:
+    """Stiffness and damping of joints that muscles alone do not hold."""
+    for name, passive in numbers["passive"].items():
+        joint = spec.joint(f"{name}_{SUFFIX[LEGS[0]]}")
+        joint.damping = np.array([passive["damping"], 0.0, 0.0])
+        joint.stiffness = np.array([passive.get("stiffness", 0.0), 0.0, 0.0])
+        joint.armature = numbers["armature"]
 
 
 def _turn(spec: mujoco.MjSpec, name: str) -> None:
