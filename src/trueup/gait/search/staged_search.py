@@ -210,7 +210,7 @@ class StagedSearch:
         if inner.done() is None and inner.generation - self._earlier < stage.generations:
             if self._holds_up and self._at_level >= STAY and self.level + 1 < stage.levels:
                 self.level, self._at_level = self.level + 1, 0
-                inner.forget_costs()
+                self._inner.forget_costs()
             return
         if self.stage + 1 < len(self.stages) and np.isfinite(inner.cost):
             self._enter_next()
