@@ -100,7 +100,7 @@ def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     assert ready() and ready(fell=fell)
     assert not ready(fell=np.repeat([1.0, 0.0], [7, 3]))
     assert not ready(fell=fell, stopped=np.repeat([0.0, 1.0], [7, 3]))
-    assert not ready(velocity=np.full(10, 0.2)) and not ready(velocity=np.full(10, np.nan))
+    assert not ready(velocity=np.full(10, 0.25)) and not ready(velocity=np.full(10, np.nan))
     assert ready(velocity=np.repeat([0.1, np.nan], [3, 7]))
 
 
