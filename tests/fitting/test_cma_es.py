@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from trueup.errors import FitError
+from trueup.errors import FitError, ParameterError
 from trueup.fitting import CmaEs, CmaEsSettings, Status, VectorisedCosts, minimise, test_problems
 from trueup.fitting.cma_es.noise import Contenders
 from trueup.fitting.cma_es.restarts import STOP_REASONS, FinishedRun, describe_stop, next_run
@@ -144,6 +144,56 @@ def test_the_first_generation_is_spread_as_asked():
     np.testing.assert_allclose(spread, [0.01, 0.1, 1.0, 0.6], rtol=0.05)
     boxed = CmaEs(_space(2, -5, 5, 0.0), CmaEsSettings(population=4000, deviation=0.1))
     np.testing.assert_allclose(boxed.ask()[1:].std(axis=0), 1.0, rtol=0.05)
+
+
+def correlated(correlation):
+    start, bound = np.zeros(3), np.full(3, np.inf)
+    names, spread = ("a", "b", "c"), np.array([0.5, 2.0, 10.0])
+    return Space(names, -bound, bound, start, start > 0, deviation=spread, correlation=correlation)
+
+
+def test_the_first_generation_is_correlated_as_asked():
+    asked = np.array([[1.0, 0.9, -0.3], [0.9, 1.0, -0.2], [-0.3, -0.2, 1.0]])
+    search = CmaEs(correlated(asked), CmaEsSettings(population=4000))
+    X = search.ask()[1:]  # the first one is the start
+    np.testing.assert_allclose(np.corrcoef(X.T), asked, atol=0.05)
+    np.testing.assert_allclose(X.std(axis=0), [0.5, 2.0, 10.0], rtol=0.05)
+    deviation, correlation = search.distribution
+    np.testing.assert_allclose(deviation, [0.5, 2.0, 10.0], rtol=1e-12)
+    np.testing.assert_allclose(correlation, asked, atol=1e-12)
+
+
+def test_a_search_goes_on_from_the_distribution_of_another():
+    shear = np.array([[1.0, 0.8, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 2.0]])
+
+    def costs(X, failures=None):
+        return (((X - 20.0) @ shear) ** 2).sum(axis=1)
+
+    def told(space, generations):
+        search = CmaEs(space, CmaEsSettings(population=20), seed=1)
+        for _ in range(generations):
+            X = search.ask()
+            search.tell(X, costs(X), {})
+        return search
+
+    former = told(correlated(None), 60)
+    deviation, correlation = former.distribution
+    # of a quadratic cost the covariance comes to the inverse of its curvature
+    expected = np.linalg.inv(shear @ shear.T)
+    spread = np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(correlation, expected / np.outer(spread, spread), atol=0.25)
+    space = Space(
+        former.space.names, former.space.lower, former.space.upper, former.x, former.space.log,
+        deviation=deviation, correlation=correlation,
+    )  # fmt: skip
+    again = told(space, 0).distribution
+    np.testing.assert_allclose(again[0], deviation, rtol=1e-9)
+    np.testing.assert_allclose(again[1], correlation, atol=1e-9)
+
+
+def test_correlations_have_the_shape_of_the_space():
+    with pytest.raises(ParameterError, match=r"correlation has shape \(2, 2\), there are 3 names"):
+        correlated(np.eye(2))
 
 
 def test_optima_on_bounds_are_found_on_them():

@@ -57,13 +57,15 @@ def run_optimize(
         return _evaluate(configuration, changes, full.param_path, threads, output)
     budget = Budget(max_evaluations=limits[0], max_seconds=limits[1])
     if dry_run:
+        if resume or pickle:
+            raise GaitError("--dry-run says what a new search would do: leave --resume out")
         plan = plan_optimize(
             configuration,
             target,
             changes=changes,
             limits=budget,
             threads=threads,
-            overwrite=overwrite or resume or pickle,
+            overwrite=overwrite,
         )
         return show_plan(plan, output)
     outcome = start_run(

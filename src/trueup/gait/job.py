@@ -304,8 +304,10 @@ class GaitJob(SearchJob):
             if isinstance(search, StagedSearch)
             else [self.limits.max_generations]
         )
-        stages, whole = [], 0.0
-        for (name, own), generations in zip(self.configuration.staged, counts, strict=True):
+        stages, whole, left = [], 0.0, self.limits.max_generations
+        for (name, own), count in zip(self.configuration.staged, counts, strict=True):
+            generations = count if count is None or left is None else min(count, left)
+            left = None if left is None else left - (generations or 0)
             candidates = own.popsize or len(X)
             walks = len(problem.scenarios) * max(own.perturbed_repeats, 1)
             whole += (generations or 0) * candidates * walks * own.sim_time

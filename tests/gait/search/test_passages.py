@@ -113,6 +113,14 @@ def test_only_stages_that_go_elsewhere_know_where_they_begin():
     assert "begins_at" not in resolved_start(both).stages["adapt"]
 
 
+def test_a_reference_of_the_other_speed_is_tracked_on_the_way():
+    walk = gait.load_configuration("walk").with_changes(
+        {"tgt_vel": (0.8,), "reference": ("adult",)}
+    )
+    weights = [one.weights["kinematic"] for _, one in resolved_start(walk).staged]
+    assert weights == [200.0, 200.0]
+
+
 def test_a_level_tracks_what_the_target_tracks(tmp_path):
     # back to level ground from a slope: the norm fits the target alone, and the levels track it too
     stages = {"adapt": {"gradually": 2, "begins_at": [1.25, 4.0], "maxiter": 1}}
@@ -206,8 +214,12 @@ def test_a_dry_run_says_what_would_be_searched(uphill, tmp_path, capsys):
     assert more["seconds_at_most"] > 3.0 * plan["seconds_at_most"] > 0.0
     assert main(["gait", "optimize", str(path), "--dry-run", "--save-path", str(run)]) == 0
     assert not run.exists() and "at most" in capsys.readouterr().out
+    limited = gait.plan_optimize(path, run, changes={"maxiter": 3})
+    assert [one["generations"] for one in limited["stages"]] == [3, 0]
+    assert limited["seconds_at_most"] < plan["seconds_at_most"]
     with pytest.raises(RunDirectoryError, match="--overwrite"):
         gait.plan_optimize(path, uphill[1].directory)
+    assert main(["gait", "optimize", str(path), "--dry-run", "--resume"]) == 2
 
 
 def test_a_dry_run_of_a_comparison_writes_nothing(tmp_path, capsys):

@@ -1,7 +1,7 @@
 """Distribution that a search has come to, kept for a later search that begins with its walk.
 
-In which directions a walk bears changes, and in which it falls, a search learns in hundreds of
-generations. A search for the same walk at another speed, or up a slope, needs not learn it again.
+How far a walk bears changes of its entries, and in which directions, a search learns over hundreds
+of generations. A search that takes the walk to another speed, or up a slope, goes on from there.
 """
 
 import json
@@ -106,7 +106,7 @@ def distribution_at(param_path: str | None) -> SearchDistribution | None:
         return None
     try:
         return SearchDistribution.from_plain(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise GaitError(
             f"{path} is no distribution of a search: {error}. Remove it, and the search begins "
             "with sigma_gain"

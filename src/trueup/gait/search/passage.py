@@ -2,8 +2,8 @@
 
 A walk that is at home on level ground falls on a slope of five degrees at once, and so does every
 candidate near it: their costs say little about where to go. On a slope of half a degree most of
-them stay up. So a search that changes its ground, its speed or its support goes through levels
-between, each as soon as its candidates hold up, and keeps its distribution on the way.
+them stay up. So a search that changes the ground or the speed goes through levels between, each as
+soon as its candidates hold up, and keeps its distribution on the way.
 """
 
 from collections.abc import Callable, Sequence
