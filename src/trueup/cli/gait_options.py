@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from trueup.errors import GaitError, listing
-from trueup.gait.search.path_words import PATH_WORDS
+from trueup.gait.search.path_words import path_or_word
 
 Switch = Literal["1", "0", "True", "False", "true", "false"]
 """Words of a switch, those of MyoAssist too."""
@@ -172,9 +172,9 @@ class GaitOverrides:
                 continue
             check_not_empty(field.name, value)
             if isinstance(value, Path):
-                value = _located(value)
+                value = path_or_word(value)
             if isinstance(value, tuple) and all(isinstance(path, Path) for path in value):
-                value = tuple(map(_located, value))
+                value = tuple(map(path_or_word, value))
             given[field.name] = value
         flags = [
             field.name.removeprefix("cost_")
@@ -244,8 +244,3 @@ def _by_name(option: str, pairs: tuple[tuple[str, float], ...] | str) -> dict[st
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise GaitError(f"--{option.replace('_', '-')} gives {listing(twice)} twice")
     return dict(pairs)
-
-
-def _located(path: Path) -> str:
-    """A path of an option, absolute; or a word in its place."""
-    return str(path if str(path) in PATH_WORDS else path.resolve())

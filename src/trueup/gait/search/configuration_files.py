@@ -16,7 +16,7 @@ from trueup.gait.search.myoassist_import import (
     missing_paths,
     paths_in,
 )
-from trueup.gait.search.path_words import PATH_WORDS
+from trueup.gait.search.path_words import path_or_word
 from trueup.studies import atomic
 
 MYOASSIST_FILES = (".bat", ".sh")
@@ -76,7 +76,7 @@ def with_absolute_paths(configuration: GaitConfiguration, folder: Path) -> GaitC
         if value is None:
             continue
         paths = [value] if isinstance(value, str) else value
-        absolute = tuple(p if p in PATH_WORDS else str((folder / p).resolve()) for p in paths)
+        absolute = tuple(path_or_word(path, folder) for path in paths)
         changes[key] = absolute[0] if isinstance(value, str) else absolute
     return configuration.model_copy(update=changes) if changes else configuration
 
