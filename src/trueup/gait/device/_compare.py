@@ -111,17 +111,15 @@ def plan_device(
     """
     settings = DeviceSettings() if settings is None else settings
     folder = Path(directory)
-    plans = [
-        plan_optimize(
-            settings.configuration(arm, 0), folder / f"{arm}-0", threads=threads, overwrite=True
-        )
-        for arm in ARMS
-    ]
+    # the searches of all arms have the same length
+    own = settings.configuration("with", 0)
+    plan = plan_optimize(own, folder / "with-0", threads=threads, overwrite=True)
+    searches = settings.seeds * len(ARMS)
     return {
         "directory": str(folder),
-        "searches": settings.seeds * len(ARMS),
-        "seconds_at_most": settings.seeds * sum(plan["seconds_at_most"] for plan in plans),
-        "with": plans[ARMS.index("with")],
+        "searches": searches,
+        "seconds_at_most": searches * plan["seconds_at_most"],
+        "with": plan,
     }
 
 
