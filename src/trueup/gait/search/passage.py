@@ -17,7 +17,7 @@ from trueup.gait.search.problem import GaitProblem
 STAY_UP = 0.4
 """Part of the walks of a generation that stay up before it goes on to the next level."""
 
-PACE = 0.2
+PACE = 0.15
 """Distance from the target speed [m/s] that the better half of those have to keep."""
 
 
