@@ -11,11 +11,14 @@ from given_configurations import FIRST_WALK
 from trueup import gait, runs
 from trueup.cli import main
 from trueup.errors import GaitError, RunDirectoryError
+from trueup.gait.report.walk_report import progress_section
 from trueup.gait.search.distribution import DISTRIBUTION, SearchDistribution, distribution_at
 from trueup.gait.search.passage import holds_up
+from trueup.gait.search.run_files import read_terms
 from trueup.gait.search.starts import resolved_start
 from trueup.parameters import Space
-from trueup.studies import Budget, Store
+from trueup.reports import read_study
+from trueup.studies import Budget, RunDirectory, Store
 
 STAGES = {
     "adapt": {"other_condition": True, "gradually": 4, "maxiter": 8, "step": 1.0},
@@ -228,3 +231,16 @@ def test_a_dry_run_of_a_comparison_writes_nothing(tmp_path, capsys):
     assert main([*words, "--dry-run", "--save-path", str(folder), "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["searches"] == 6 and plan["seconds_at_most"] > 0.0 and not folder.exists()
+
+
+def test_the_page_shows_the_costs_of_each_level(uphill):
+    _, result = uphill
+    record = read_study(RunDirectory.open(result.directory))
+    terms, _ = read_terms(result.directory / "terms.jsonl")
+    section = progress_section(record, terms, result.problem)
+    assert section is not None and "has a cost of its own" in section.summary
+    found = history(result.directory)
+    own = result.problem.own_costs(found.costs[:, 0])
+    first, last = (own[found.generation == number].min() for number in (0, 9))
+    assert f"its cost from {first:.5g} to {last:.5g}." in section.summary
+    assert first < 2000.0

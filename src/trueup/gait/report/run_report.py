@@ -102,7 +102,7 @@ def page_of_run(
             "the course of the terms lacks them."
         )
         page.add(Findings([Finding("warning", sentence)]))
-    progress = progress_section(record, terms)
+    progress = progress_section(record, terms, problem)
     return page.add(*([] if progress is None else [progress]), *study_sections(record))
 
 

@@ -18,6 +18,7 @@ from trueup.gait.report.survival_section import survival_section
 from trueup.gait.report.walk_sections import ShownWalk, stride_rows, walk_sections
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.search.problem import GaitProblem, Scenario, evaluate
+from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.walk.walk_series import WalkSeries, observe_walks
 from trueup.reports.study_record import StudyRecord
 
@@ -390,17 +391,23 @@ def dose_section(doses: DoseResponse, prefix: str = "") -> reports.Section:
 
 
 def progress_section(
-    record: StudyRecord, terms: Mapping[int, Mapping[str, np.ndarray]]
+    record: StudyRecord,
+    terms: Mapping[int, Mapping[str, np.ndarray]],
+    problem: GaitProblem | None = None,
 ) -> reports.Section | None:
     """Section with the best cost and the walked distance by generation; None before the first one.
 
     Args:
       record: study.
       terms: generation -> name -> terms of its candidates, as the run's log holds them.
+      problem: problem of the study; one with stages says what their costs are in the history.
     """
     numbers = np.unique(record.history.generation)
     costs = np.where(record.valid(), record.history.costs[:, 0], np.nan)
-    rows: list[tuple[int, float, float, float]] = []
+    levels = np.zeros(len(costs), int)
+    if isinstance(problem, StagedProblem):
+        levels, costs = problem.levels_of(costs), problem.own_costs(costs)
+    rows: list[tuple[int, int, float, float, float]] = []
     for number in numbers:
         own = costs[record.history.generation == number]
         found = terms.get(int(number), {})
@@ -408,14 +415,21 @@ def progress_section(
         if not np.isfinite(own).any() or walked is None or len(walked) != len(own):
             continue
         best = int(np.nanargmin(own))
-        rows.append((int(number), float(own[best]), float(walked[best]), float(np.median(walked))))
+        level = int(levels[record.history.generation == number][best])
+        of_walks = float(walked[best]), float(np.median(walked))
+        rows.append((int(number), level, float(own[best]), *of_walks))
     if not rows:
         return None
-    generation, cost, best_walked, median = (np.array(column) for column in zip(*rows, strict=True))
+    generation, level, cost, best_walked, median = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    # costs of different levels do not compare: each one begins anew
+    parts = [np.minimum.accumulate(cost[level == one]) for one in np.unique(level)]
+    so_far = np.concatenate(parts)
     figures = [
         reports.line_figure(
             [
-                reports.Trace("best so far", generation, np.minimum.accumulate(cost), "fitted"),
+                reports.Trace("best so far", generation, so_far, "fitted"),
                 reports.Trace("best of generation", generation, cost, "initial"),
             ],
             x_label="generation",
@@ -439,6 +453,8 @@ def progress_section(
         f"{best_walked[0]:.2f} to {best_walked[-1]:.2f} m, its cost from {cost[0]:.5g} to "
         f"{cost[-1]:.5g}."
     )
+    if len(parts) > 1:
+        said += " Each stage, and each step to another speed or slope, has a cost of its own."
     return reports.Section(
         "Progress of the search", "progress", said, [reports.figure_grid(figures)]
     )
