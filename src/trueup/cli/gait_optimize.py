@@ -99,7 +99,7 @@ def show_plan(plan: dict[str, Any], output: Output) -> int:
     seconds = plan["seconds_at_most"]
     takes = "It has no limit of generations."
     if seconds is not None:
-        takes = f"It takes {duration(seconds)} here at most: walks that fall end earlier."
+        takes = f"The search takes {duration(seconds)} here at most: walks that fall end earlier."
     output.text(takes, f"It would be written to {plan['directory']}.")
     return DONE
 

@@ -75,7 +75,7 @@ def plan_optimize(
     threads: int = 0,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """What :func:`optimize` would do, and how long it takes at most; nothing is written.
+    """Plan of :func:`optimize`: stages, walks and the longest time; nothing is written.
 
     Returns:
       ``directory``, ``unknowns``, ``stages`` with generations, candidates and walks,

@@ -357,6 +357,8 @@ class GaitJob(SearchJob):
             cost = np.array([solution.cost])
             problem.enter(int(problem.stages_of(cost)[0]))
             own = float(problem.own_costs(cost)[0])
+            if not problem.is_of_target(solution.cost):
+                own = float(problem.costs(solution.x[None])[0, 0])
             message = solution.message.replace(f"cost {solution.cost:.6g}", f"cost {own:.6g}")
             solution = dataclasses.replace(solution, cost=own, message=message)
         if judges_anew(problem, configuration.search) and np.isfinite(solution.cost):

@@ -89,6 +89,16 @@ def test_a_passage_resumes_at_any_level(uphill, tmp_path, generations):
     np.testing.assert_array_equal(history(tmp_path / "run").X, history(whole.directory).X)
 
 
+def test_a_run_that_stops_on_the_way_is_shown_where_it_was_to_go(uphill, tmp_path):
+    path, _ = uphill
+    run = tmp_path / "run"
+    result = gait.optimize(path, run, limits=Budget(max_generations=3), verbose=False)
+    assert result.problem.scenarios[0].simulation.walker.slope == 2.0
+    cost = result.problem.costs(result.solution.x[None])[0, 0]
+    assert result.solution.cost == cost and not result.problem.is_of_target(3e4)
+    assert "has changed since" not in result.report.read_text(encoding="utf-8")
+
+
 def test_candidates_that_fall_or_dawdle_keep_a_search_at_its_level():
     configuration = gait.load_configuration(FIRST_WALK)
     configuration = configuration.with_changes({"weights": {"velocity": 1.0}})

@@ -100,7 +100,7 @@ def plan_device(
     *,
     threads: int = 0,
 ) -> dict[str, Any]:
-    """What :func:`compare_device` would do, and how long it takes at most; nothing is written.
+    """Plan of :func:`compare_device`: searches and the longest time; nothing is written.
 
     Returns:
       ``directory``, ``searches``, ``seconds_at_most``, and the plan of the search ``with`` the

@@ -50,7 +50,10 @@ def page_of_run(
     """
     record = read_study(directory)
     least = float(np.min(record.history.costs[record.valid(), 0], initial=np.inf))
+    comparable = True
     if isinstance(problem, StagedProblem):
+        # a walk on the way to another speed or slope is shown at the one that was asked for
+        comparable = problem.is_of_target(least)
         (stage,), (least,) = (
             problem.stages_of(np.array([least])),
             problem.own_costs(np.array([least])),
@@ -90,7 +93,7 @@ def page_of_run(
         # candidates were scored over other perturbations; None before the end of the search
         former = _solution(directory).get("cost")
     else:
-        former = least
+        former = least if comparable else None
     changed = _changed(former, float(look.costs[0]))
     page.add(Findings([*(Finding("info", one) for one in words), *changed]))
     path = directory.inside(TERMS_LOG)

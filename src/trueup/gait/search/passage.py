@@ -60,7 +60,7 @@ class Passage:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is walked at each level before the last."""
+        """Speed or slope of each level before the last, in words."""
         return tuple(level.words for level in self.levels)
 
 

@@ -42,7 +42,7 @@ class StagedProblem(GaitProblem):
                 raise GaitError("costs of MyoAssist have no largest value: leave stages or compat")
             largest = max(largest, scenario.objective.cannot_start)
         self.level_to_come = 10.0 ** np.ceil(np.log10(largest))
-        """What each level to come adds to a cost in the history."""
+        """Constant that each level to come adds to a cost in the history."""
         self._first = np.cumsum([0, *map(len, passages)])
         self.stage = 0
         """Number of the stage whose problem this is now."""
@@ -59,9 +59,9 @@ class StagedProblem(GaitProblem):
         self.scenarios, self.perturbations = own.scenarios, own.perturbations
         self.stage = stage
 
-    def to_come(self, stage: int, level: int) -> float:
-        """What is added to the costs of a level in the history."""
-        return self.level_to_come * float(self._first[-1] - 1 - self._first[stage] - level)
+    def is_of_target(self, cost: float) -> bool:
+        """Whether a cost of the history is of a stage's own problem, not of a level before it."""
+        return int(self.levels_of(np.array([cost]))[0]) + 1 in self._first
 
     def levels_of(self, costs: np.ndarray) -> np.ndarray:
         """Numbers of the levels that costs of the history belong to ``(n,)``, counted through all
