@@ -1,12 +1,18 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 # Hundreds of processes that tests start import the package: each would compile it anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell starts what runs in the background of a script with SIGINT ignored, which child processes
+# inherit: tests that interrupt a run would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
