@@ -7,6 +7,7 @@ from simulation_models import DELAYED, PENDULUM, everything
 
 from trueup.errors import ModelError, TargetError
 from trueup.parameters import Parameter, ParameterDict
+from trueup.simulation.actuator_targets import find_attribute
 from trueup.simulation.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS
 from trueup.simulation.engine import BatchEngine, Segment
 from trueup.simulation.targets import resolve
@@ -49,8 +50,6 @@ _ELEMENTS = {
         "gap": ["block"],
     },
     "actuator": {
-        "kp": ["servo", "filter"],
-        "kv": ["servo", "filter"],
         "gear": ["servo", "filter", "motor"],
         "gainprm": ["filter", "motor"],
         "biasprm": ["filter"],
@@ -82,9 +81,9 @@ _TARGETS = [
 def _present(model: mujoco.MjModel, target: str) -> np.ndarray:
     """Value that the model has at a target."""
     kind, name, attribute_name = target.split("/")
-    attribute = ATTRIBUTES[kind][attribute_name]
-    part = attribute.parts[0]
     element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
+    attribute = find_attribute(target, model, kind, element, attribute_name)
+    part = attribute.parts[0]
     field = getattr(model, part.field).reshape(-1)
     values = field[part.locate(model, element)] / part.factor
     return values[: 1 if attribute.shared else attribute.width or values.size]
@@ -241,8 +240,9 @@ def test_limits_that_are_off_are_refused():
 
 
 def test_gains_of_an_actuator_without_feedback_are_refused():
-    assert "position" in _refused(PENDULUM, "actuator/motor/kp")
-    assert "no effect" in _refused(PENDULUM, "actuator/motor/kv")
+    for gain in ("kp", "kv"):
+        message = _refused(PENDULUM, f"actuator/motor/{gain}")
+        assert "'motor' is of the type 'motor'" in message and "gainprm/0" in message
 
 
 def test_a_delay_longer_than_its_buffer_is_refused():

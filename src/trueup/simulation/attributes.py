@@ -41,6 +41,8 @@ class Attribute:
     """Field with the number of samples that a delay may span: a longer one acts as the longest."""
     needs: str = ""
     """Field that has to be nonzero for the value to act: a limit flag, a history buffer."""
+    acts: Callable[[mujoco.MjModel, int], Any] | None = None
+    """Whether the value acts on an element of a model, where one field does not say it."""
     needs_advice: str = ""
     """Advice for an attribute that is zero: what to change in the MJCF."""
     angle: bool = False
@@ -62,6 +64,16 @@ def _entry(field: str, index: int) -> Locate:
 
     def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
         return _rows(field)(model, element)[index : index + 1]
+
+    return locate
+
+
+def _at(field: str, address: str) -> Locate:
+    """First row of an element in a field with a row for each control or force, from ``address``."""
+
+    def locate(model: mujoco.MjModel, element: int) -> np.ndarray:
+        width = int(np.prod(getattr(model, field).shape[1:], dtype=int))
+        return int(getattr(model, address)[element]) * width + np.arange(width)
 
     return locate
 
@@ -103,15 +115,6 @@ def _plain_vector(field: str, spec: str, **options: Any) -> Attribute:
     return Attribute((Part(field, _rows(field)),), _vector(spec), **options)
 
 
-def _write_kp(actuator: Any, index: int, value: float) -> None:
-    _vector("gainprm")(actuator, 0, value)
-    _vector("biasprm")(actuator, 1, -value)
-
-
-def _write_kv(actuator: Any, index: int, value: float) -> None:
-    _vector("biasprm")(actuator, 2, -value)
-
-
 def _write_symmetric(name: str) -> Callable[[Any, int, float], None]:
     def write(element: Any, index: int, value: float) -> None:
         setattr(element, name, (-value, value))
@@ -138,10 +141,6 @@ def _write_geom_pos(geom: Any, index: int, value: float) -> None:
 _JOINT_LIMIT = {
     "needs": "jnt_limited",
     "needs_advice": 'set limited="true" and a range on the joint',
-}
-_ACTUATOR_BIAS: dict[str, Any] = {
-    "needs": "actuator_biastype",
-    "needs_advice": "use a position or velocity actuator, or the target gainprm of another kind",
 }
 _ACTUATOR_HISTORY = {
     "buffer": "actuator_history",
@@ -216,22 +215,9 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
         "gap": _plain("geom_gap", "gap"),
     },
     "actuator": {
-        "kp": Attribute(
-            (
-                Part("actuator_gainprm", _entry("actuator_gainprm", 0)),
-                Part("actuator_biasprm", _entry("actuator_biasprm", 1), -1.0),
-            ),
-            _write_kp,
-            shared=True,
-            **_ACTUATOR_BIAS,
+        "gear": Attribute(
+            (Part("actuator_gear", _at("actuator_gear", "actuator_outadr")),), _vector("gear")
         ),
-        "kv": Attribute(
-            (Part("actuator_biasprm", _entry("actuator_biasprm", 2), -1.0),),
-            _write_kv,
-            shared=True,
-            **_ACTUATOR_BIAS,
-        ),
-        "gear": _plain_vector("actuator_gear", "gear"),
         "gainprm": _plain_vector("actuator_gainprm", "gainprm"),
         "biasprm": _plain_vector("actuator_biasprm", "biasprm"),
         "dynprm": _plain_vector("actuator_dynprm", "dynprm"),
@@ -239,10 +225,10 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
         "damping": Attribute(
             (Part("actuator_damping", _rows("actuator_damping")),), _vector("damping"), shared=True
         ),
-        "ctrlrange": _plain_vector(
-            "actuator_ctrlrange",
-            "ctrlrange",
-            needs="actuator_ctrllimited",
+        "ctrlrange": Attribute(
+            (Part("actuator_ctrlrange", _at("actuator_ctrlrange", "actuator_ctrladr")),),
+            _vector("ctrlrange"),
+            acts=lambda m, i: m.actuator_ctrllimited[m.actuator_ctrladr[i]],
             needs_advice="set ctrlrange on the actuator in the MJCF",
         ),
         "forcerange": _plain_vector(
@@ -297,7 +283,8 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
         "solimp": _plain_vector("eq_solimp", "solimp"),
     },
 }
-"""Attributes by kind of element and name."""
+"""Attributes by kind of element and name; those of one type of actuator are in
+:data:`~trueup.simulation.actuator_targets.ACTUATOR_TARGETS`."""
 
 OPTIONS: dict[str, int] = {
     "gravity": 3,
@@ -330,7 +317,7 @@ COUNTS = {
     "joint": "njnt",
     "body": "nbody",
     "geom": "ngeom",
-    "actuator": "nu",
+    "actuator": "nactuator",
     "sensor": "nsensor",
     "tendon": "ntendon",
     "site": "nsite",

@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import TargetError, did_you_mean, listing
+from trueup.simulation.actuator_targets import find_attribute
 from trueup.simulation.attributes import ATTRIBUTES, COUNTS, OBJECT_TYPES, OPTIONS, Attribute
 
 # names of elements and of sequences may hold slashes
@@ -112,21 +113,23 @@ def resolve(
             f"'joint/elbow/armature' or 'geom/foot/friction/0'"
         )
     name, attribute_name = "/".join(pieces[1:attribute_at]), pieces[attribute_at]
-    attribute = ATTRIBUTES[kind].get(attribute_name)
-    if attribute is None:
-        raise TargetError(
-            f"target {target!r}: a {kind} has no attribute {attribute_name!r}; it has "
-            f"{listing(ATTRIBUTES[kind], 20)}.{did_you_mean(attribute_name, ATTRIBUTES[kind])}"
-        )
     matches = _matches(target, kind, name, model)
+    elements = [mujoco.mj_name2id(model, OBJECT_TYPES[kind], match) for match in matches]
+    # attributes of actuators depend on their type
+    attributes = [find_attribute(target, model, kind, e, attribute_name) for e in elements]
     fields: list[FieldWrite] = []
     spec: list[SpecWrite] = []
-    counts = [_count(model, kind, m, attribute, index, target) for m in matches]
+    counts = [
+        _count(model, element, attribute, index, target)
+        for element, attribute in zip(elements, attributes, strict=True)
+    ]
     sources = _sources(target, size, counts)
-    for match, source in zip(matches, sources, strict=True):
-        _check_effect(target, model, kind, match, attribute)
+    for match, element, attribute, source in zip(
+        matches, elements, attributes, sources, strict=True
+    ):
+        _check_effect(target, model, kind, match, element, attribute)
         _check_buffer(target, model, kind, match, attribute, lower, upper)
-        element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], match)
+        _check_physical(target, attribute, lower)
         for part in attribute.parts:
             entries = part.locate(model, element)
             rows = entries.reshape(-1, attribute.width or entries.size)
@@ -139,7 +142,6 @@ def resolve(
             SpecWrite(kind, match, attribute, "", k if index is None else index, int(s), degrees)
             for k, s in enumerate(source)
         ]
-    _check_physical(target, attribute, lower)
     bodies = tuple(matches) if kind == "body" and attribute_name in _INERTIAL else ()
     return ResolvedTarget(target, tuple(fields), tuple(spec), bodies)
 
@@ -161,15 +163,9 @@ def _matches(target: str, kind: str, name: str, model: mujoco.MjModel) -> list[s
 
 
 def _count(
-    model: mujoco.MjModel,
-    kind: str,
-    name: str,
-    attribute: Attribute,
-    index: int | None,
-    target: str,
+    model: mujoco.MjModel, element: int, attribute: Attribute, index: int | None, target: str
 ) -> int:
     """Numbers of a parameter that one match takes."""
-    element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
     available = attribute.width or attribute.parts[0].locate(model, element).size
     if attribute.shared:
         if index not in (None, 0):
@@ -204,16 +200,16 @@ def _sources(target: str, size: int, counts: list[int]) -> list[np.ndarray]:
 
 
 def _check_effect(
-    target: str, model: mujoco.MjModel, kind: str, name: str, attribute: Attribute
+    target: str, model: mujoco.MjModel, kind: str, name: str, element: int, attribute: Attribute
 ) -> None:
-    if not attribute.needs:
-        return
-    element = mujoco.mj_name2id(model, OBJECT_TYPES[kind], name)
-    flag = np.atleast_1d(getattr(model, attribute.needs)[element])
-    if not flag[0]:
+    what = f"the {kind} {name!r} of the model does not use it"
+    acts = attribute.acts is None or bool(attribute.acts(model, element))
+    if attribute.needs:
+        what = f"{attribute.needs} of {kind} {name!r} is 0"
+        acts = bool(np.atleast_1d(getattr(model, attribute.needs)[element])[0])
+    if not acts:
         raise TargetError(
-            f"target {target!r} would have no effect: {attribute.needs} of {kind} {name!r} is 0; "
-            f"{attribute.needs_advice}"
+            f"target {target!r} would have no effect: {what}; {attribute.needs_advice}"
         )
 
 

@@ -47,15 +47,36 @@ def verify(
     for name in physical:
         difference = _difference(spec, model, parameters, writes, [name])
         if difference is not None:
+            advice = _damping_ratios(spec, model) or (
+                "Give the parameter a modifier that writes the MjSpec instead; the model is then "
+                "compiled for each candidate"
+            )
             raise TargetError(
                 f"parameter {name!r} ({', '.join(parameters[name].targets) or 'body inertia'}) "
-                f"cannot be written into the compiled model: {difference}. Give the parameter a "
-                f"modifier that writes the MjSpec instead; the model is then compiled for each "
-                f"candidate"
+                f"cannot be written into the compiled model: {difference}. {advice}"
             )
     raise TargetError(
         f"the targets of {', '.join(physical)} work alone but not together: "
         f"{_difference(spec, model, parameters, writes, physical)}"
+    )
+
+
+def _damping_ratios(spec: Any, model: mujoco.MjModel) -> str:
+    """What to write in place of the damping ratios of a model; '' where it has none.
+
+    The compiler takes a positive ``biasprm[2]`` as a ratio, and computes the gain from the masses.
+    """
+    ratios = (int(mujoco.mjtBias.mjBIAS_AFFINE), int(mujoco.mjtBias.mjBIAS_SO3))
+    found = [
+        f'dampratio of actuator {a.name!r} by kv="{-model.actuator_biasprm[a.id, 2]:.6g}"'
+        for a in spec.actuators
+        if int(a.biastype) in ratios and a.biasprm[2] > 0 > model.actuator_biasprm[a.id, 2]
+    ]
+    if not found:
+        return ""
+    return (
+        "The compiler turns a damping ratio into a damping gain at the gains and masses of the "
+        f"file: in the MJCF, replace {', '.join(found[:8])}"
     )
 
 
