@@ -8,6 +8,7 @@ import numpy as np
 from trueup.errors import TargetError
 from trueup.posterior.draws import ModelField
 from trueup.simulation.attributes import OBJECT_TYPES
+from trueup.simulation.element_names import is_generated
 from trueup.simulation.targets import FieldWrite
 
 _KINDS = {
@@ -72,7 +73,7 @@ def _owner(model: mujoco.MjModel, field: str, entry: int) -> tuple[str, str, int
     else:
         raise TargetError(f"the field {field} of a model belongs to no element that can be named")
     name = mujoco.mj_id2name(model, OBJECT_TYPES[_KINDS[kind]], row)
-    if not name:
+    if not name or is_generated(name):
         raise TargetError(
             f"{field} is written for {_KINDS[kind]} {row}, which has no name: another "
             "simulator cannot find it. Name it in the model"

@@ -212,6 +212,19 @@ def find_attribute(
     )
 
 
+def actuator_value(model: mujoco.MjModel, actuator: int, name: str) -> float:
+    """Number that a model has at an attribute of an actuator, the first one of several.
+
+    Raises:
+      TargetError: an actuator of this type has no such attribute.
+    """
+    target = f"actuator/{model.actuator(actuator).name}/{name}"
+    part = find_attribute(target, model, "actuator", actuator, name).parts[0]
+    entry = part.locate(model, actuator)[0]
+    # a factor of -1 makes a zero negative
+    return float(getattr(model, part.field).reshape(-1)[entry] / part.factor) + 0.0
+
+
 def _advice(found: str, name: str) -> str:
     """What to take in place of an attribute that the type does not have; '' for an unknown name."""
     parts = [other for other in ACTUATOR_TARGETS[found] if other.startswith(f"{name}_")]

@@ -33,6 +33,7 @@ _BY_GAIN = {
     int(_GAIN.mjGAIN_SO3): "orientation",
     int(_GAIN.mjGAIN_DCMOTOR): "dcmotor",
 }
+_LINEAR = (int(_BIAS.mjBIAS_AFFINE), int(_BIAS.mjBIAS_SO3))
 _FILTERS = (int(_DYN.mjDYN_NONE), int(_DYN.mjDYN_FILTER), int(_DYN.mjDYN_FILTEREXACT))
 
 
@@ -100,9 +101,20 @@ def _type(
     return "motor" if static and not np.any(biases[1:3]) else "general"
 
 
-def is_servo(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether the command of an actuator is a position or a velocity that it holds its joint at."""
-    return command_quantity(model, actuator) in ("position", "velocity")
+def stiffness(model: mujoco.MjModel, actuator: int) -> float:
+    """Force of an actuator for a unit of its length, in front of the gear [N m/rad, N/m]."""
+    kind = actuator_type(model, actuator)
+    if kind == "dcmotor":
+        return float(model.actuator_gainprm[actuator, 4])
+    known = int(model.actuator_biastype[actuator]) in _LINEAR and kind != "plugin"
+    return -float(model.actuator_biasprm[actuator, 1]) if known else 0.0
+
+
+def holds_position(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether an actuator drives its length to its command, as a position servo does."""
+    scalar = actuator_type(model, actuator) in ("position", "pid", "dcmotor")
+    commanded = scalar and command_quantity(model, actuator) == "position"
+    return commanded and stiffness(model, actuator) > 0
 
 
 def command_quantity(model: mujoco.MjModel, actuator: int) -> str:
@@ -185,8 +197,5 @@ def velocity_gain(model: mujoco.MjModel, actuator: int) -> float:
         # the controller compensates the back-EMF, which otherwise damps by K^2 / R
         back_emf = float(gains[1] ** 2 / gains[0]) if gains[0] > 0 else 0.0
         return float(gains[6]) if controlled else back_emf
-    affine = int(model.actuator_biastype[actuator]) in (
-        int(_BIAS.mjBIAS_AFFINE),
-        int(_BIAS.mjBIAS_SO3),
-    )
-    return -float(model.actuator_biasprm[actuator, 2]) if affine else 0.0
+    known = int(model.actuator_biastype[actuator]) in _LINEAR
+    return -float(model.actuator_biasprm[actuator, 2]) if known else 0.0

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 from trueup._input_files import check_regular
 from trueup.errors import ModelError
+from trueup.simulation.finite_model import check_finite_numbers
 
 _MOST_COPIES = 1e5
 _LARGEST_MODEL = 256 * 2**20  # [bytes]
@@ -32,15 +33,16 @@ _LARGEST_SIZES = {
 
 
 def check_model_file(path: Path) -> None:
-    """Refuse a model that cannot be read, or whose sizes or copies no machine can hold.
+    """Refuse a model that cannot be read, or whose sizes or copies no machine can hold, or with
+    numbers that are not finite.
 
     Files that it includes, and those of meshes, textures and height fields, are looked at too. A
     file that is no XML is left to MuJoCo, whose message says where it breaks.
 
     Raises:
       InputFileError: a pipe or a device, or a file far too large for what it is.
-      ModelError: no permission, an implausible size, elements nested too deeply, or too many copies
-        by ``replicate``.
+      ModelError: no permission, an implausible size, elements nested too deeply, too many copies by
+        ``replicate``, or a number that is not finite.
     """
     folders = {path.parent}
     waiting, seen = [path], set()
@@ -53,6 +55,7 @@ def check_model_file(path: Path) -> None:
             continue
         _check_depth(root, file)
         _check_sizes(root, file)
+        check_finite_numbers(root, file)
         for compiler in root.iter("compiler"):
             names = (compiler.get(name) for name in _FOLDERS)
             folders |= {path.parent / name for name in names if name}

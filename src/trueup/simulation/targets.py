@@ -157,9 +157,17 @@ def _matches(target: str, kind: str, name: str, model: mujoco.MjModel) -> list[s
     if not matches:
         raise TargetError(
             f"target {target!r}: the model has no {kind} {name!r}; it has {listing(names)}."
-            f"{did_you_mean(name, names)}"
+            f"{did_you_mean(name, names)}{_without_name(model, kind, len(names))}"
         )
     return matches
+
+
+def _without_name(model: mujoco.MjModel, kind: str, named: int) -> str:
+    """Sentence on elements that no target can name; '' where there are none."""
+    count = getattr(model, COUNTS[kind]) - named
+    if not count:
+        return ""
+    return f" Of its {count + named} elements of this kind {count} have no name: give them one"
 
 
 def _count(

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from trueup.errors import ParameterError, TargetError, did_you_mean, listing
 from trueup.parameters import InertiaType, ModifierFn, Parameter, ParameterDict
 from trueup.parameters.inertia import inertia_matrix, inertial_from_theta, principal_axes
+from trueup.simulation.actuator_types import element_type
 from trueup.simulation.body_inertia import (
     BodyInertiaModifier,
     Inertial,
@@ -106,21 +107,10 @@ def _describes_inertia(param: Parameter) -> bool:
 def is_position_actuator(actuator: Any) -> bool:
     """Whether an actuator of a model or of a spec is a position servo.
 
-    That is a fixed gain with an affine bias, no activation or an exactly integrated filter, and the
-    position gain equal on both sides.
+    That is a fixed gain with an affine bias, no activation or a filter, and the position gain equal
+    on both sides.
     """
-
-    def kind(value: Any) -> int:
-        # an enumeration member in a spec, an array of one number in a model
-        return int(np.ravel(value)[0]) if isinstance(value, np.ndarray) else int(value)
-
-    return bool(
-        kind(actuator.gaintype) == int(mujoco.mjtGain.mjGAIN_FIXED)
-        and kind(actuator.biastype) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        and kind(actuator.dyntype)
-        in (int(mujoco.mjtDyn.mjDYN_NONE), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
-        and actuator.gainprm[0] == -actuator.biasprm[1]
-    )
+    return element_type(actuator) == "position"
 
 
 def get_actuator_pd_gains(model: mujoco.MjModel, actuator_name: str) -> tuple[float, float]:
@@ -129,7 +119,7 @@ def get_actuator_pd_gains(model: mujoco.MjModel, actuator_name: str) -> tuple[fl
     Raises:
       TargetError: no such actuator, or one of another kind.
     """
-    names = [model.actuator(i).name for i in range(model.nu)]
+    names = [model.actuator(i).name for i in range(model.nactuator)]
     if actuator_name not in names:
         raise _missing("actuator", actuator_name, names)
     actuator = model.actuator(actuator_name)
@@ -191,8 +181,9 @@ def _position_actuator(spec: Any, name: str) -> Any:
 def _check_position_actuator(actuator: Any, name: str) -> None:
     if not is_position_actuator(actuator):
         raise TargetError(
-            f"actuator {name!r} is not a position actuator: it needs a fixed gain, an affine bias "
-            f"and gainprm[0] = -biasprm[1]. Set gainprm and biasprm by a modifier instead"
+            f"actuator {name!r} is not a position actuator but of the type "
+            f"{element_type(actuator)!r}: it needs a fixed gain, an affine bias and gainprm[0] = "
+            f"-biasprm[1]. Name a target of its type instead, such as actuator/{name}/gainprm/0"
         )
 
 

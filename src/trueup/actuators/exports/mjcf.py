@@ -100,16 +100,24 @@ def set_mjcf_gains(model: Any, actuator: str, gains: Mapping[str, float]) -> Non
       gains: ``kp`` [N m/rad] and ``kd`` [N m s/rad], from :attr:`ServoExport.gains`.
 
     Raises:
-      SimulationError: the model has no such actuator.
+      SimulationError: the model has no such actuator, or one of another type than those exported.
     """
     import mujoco
+
+    from trueup.simulation.actuator_types import actuator_type
 
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, actuator)
     if number < 0:
         raise SimulationError(f"the model has no actuator {actuator!r}")
-    if model.actuator_gaintype[number] == mujoco.mjtGain.mjGAIN_FIXED:  # position
+    kind = actuator_type(model, number)
+    if kind == "position":
         model.actuator_gainprm[number, 0] = gains["kp"]
         model.actuator_biasprm[number, 1:3] = -gains["kp"], -gains["kd"]
+    elif kind != "dcmotor":
+        raise SimulationError(
+            f"actuator {actuator!r} is of the type {kind!r}, and the gains are those of an "
+            "exported position actuator or dcmotor: name the exported one"
+        )
     else:
         model.actuator_gainprm[number, [_KP, _KD]] = gains["kp"], gains["kd"]
 

@@ -15,6 +15,7 @@ from trueup.networks.motion.model_joints import ModelBase, ModelJoints, ModelStr
 from trueup.networks.motion.motion_logs import MOVING
 from trueup.networks.motion.motion_settings import MOTION, MotionSettings
 from trueup.signals import TimeSeries
+from trueup.simulation.actuator_types import holds_position
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.fit.observation_settings import ObservationSettings
@@ -284,7 +285,6 @@ def _commands(model: mujoco.MjModel, controls: np.ndarray) -> np.ndarray:
     for actuator in range(model.nu):
         joint = int(model.actuator_trnid[actuator, 0])
         on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
-        gain, bias = model.actuator_gainprm[actuator, 0], model.actuator_biasprm[actuator, 1]
-        if on_joint and gain > 0 and bias == -gain:
+        if on_joint and holds_position(model, actuator):
             found[..., int(model.jnt_dofadr[joint])] = controls[..., actuator]
     return found

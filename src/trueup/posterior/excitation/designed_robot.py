@@ -15,6 +15,7 @@ from trueup.parameters import ParameterDict, Space
 from trueup.posterior.belief import Belief
 from trueup.posterior.excitation.motion_limits import ResolvedLimits, resolve_limits
 from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
+from trueup.simulation.actuator_types import holds_position
 from trueup.simulation.initial_state import create_initial_state
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.variants import ModelVariants
@@ -214,11 +215,9 @@ def _servos(
     scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     kept = []
     for i in chosen:
-        gain, bias = float(model.actuator_gainprm[i, 0]), model.actuator_biasprm[i]
         joint = int(model.actuator_trnid[i, 0])
         on_joint = model.actuator_trntype[i] == int(mujoco.mjtTrn.mjTRN_JOINT)
-        servo = on_joint and gain > 0 and np.isclose(bias[1], -gain)
-        if not servo or model.jnt_type[joint] not in scalar:
+        if not (on_joint and holds_position(model, i)) or model.jnt_type[joint] not in scalar:
             others.append(names[i])
             continue
         kept.append(i)

@@ -11,10 +11,22 @@ import numpy as np
 
 from trueup.parameters import InertiaType, Parameter
 from trueup.posterior.gap.situation import LONGEST_DELAY, Situation
-from trueup.sysid.model_modifier import body_inertia_param, is_position_actuator
-from trueup.sysid.recordings.column_matching import has_feedback
+from trueup.simulation.actuator_targets import actuator_value
+from trueup.simulation.actuator_types import actuator_type, command_quantity, velocity_gain
+from trueup.sysid.model_modifier import body_inertia_param
 
 _GAIN = 4.0  # factor about a gain
+_FACTORS = {
+    "position": ("kp",),
+    "intvelocity": ("kp",),
+    "pid": ("kp", "ki"),
+    "velocity": ("kv",),
+    "dcmotor": ("kp", "ki"),
+    "voltage": ("motorconst", "resistance"),
+}
+"""Gains within a factor, by type of actuator; ``voltage`` is a ``dcmotor`` without controller."""
+_DAMPING = {"position": "kv", "intvelocity": "kv", "pid": "kv", "dcmotor": "kd"}
+"""Damping gain from zero on, by type of actuator."""
 _ARMATURE = 20.0  # factor about a reflected inertia
 _FRICTION = 10.0  # multiple of a friction
 _MASS = (0.2, 5.0)
@@ -73,17 +85,23 @@ def _delay(now: Situation) -> list[Unknown]:
 def _gains(now: Situation) -> list[Unknown]:
     out, model = [], now.model
     for i in now.actuators:
-        name = now.actuator(i)
-        stiffness, damping = (-float(v) for v in model.actuator_biasprm[i, 1:3])
-        gain = float(model.actuator_gainprm[i, 0])
-        if is_position_actuator(model.actuator(i)) and stiffness > 0:
-            out.append(_scaled(f"{name}_kp", f"actuator/{name}/kp", stiffness, _GAIN))
-            upper = max(_FRICTION * damping, now.damping(now.joint_of(i)))
-            out.append(_upward(f"{name}_kv", f"actuator/{name}/kv", damping, upper))
+        name, kind = now.actuator(i), actuator_type(model, i)
+        if kind == "dcmotor" and command_quantity(model, i) == "voltage":
+            kind = "voltage"
+        if kind in _FACTORS:
+            for gain in _FACTORS[kind]:
+                if (value := actuator_value(model, i, gain)) > 0:
+                    target = f"actuator/{name}/{gain}"
+                    out.append(_scaled(f"{name}_{gain}", target, value, _GAIN))
+            if gain := _DAMPING.get(kind):
+                damping = actuator_value(model, i, gain)
+                upper = max(_FRICTION * damping, now.damping(now.joint_of(i)))
+                out.append(_upward(f"{name}_{gain}", f"actuator/{name}/{gain}", damping, upper))
             continue
-        if gain > 0:
-            out.append(_scaled(f"{name}_gain", f"actuator/{name}/gainprm/0", gain, _GAIN))
-        if has_feedback(model, i) and damping > 0:
+        factor, damping = float(model.actuator_gainprm[i, 0]), velocity_gain(model, i)
+        if factor > 0:
+            out.append(_scaled(f"{name}_gain", f"actuator/{name}/gainprm/0", factor, _GAIN))
+        if damping > 0:
             low, high = sorted((-damping / _GAIN, -damping * _GAIN))
             target = f"actuator/{name}/biasprm/2"
             out.append(Unknown(Parameter(f"{name}_kv", -damping, low, high, target=target)))

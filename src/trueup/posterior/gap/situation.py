@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import SimulationError
 from trueup.signals import InterpolationMethod, TimeSeries
+from trueup.simulation.actuator_types import actuator_type
 from trueup.simulation.control_layout import control_columns
 from trueup.simulation.engine import BatchEngine
 from trueup.simulation.variants import compile_spec
@@ -67,7 +68,8 @@ def with_room(given: Any) -> Any:
 def _drives_a_joint(model: mujoco.MjModel, actuator: int) -> bool:
     joint = joint_of_actuator(model, actuator)
     scalar = joint >= 0 and int(model.jnt_type[joint]) in (_SLIDE, _HINGE)
-    return scalar and int(model.actuator_gaintype[actuator]) == _FIXED
+    fixed = int(model.actuator_gaintype[actuator]) == _FIXED
+    return scalar and (fixed or actuator_type(model, actuator) in ("pid", "dcmotor"))
 
 
 def one_step_earlier(
@@ -165,7 +167,7 @@ class Situation:
 
     @property
     def actuators(self) -> list[int]:
-        """Actuators with a fixed gain on hinges and slides."""
+        """Motors and servos on hinges and slides."""
         return [i for i in range(self.model.nu) if _drives_a_joint(self.model, i)]
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from trueup.errors import FitError
 from trueup.fitting.identifiability import analyse
 from trueup.fitting.linearisation import final_jacobian
+from trueup.simulation.actuator_types import velocity_gain
 from trueup.simulation.initial_state import (
     FULL_PHYSICS,
     create_initial_state,
@@ -240,13 +241,11 @@ def loop_gain_warnings(model: mujoco.MjModel) -> list[str]:
         int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST),
     )
     for actuator in range(model.nu):
-        affine = int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-        on_joint = int(model.actuator_trntype[actuator]) == int(mujoco.mjtTrn.mjTRN_JOINT)
-        if not (affine and on_joint):
+        if int(model.actuator_trntype[actuator]) != int(mujoco.mjtTrn.mjTRN_JOINT):
             continue
         joint = int(model.actuator_trnid[actuator, 0])
         dof = int(model.jnt_dofadr[joint])
-        gain = -model.actuator_biasprm[actuator, 2] * model.actuator_gear[actuator, 0] ** 2
+        gain = velocity_gain(model, actuator) * float(model.actuator_gear[actuator, 0]) ** 2
         inertia = float(model.dof_M0[dof])
         lag = 0.5 * gain * model.opt.timestep / max(inertia, 1e-12)
         if lag > 0.01:

@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.errors import RecordingError, listing
 from trueup.signals import Recording, read
+from trueup.simulation.element_names import generated_names
 from trueup.sysid.experiment import proposed_parameters as proposals
 from trueup.sysid.experiment.imported_log import (
     ImportedLog,
@@ -30,7 +31,6 @@ from trueup.sysid.experiment.template_text import experiment_text, plain_name, q
 from trueup.sysid.recordings.column_matching import (
     Match,
     commandable,
-    has_feedback,
     joint_of_actuator,
     measurable,
 )
@@ -101,6 +101,7 @@ def _propose(
     columns = {j: joints.column(j, "position") or "" for j in series.joints}
     readings = read_joints(robot, series, columns, joints.by_order, joints.source)
     points = [*([log.clock.note] if log.clock.note else []), *joints.notes, *log.notes]
+    points += generated_names(robot)
     points += _questions(robot, readings)
     if joints.by_order:
         points.append(
@@ -226,7 +227,7 @@ def _controls(
     commands = {r.joint: joints.column(r.joint, "position", True) for r in driven}
     has_commands = bool(driven) and all(commands.values())
     gains, gain_points = _gains(robot, log, driven)
-    servos = driven and all(has_feedback(robot, actuator_of[r.joint].ordinal) for r in driven)
+    servos = driven and all(actuator_of[r.joint].quantity == "position" for r in driven)
     efforts = {r.joint: joints.column(r.joint, "effort") for r in driven}
     has_efforts = bool(driven) and all(efforts.values())
     gain = effort_gain(robot, readings, series) if has_efforts else None

@@ -6,6 +6,9 @@ from typing import Any
 import mujoco
 
 from trueup.errors import ModelError
+from trueup.simulation.actuator_types import actuator_type
+from trueup.simulation.element_names import name_elements
+from trueup.simulation.finite_model import check_finite_model
 from trueup.simulation.model_limits import check_model_file
 from trueup.simulation.warning_capture import captured_warnings
 from trueup.sysid.experiment.model_changes import change_model
@@ -18,6 +21,8 @@ INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
 }
 
+
+_ONE_INPUT = {"dcmotor": "voltage"}
 
 SHORTEST_STEP, LONGEST_STEP = 1e-7, 1.0
 """Time steps that a model may have [s]."""
@@ -54,6 +59,7 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         if part.integrator is not None:
             spec.option.integrator = INTEGRATORS[part.integrator]
         _check_timestep(spec, part)
+        name_elements(spec)
         change_model(spec, part)
         for joint in spec.joints:
             if part.friction.solref is not None:
@@ -63,10 +69,25 @@ def load_spec(part: ModelPart, folder: Path) -> Any:
         try:
             # not a copy: copying drops what refers to something that does not exist
             mujoco.MjSpec.from_file(str(path)).compile()
-            spec.copy().compile()
+            model = spec.copy().compile()
         except ValueError as error:
             raise ModelError(f"{part.file} does not compile: {error}") from error
+    check_finite_model(model, part.file)
+    _check_inputs(model, part)
     return spec
+
+
+def _check_inputs(model: mujoco.MjModel, part: ModelPart) -> None:
+    """Raise ModelError for an actuator that does not take one command, as a recording holds it."""
+    for actuator in range(model.nactuator):
+        count = int(model.actuator_ctrlnum[actuator])
+        if count != 1:
+            raise ModelError(
+                f"{part.file}: actuator {model.actuator(actuator).name!r} is of the type "
+                f"{actuator_type(model, actuator)!r} and has {count} inputs, and a recording has "
+                "one command for each actuator: give it one in the MJCF, such as "
+                f'input="{_ONE_INPUT.get(actuator_type(model, actuator), "pos")}", or take it out'
+            )
 
 
 def _check_timestep(spec: Any, part: ModelPart) -> None:

@@ -11,6 +11,7 @@ import mujoco
 from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
 from trueup.parameters import ParameterDict
 from trueup.signals import Recording, split_by_time
+from trueup.simulation.element_names import generated_names
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.spare_memory import release_spare_memory
@@ -189,7 +190,8 @@ def prepare(
         _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
-    notes = [note for facts in recordings for note in facts.notes]
+    notes = [note for model in models.values() for note in generated_names(model)]
+    notes += [note for facts in recordings for note in facts.notes]
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
             f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "

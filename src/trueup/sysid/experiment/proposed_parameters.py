@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from trueup.sysid.recordings.column_matching import has_feedback, joint_of_actuator
+from trueup.simulation.actuator_types import effort_gain
+from trueup.sysid.recordings.column_matching import joint_of_actuator
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 
@@ -107,9 +108,10 @@ def largest_torques(model: mujoco.MjModel, controls: dict[str, np.ndarray]) -> d
     out: dict[int, float] = {}
     for i in range(model.nu):
         joint, name = joint_of_actuator(model, i), model.actuator(i).name
-        if joint >= 0 and not has_feedback(model, i) and name in controls:
+        unit = effort_gain(model, i)
+        if joint >= 0 and unit is not None and name in controls:
             values = controls[name][np.isfinite(controls[name])]
-            gain = abs(float(model.actuator_gear[i, 0] * model.actuator_gainprm[i, 0]))
+            gain = abs(float(model.actuator_gear[i, 0]) * unit)
             out[joint] = max(out.get(joint, 0.0), gain * float(np.max(np.abs(values), initial=0)))
     return out
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import TrueupError, listing
 from trueup.signals import Recording
+from trueup.simulation.element_names import generated_names
 from trueup.sysid.experiment import proposed_parameters as proposals
 from trueup.sysid.experiment.experiment_file import parse_experiment
 from trueup.sysid.experiment.model_loading import load_spec
@@ -63,7 +64,7 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
     clock, data = find_clock(recording)
     signals, controls = match_columns(data, compiled, [clock.column])
     units = suggest_units(signals, data, compiled)
-    points = [clock.note] if clock.note else []
+    points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
     points += _unmatched(signals, controls, data, compiled, clock)
     points += [
         f"{m.place.name}: the column {m.column.column!r} is a guess; look whether it is right"

@@ -7,6 +7,8 @@ import mujoco
 import numpy as np
 
 from trueup.signals import Recording
+from trueup.simulation.actuator_types import command_quantity
+from trueup.simulation.element_names import joint_label
 from trueup.sysid.recordings.column_names import ColumnName, likeness, take_apart, words_of
 
 _ENOUGH = 0.45  # score from which a match is believed
@@ -92,11 +94,11 @@ def measurable(model: mujoco.MjModel) -> list[Place]:
         if on_joint and quantity:
             covered.add((joint, quantity))
         ordinal = sum(p.quantity == quantity for p in places)
-        about = f", {quantity} of {_joint_name(model, joint)}" if quantity and joint >= 0 else ""
+        about = f", {quantity} of {joint_label(model, joint)}" if quantity and joint >= 0 else ""
         places.append(
             Place(
                 model.sensor(i).name,
-                _joint_name(model, joint) if joint >= 0 else model.sensor(i).name,
+                joint_label(model, joint) if joint >= 0 else model.sensor(i).name,
                 quantity,
                 joint,
                 ordinal,
@@ -110,8 +112,8 @@ def measurable(model: mujoco.MjModel) -> list[Place]:
     ):
         scalar = int(model.jnt_type[j]) in (_HINGE, _SLIDE)
         if scalar and model.joint(j).name and (j, quantity) not in covered:
-            name = model.joint(j).name
-            places.append(Place(f"{name}_{suffix}", name, quantity, j, j, f"joint {quantity}"))
+            name, label = model.joint(j).name, joint_label(model, j)
+            places.append(Place(f"{name}_{suffix}", label, quantity, j, j, f"joint {quantity}"))
     return places
 
 
@@ -119,21 +121,14 @@ def commandable(model: mujoco.MjModel) -> list[Place]:
     """Actuators of a model."""
     places = []
     for i in range(model.nu):
-        affine = has_feedback(model, i)
-        on_speed = affine and model.actuator_biasprm[i, 1] == 0
-        quantity = "velocity" if on_speed else "position" if affine else "effort"
+        quantity = command_quantity(model, i)
         name, joint = model.actuator(i).name, joint_of_actuator(model, i)
-        where = f" on {_joint_name(model, joint)}" if joint >= 0 else ""
-        what = f"{f'{quantity} servo' if affine else 'actuator'}{where}"
-        element = _joint_name(model, joint) if joint >= 0 else name
+        where = f" on {joint_label(model, joint)}" if joint >= 0 else ""
+        kinds = {"effort": "actuator", "voltage": "motor with a voltage"}
+        what = f"{kinds.get(quantity, f'{quantity} servo')}{where}"
+        element = joint_label(model, joint) if joint >= 0 else name
         places.append(Place(name, element, quantity, joint, i, what))
     return [p for p in places if p.name]
-
-
-def has_feedback(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether an actuator is a servo: its force depends on the position or the velocity."""
-    affine = int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
-    return affine and bool(model.actuator_biasprm[actuator, 1:3].any())
 
 
 def joint_of_actuator(model: mujoco.MjModel, actuator: int) -> int:
@@ -251,10 +246,6 @@ def _finite(recording: Recording, column: str) -> np.ndarray:
     values = recording.column(column)[1]
     finite = values[np.isfinite(values)]
     return finite if finite.size else np.zeros(1)
-
-
-def _joint_name(model: mujoco.MjModel, joint: int) -> str:
-    return model.joint(joint).name or f"joint {joint}"
 
 
 def _joint_of_sensor(model: mujoco.MjModel, sensor: int) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from trueup.errors import listing
 from trueup.signals import Recording
+from trueup.simulation.element_names import joint_label
 from trueup.sysid.recordings.column_names import likeness, take_apart
 
 _SEPARATOR = r"[/.\[\]_]+"
@@ -175,7 +176,7 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
     _, _, source, columns = max(found, key=lambda f: (f[0], f[1]))
     columns = _first_of_each(columns)
     labels = list(dict.fromkeys(c.label for c in columns if c.quantity == "position"))
-    names = [model.joint(j).name for j in scalar_joints(model)]
+    names = [joint_label(model, j) for j in scalar_joints(model)]
     joints, by_order = _joints(labels, model, source, _stated_names(recording, len(labels)))
     notes = []
     left = [label for label in labels if label not in joints]
@@ -230,7 +231,7 @@ def _joints(
 ) -> tuple[dict[str, int], bool]:
     """Joint of each label, and whether that is by the order of the model alone."""
     joints = scalar_joints(model)
-    names = {j: model.joint(j).name for j in joints}
+    names = {j: joint_label(model, j) for j in joints}
     if not all(label.isdigit() for label in labels):
         return _by_name({label: label for label in labels}, names), False
     numbers = sorted(labels, key=int)

@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline
 
 from trueup.errors import SignalError, listing
 from trueup.signals import SignalType, TimeSeries, butterworth
+from trueup.simulation.actuator_types import has_static_law
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
 
@@ -103,11 +104,11 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
     by_law = {
         dof: tuple(which)
         for dof, which in actuators.items()
-        if dof not in sensors and all(i in driven and _has_law(model, i) for i in which)
+        if dof not in sensors and all(i in driven and has_static_law(model, i) for i in which)
     }
     # the sensor of one actuator leaves the others of its joint, such as a constant offset
     for dof, measured in of_actuator.items():
-        others = tuple(i for i in actuators[dof] if i != measured and _has_law(model, i))
+        others = tuple(i for i in actuators[dof] if i != measured and has_static_law(model, i))
         if others:
             by_law[dof] = others
     coupled = _coupled(model)
@@ -130,15 +131,6 @@ def _springs(model: mujoco.MjModel) -> set[int]:
         if float(np.ravel(model.jnt_stiffness[j])[0]) > 0
     }
     return set() if elsewhere else stiff - driven
-
-
-def _has_law(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether the force of an actuator follows from its control and its joint at the same time."""
-    fixed = int(model.actuator_gaintype[actuator]) == int(mujoco.mjtGain.mjGAIN_FIXED)
-    biases = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
-    static = int(model.actuator_dyntype[actuator]) == int(mujoco.mjtDyn.mjDYN_NONE)
-    late = bool(model.actuator_history[actuator][0])
-    return fixed and static and not late and int(model.actuator_biastype[actuator]) in biases
 
 
 def _coupled(model: mujoco.MjModel) -> set[int]:

@@ -1,0 +1,114 @@
+"""Refusal of models with numbers that are not finite: MuJoCo reads them, and simulates nonsense.
+
+MuJoCo takes ``mass="nan"`` as a mass that is not given, and computes one from the density.
+"""
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ModelError
+
+_TEXTS = ("name", "class", "childclass", "file", "user", "key", "type", "mode")
+_FREE = ("custom", "text", "config", "visual", "visualize", "gazebo", "transmission")
+"""Elements whose content no simulation reads."""
+_NO_LIMIT = ("effort", "velocity")
+"""Attributes of URDF's ``limit`` that may be infinite."""
+_OWNERS = {
+    "body": ("body", mujoco.mjtObj.mjOBJ_BODY),
+    "jnt": ("joint", mujoco.mjtObj.mjOBJ_JOINT),
+    "geom": ("geom", mujoco.mjtObj.mjOBJ_GEOM),
+    "site": ("site", mujoco.mjtObj.mjOBJ_SITE),
+    "tendon": ("tendon", mujoco.mjtObj.mjOBJ_TENDON),
+    "eq": ("equality", mujoco.mjtObj.mjOBJ_EQUALITY),
+    "actuator": ("actuator", mujoco.mjtObj.mjOBJ_ACTUATOR),
+    "sensor": ("sensor", mujoco.mjtObj.mjOBJ_SENSOR),
+}
+_STATED = ("opt.", "body_", "jnt_", "dof_", "geom_", "site_", "tendon_", "eq_", "actuator_", "qpos")
+_DERIVED = ("invweight0", "subtreemass", "acc0", "M0", "length0", "aabb", "rbound", "dof_length")
+
+
+def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
+    """Refuse an MJCF or URDF file with a number that is not finite.
+
+    Raises:
+      ModelError: such a number, with its attribute and element.
+    """
+    names = {e.get(kind) for e in root.iter() for kind in ("name", "class") if e.get(kind)}
+    waiting: list[tuple[ElementTree.Element, str]] = [(root, "")]
+    while waiting:
+        element, owner = waiting.pop()
+        if element.tag in _FREE:
+            continue
+        name = element.get("name") or (element.get("class") if element.tag == "default" else None)
+        here = f"{element.tag} {name!r}" if name else owner
+        for attribute, text in element.attrib.items():
+            if attribute in _TEXTS or text in names:
+                continue
+            for token in text.split():
+                if not _is_finite(token) and not _is_no_limit(element, attribute, token):
+                    of = element.tag if name or not owner else f"{element.tag} of {owner}"
+                    raise ModelError(
+                        f"{file}: {attribute} of {here if name else of} is {text!r}, and it has to "
+                        "be a finite number: correct it, or take the attribute out"
+                    )
+        waiting += [(child, here) for child in reversed(element)]
+
+
+def _is_no_limit(element: ElementTree.Element, attribute: str, token: str) -> bool:
+    return element.tag == "limit" and attribute in _NO_LIMIT and not math.isnan(float(token))
+
+
+def _is_finite(token: str) -> bool:
+    """Whether a word is a finite number, or none at all."""
+    try:
+        return math.isfinite(float(token))
+    except ValueError:
+        return True
+
+
+def check_finite_model(model: mujoco.MjModel, source: str) -> None:
+    """Refuse a compiled model with a number that is not finite.
+
+    Args:
+      model: the compiled model.
+      source: its file in words, for the message.
+
+    Raises:
+      ModelError: such a number, with its field and element; what is stated before what follows.
+    """
+    found = []
+    for name in dir(model):
+        value = getattr(model, name) if not name.startswith("_") else None
+        real = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        if real and not np.isfinite(value).all():
+            found.append(name)
+    for name in dir(model.opt):
+        if not name.startswith("_") and not np.isfinite(getattr(model.opt, name)).all():
+            found.append(f"opt.{name}")
+    if not found:
+        return
+    field = min(found, key=lambda n: (n.endswith(_DERIVED), not n.startswith(_STATED)))
+    raise ModelError(
+        f"{source} has a number that is not finite: {field}{_owner(model, field)}. Correct the "
+        "model"
+    )
+
+
+def _owner(model: mujoco.MjModel, field: str) -> str:
+    """Element with the first number of a field that is not finite, in words."""
+    head = field.split("_")[0]
+    if field.startswith("opt."):
+        return ""
+    values = getattr(model, field)
+    row = int(np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0])
+    if head in ("dof", "qpos", "qpos0"):
+        addresses = model.jnt_dofadr if head == "dof" else model.jnt_qposadr
+        head, row = "jnt", int(np.searchsorted(addresses, row, side="right")) - 1
+    if head not in _OWNERS:
+        return ""
+    kind, number = _OWNERS[head]
+    return f" of {kind} {mujoco.mj_id2name(model, number, row) or row!r}"
