@@ -13,6 +13,33 @@ import numpy as np
 from trueup.errors import ModelError
 
 _TEXTS = ("name", "class", "childclass", "file", "user", "key", "type", "mode")
+_REFERENCES = (
+    *("joint", "jointinparent", "body", "geom", "site", "refsite", "slidersite", "cranksite"),
+    *(
+        "sidesite",
+        "tendon",
+        "actuator",
+        "sensor",
+        "target",
+        "material",
+        "mesh",
+        "hfield",
+        "texture",
+    ),
+    *(
+        "flex",
+        "skin",
+        "node",
+        "objname",
+        "refname",
+        "plugin",
+        "instance",
+        "link",
+        "parent",
+        "child",
+    ),
+)
+"""Attributes that name another element, also with a number behind them."""
 _FREE = ("custom", "text", "config", "visual", "visualize", "gazebo", "transmission")
 """Elements whose content no simulation reads."""
 _NO_LIMIT = ("effort", "velocity")
@@ -37,7 +64,6 @@ def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
     Raises:
       ModelError: such a number, with its attribute and element.
     """
-    names = {e.get(kind) for e in root.iter() for kind in ("name", "class") if e.get(kind)}
     waiting: list[tuple[ElementTree.Element, str]] = [(root, "")]
     while waiting:
         element, owner = waiting.pop()
@@ -46,7 +72,7 @@ def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
         name = element.get("name") or (element.get("class") if element.tag == "default" else None)
         here = f"{element.tag} {name!r}" if name else owner
         for attribute, text in element.attrib.items():
-            if attribute in _TEXTS or text in names:
+            if attribute in _TEXTS or attribute.rstrip("12") in _REFERENCES:
                 continue
             for token in text.split():
                 if not _is_finite(token) and not _is_no_limit(element, attribute, token):
