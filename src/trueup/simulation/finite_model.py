@@ -13,31 +13,10 @@ import numpy as np
 from trueup.errors import ModelError
 
 _TEXTS = ("name", "class", "childclass", "file", "user", "key", "type", "mode")
-_REFERENCES = (
-    *("joint", "jointinparent", "body", "geom", "site", "refsite", "slidersite", "cranksite"),
-    *(
-        "sidesite",
-        "tendon",
-        "actuator",
-        "sensor",
-        "target",
-        "material",
-        "mesh",
-        "hfield",
-        "texture",
-    ),
-    *(
-        "flex",
-        "skin",
-        "node",
-        "objname",
-        "refname",
-        "plugin",
-        "instance",
-        "link",
-        "parent",
-        "child",
-    ),
+_REFERENCES = frozenset(
+    "joint jointinparent body geom site refsite slidersite cranksite sidesite tendon actuator "
+    "sensor target material mesh hfield texture flex skin node objname refname plugin instance "
+    "link".split()
 )
 """Attributes that name another element, also with a number behind them."""
 _FREE = ("custom", "text", "config", "visual", "visualize", "gazebo", "transmission")
@@ -110,7 +89,7 @@ def check_finite_model(model: mujoco.MjModel, source: str) -> None:
     for name in dir(model):
         value = getattr(model, name) if not name.startswith("_") else None
         real = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        if real and not np.isfinite(value).all():
+        if real and not (np.isfinite(value) | _unlimited(name, value)).all():
             found.append(name)
     for name in dir(model.opt):
         if not name.startswith("_") and not np.isfinite(getattr(model.opt, name)).all():
@@ -122,6 +101,11 @@ def check_finite_model(model: mujoco.MjModel, source: str) -> None:
         f"{source} has a number that is not finite: {field}{_owner(model, field)}. Correct the "
         "model"
     )
+
+
+def _unlimited(field: str, values: np.ndarray) -> np.ndarray:
+    """Infinite limits of a URDF's effort, which are none."""
+    return np.isinf(values) if field == "jnt_actfrcrange" else np.zeros(values.shape, bool)
 
 
 def _owner(model: mujoco.MjModel, field: str) -> str:
