@@ -265,8 +265,17 @@ def _help_of(words: list[str]) -> list[str]:
 
 def target_page() -> str:
     """Reference of parameter targets: the attributes of each kind of element."""
-    from trueup.simulation.attributes import ATTRIBUTES, OPTIONS
+    from trueup.simulation.actuator_targets import ACTUATOR_TARGETS
+    from trueup.simulation.attributes import ATTRIBUTES, OPTIONS, Attribute
 
+    def row(target: str, attribute: Attribute) -> str:
+        fields = ", ".join(f"`{part.field}`" for part in attribute.parts)
+        numbers = "one" if attribute.shared else "one each index"
+        sign = "above" if attribute.strict else "at least"
+        low = f"{sign} {attribute.lowest:g}" if attribute.lowest > -1e300 else ""
+        return f"| `{target}` | {fields} | {numbers} | {low} | {attribute.needs_advice} |"
+
+    head = ["| target | field of the compiled model | numbers | bounds | needs |", "|---" * 5 + "|"]
     lines = [
         "# Parameter targets",
         "",
@@ -279,22 +288,38 @@ def target_page() -> str:
         "`state/<joint>/qpos`, `state/<joint>/qvel` and `state/<actuator>/act` are the initial",
         "state of every sequence; `state/<joint>/qvel@run_1` that of the sequence `run_1`.",
         "",
-        "| target | field of the compiled model | numbers | bounds | needs |",
-        "|---|---|---|---|---|",
+        "Joints and actuators without a name in the MJCF are called `unnamed_joint_0`,",
+        "`unnamed_actuator_0` and so on, by their number; a free joint is known by its body.",
+        "",
+        *head,
     ]
     for kind, attributes in ATTRIBUTES.items():
-        for name, attribute in attributes.items():
-            fields = ", ".join(f"`{part.field}`" for part in attribute.parts)
-            numbers = "one" if attribute.shared else "one each index"
-            sign = "above" if attribute.strict else "at least"
-            low = f"{sign} {attribute.lowest:g}" if attribute.lowest > -1e300 else ""
-            lines.append(
-                f"| `{kind}/<name>/{name}` | {fields} | {numbers} | {low} "
-                f"| {attribute.needs_advice} |"
-            )
+        lines += [row(f"{kind}/<name>/{name}", found) for name, found in attributes.items()]
     for name, width in OPTIONS.items():
         numbers = "one" if width == 1 else str(width)
         lines.append(f"| `option/{name}` | `opt.{name}` | {numbers} | | |")
+    lines += [
+        "",
+        "## Actuators by their type",
+        "",
+        "The numbers of `gainprm`, `biasprm` and `dynprm` mean something else in each type of",
+        "actuator: `gainprm/0` is the stiffness of a `position` servo, the integral gain of a",
+        "`pid` servo and the resistance of a `dcmotor`. These targets have MuJoCo's names and are",
+        "those of one type; another type refuses them and names its own. Parts of an attribute of",
+        "`dcmotor` have its name in front (`lugre_stiffness`), but for those of `controller`, and",
+        "for `timeconst` and `current_rate` of `inductance` and `saturation`. `kd` of a `pid` is",
+        "another name of its `kv`. A `general` actuator with the law of another type is of that",
+        "type; other `general` actuators, `motor` and `plugin` have the targets of every actuator",
+        "alone. A damping ratio is no target: the compiler turns it into `kv`.",
+        "",
+        "| type " + head[0],
+        "|---" * 6 + "|",
+    ]
+    lines += [
+        f"| `{kind}` {row(f'actuator/<name>/{name}', found)}"
+        for kind, attributes in ACTUATOR_TARGETS.items()
+        for name, found in attributes.items()
+    ]
     return "\n".join([*lines, ""])
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from trueup.errors import ModelError
 
 _TEXTS = ("name", "class", "childclass", "file", "user", "key", "type", "mode")
-_REFERENCES = frozenset(
-    "joint jointinparent body geom site refsite slidersite cranksite sidesite tendon actuator "
-    "sensor target material mesh hfield texture flex skin node objname refname plugin instance "
-    "link".split()
+_REFERENCES = (
+    *("joint", "jointinparent", "body", "geom", "site", "refsite", "slidersite", "cranksite"),
+    *("sidesite", "tendon", "actuator", "sensor", "target", "material", "mesh", "hfield"),
+    *("texture", "flex", "skin", "node", "objname", "refname", "plugin", "instance", "link"),
 )
 """Attributes that name another element, also with a number behind them."""
 _FREE = ("custom", "text", "config", "visual", "visualize", "gazebo", "transmission")
