@@ -112,6 +112,31 @@ def test_a_log_with_a_number_that_is_none_is_refused(seed, place, capfd):
     refused(work.command(folder), folder, capfd, named=("kp100",))
 
 
+MODEL = """<mujoco><worldbody><body name="arm"><joint name="j" axis="0 1 0"/>
+<geom name="link" type="capsule" size=".02" fromto="0 0 0 .2 0 0" mass="nan"/></body></worldbody>
+<actuator><motor name="m" joint="j"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "./experiment.yaml"),
+        ("identify", "./experiment.yaml"),
+        ("explain", "./experiment.yaml"),
+        ("design", "./experiment.yaml"),
+        ("init", "./pendulum.xml", "./run.csv", "-o", "./new.yaml"),
+        ("import", "./run.csv", "--model", "./pendulum.xml", "-o", "./new.yaml"),
+        ("gait", "optimize", "walk", "--model-file", "./pendulum.xml", "--save-path", "./run"),
+    ],
+    ids=" ".join,
+)
+def test_a_model_with_a_number_that_is_none_is_refused_by_every_command(words, place, capfd):
+    folder, _ = place("sysid")
+    (folder / "pendulum.xml").write_text(MODEL)
+    command = [word.replace("./", f"{folder}/") for word in words]
+    refused(command, folder, capfd, named=("mass of geom 'link' is 'nan'",))
+
+
 SWAPS = [
     ("pendulum.xml", "run.csv"),
     ("experiment.yaml", "pendulum.xml"),
