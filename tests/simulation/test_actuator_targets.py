@@ -11,8 +11,12 @@ from trueup.simulation.actuator_types import (
     ACTUATOR_TYPES,
     actuator_type,
     command_quantity,
+    effort_gain,
     element_type,
     has_static_law,
+    holds_position,
+    stiffness,
+    velocity_gain,
 )
 from trueup.simulation.model_file import write_model
 from trueup.simulation.variants import ModelVariants
@@ -37,7 +41,7 @@ _ELEMENTS = {
         'input="pos" controller="3 1 0.2 5 6 7" thermal="2 30 0 0.004 25 20" '
         'lugre="50 0.2 0.03 0.05 0.1"/>'
     ),
-    "plugin": "",  # needs a library that adds the plugin
+    "plugin": f'<plugin {_ON} plugin="mujoco.pid"><config key="kp" value="3"/></plugin>',
 }
 """An actuator of each type, with every optional part that has a state."""
 
@@ -87,6 +91,7 @@ _REFUSED = [
     ("dcmotor", "controller", "kp, ki, kd"),
     ("dcmotor", "cogging", "'cogging_amplitude', 'cogging_poles', 'cogging_phase'"),
     ("dcmotor", "lugre", "lugre_stiffness"),
+    ("plugin", "kp", "its plugin"),
     ("pid", "kpp", "Did you mean 'kp'"),
 ]
 
@@ -95,6 +100,7 @@ def _spec(actuator: str):
     return mujoco.MjSpec.from_string(
         f"""
         <mujoco>
+          <extension><plugin plugin="mujoco.pid"/></extension>
           <compiler angle="radian"/><option timestep="0.001" integrator="implicitfast"/>
           <worldbody>
             <body name="arm">
@@ -142,10 +148,10 @@ def test_the_table_covers_every_actuator_of_the_installed_mujoco():
     assert members | setters | _elements_of_schema() == known
     assert known == set(ACTUATOR_TARGETS) == set(_ELEMENTS) == set(_ALLOWED)
     assert {k: " ".join(v) for k, v in ACTUATOR_TARGETS.items()} == _ALLOWED
-    assert {kind for kind, *_ in _REFUSED} == known - {"plugin"}
+    assert {kind for kind, *_ in _REFUSED} == known
 
 
-@pytest.mark.parametrize("kind", [k for k in ACTUATOR_TYPES if k != "plugin"])
+@pytest.mark.parametrize("kind", ACTUATOR_TYPES)
 def test_a_type_is_found_in_model_spec_and_written_file(kind, tmp_path):
     spec = _spec(_ELEMENTS[kind])
     assert actuator_type(spec.compile(), 0) == element_type(spec.actuators[0]) == kind
@@ -365,7 +371,33 @@ _LAWS = [
     (f'<general {_ON} gaintype="muscle" gainprm="0.7 1 9 9 0.5 1.6 1.5 1.3 1.2" '
      'lengthrange="-1 1"/>', "general", "effort", False),
     (f'<general {_ON} gaintype="affine" gainprm="1 2 3"/>', "general", "effort", False),
+    (_ELEMENTS["plugin"], "plugin", "effort", False),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "law"),
+    [
+        # stiffness, damping, effort of a unit, whether it holds a position
+        ("general", (5.0, 1.0, None, False)),
+        ("motor", (0.0, 0.0, 1.0, False)),
+        ("position", (11.0, 2.0, None, True)),
+        ("velocity", (0.0, 3.0, None, False)),
+        ("intvelocity", (7.0, 2.0, None, False)),
+        ("damper", (0.0, 0.0, None, False)),
+        ("cylinder", (5.0, 6.0, 3.0, False)),
+        ("muscle", (0.0, 0.0, None, False)),
+        ("adhesion", (0.0, 0.0, 3.0, False)),
+        ("pid", (20.0, 0.5, None, True)),
+        ("orientation", (5.0, 2.0, None, False)),
+        ("dcmotor", (3.0, 0.2, None, True)),
+        ("plugin", (0.0, 0.0, None, False)),
+    ],
+)
+def test_gains_of_a_law_are_read_by_its_type(kind, law):
+    model = _spec(_ELEMENTS[kind]).compile()
+    readers = (stiffness, velocity_gain, effort_gain, holds_position)
+    assert tuple(read(model, 0) for read in readers) == law
 
 
 @pytest.mark.parametrize(("element", "kind", "quantity", "static"), _LAWS)

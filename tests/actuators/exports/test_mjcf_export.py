@@ -164,6 +164,16 @@ def test_gains_of_an_absent_actuator_are_refused():
         set_mjcf_gains(compiled, "elbow", {"kp": 1.0, "kd": 0.0})
 
 
+def test_gains_of_an_actuator_of_another_type_are_refused():
+    compiled = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint name='knee'/><geom size='0.1'/></body></worldbody>"
+        "<actuator><pid name='knee' joint='knee' kp='2' ki='3' input='pos'/></actuator></mujoco>"
+    )
+    with pytest.raises(SimulationError, match="of the type 'pid'"):
+        set_mjcf_gains(compiled, "knee", {"kp": 1.0, "kd": 0.0})
+    assert compiled.actuator_gainprm[0, 0] == 3.0
+
+
 def test_the_numbers_are_fitted_to_the_recordings_and_m1_is_never_nearer():
     """Recordings of another servo than the model's: its own numbers are far off there."""
     truth = small_servo("m4", kt=0.5, R=4.0)

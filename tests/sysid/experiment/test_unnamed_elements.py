@@ -106,7 +106,7 @@ def test_they_are_identified_written_and_reported_by_these_names(folder):
     assert "unnamed_joint_1" in (folder / "run" / "report.html").read_text()
     # another simulator reads the user's own model, which has no such names
     with pytest.raises(TargetError, match="has no name: another simulator cannot find it"):
-        posterior.export_randomisation(folder / "run", folder / "dr", draws=4, anyway=True)
+        posterior.export_randomisation(folder / "run", folder / "dr", draws=32, anyway=True)
 
 
 def test_a_target_without_names_says_that_some_have_none():

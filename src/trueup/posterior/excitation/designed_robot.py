@@ -16,6 +16,7 @@ from trueup.posterior.belief import Belief
 from trueup.posterior.excitation.motion_limits import ResolvedLimits, resolve_limits
 from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
 from trueup.simulation.actuator_types import holds_position
+from trueup.simulation.element_names import generated_names
 from trueup.simulation.initial_state import create_initial_state
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.variants import ModelVariants
@@ -324,7 +325,7 @@ def _draws(
 
 
 def _notes(experiment: Experiment, limits: ResolvedLimits, model: mujoco.MjModel) -> list[str]:
-    part, notes = experiment.design.limits, []
+    part, notes = experiment.design.limits, generated_names(model)
     if part.speed is None:
         notes.append("No limit of speed is given: 2 rad/s (m/s) is taken.")
     if part.acceleration is None:
