@@ -54,7 +54,7 @@ def test_models_with_finite_numbers_are_read(tmp_path):
     _load(tmp_path, _URDF)
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "NaN", "1e999"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "NaN", "1e999", "-nan(0x1)"])
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

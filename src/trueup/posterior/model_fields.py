@@ -75,7 +75,7 @@ def _owner(model: mujoco.MjModel, field: str, entry: int) -> tuple[str, str, int
     name = mujoco.mj_id2name(model, OBJECT_TYPES[_KINDS[kind]], row)
     if not name or is_generated(name):
         raise TargetError(
-            f"{field} is written for {_KINDS[kind]} {row}, which has no name: another "
+            f"{field} is written for {_KINDS[kind]} {row}, which has no name of its own: another "
             "simulator cannot find it. Name it in the model"
         )
     return _KINDS[kind], name, component

@@ -55,7 +55,7 @@ _KV = _span(("biasprm", 2, -1.0), lowest=0.0)
 _KP = _span(("gainprm", 0, 1.0), ("biasprm", 1, -1.0))
 _INTEGRAL = _needs("gainprm", 0, "give the actuator a ki above 0 in the MJCF, which adds its state")
 _SLEW = _needs("dynprm", 1, "give the actuator a slewmax above 0 in the MJCF, which adds its state")
-_FILTER = {
+_FILTER: dict[str, Any] = {
     "needs": "actuator_dyntype",
     "needs_advice": "give the actuator a timeconst above 0 in the MJCF, which adds its state",
 }

@@ -219,8 +219,18 @@ ATTRIBUTES: dict[str, dict[str, Attribute]] = {
             (Part("actuator_gear", _at("actuator_gear", "actuator_outadr")),), _vector("gear")
         ),
         "gainprm": _plain_vector("actuator_gainprm", "gainprm"),
-        "biasprm": _plain_vector("actuator_biasprm", "biasprm"),
-        "dynprm": _plain_vector("actuator_dynprm", "dynprm"),
+        "biasprm": _plain_vector(
+            "actuator_biasprm",
+            "biasprm",
+            needs="actuator_biastype",
+            needs_advice='write the actuator as general with biastype="affine" in the MJCF',
+        ),
+        "dynprm": _plain_vector(
+            "actuator_dynprm",
+            "dynprm",
+            needs="actuator_dyntype",
+            needs_advice="give the actuator a dyntype or a timeconst in the MJCF",
+        ),
         "armature": _plain("actuator_armature", "armature", lowest=0.0),
         "damping": Attribute(
             (Part("actuator_damping", _rows("actuator_damping")),), _vector("damping"), shared=True

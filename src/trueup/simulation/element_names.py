@@ -5,7 +5,7 @@ from typing import Any
 
 import mujoco
 
-_GENERATED = re.compile(r"unnamed_(joint|actuator)_\d+")
+_GENERATED = re.compile(r"unnamed_(joint|actuator)_\d+_*")
 
 
 def name_elements(spec: Any) -> None:
@@ -14,10 +14,15 @@ def name_elements(spec: Any) -> None:
     A free joint is left as it is: it is known by its body.
     """
     for kind, elements in (("joint", spec.joints), ("actuator", spec.actuators)):
+        taken = {element.name for element in elements}
         for number, element in enumerate(elements):
             free = kind == "joint" and element.type == mujoco.mjtJoint.mjJNT_FREE
             if not element.name and not free:
-                element.name = f"unnamed_{kind}_{number}"
+                name = f"unnamed_{kind}_{number}"
+                while name in taken:
+                    name += "_"
+                element.name = name
+                taken.add(name)
 
 
 def is_generated(name: str) -> bool:
@@ -49,8 +54,8 @@ def generated_names(model: mujoco.MjModel) -> list[str]:
         return []
     more = f" and {len(found) - 8} more" if len(found) > 8 else ""
     return [
-        f"The model leaves elements without a name, which are named here: {', '.join(found[:8])}"
-        f"{more}. Give them names in the file of the model, so that other programs find them."
+        f"Elements of the model have no name of their own: {', '.join(found[:8])}{more}. Give them "
+        "names in the file of the model, so that other programs find them."
     ]
 
 

@@ -64,7 +64,7 @@ def check_finite_numbers(root: ElementTree.Element, file: Path) -> None:
 
 
 def _is_no_limit(element: ElementTree.Element, attribute: str, token: str) -> bool:
-    return element.tag == "limit" and attribute in _NO_LIMIT and not math.isnan(float(token))
+    return element.tag == "limit" and attribute in _NO_LIMIT and "nan" not in token.lower()
 
 
 def _is_finite(token: str) -> bool:
@@ -72,7 +72,8 @@ def _is_finite(token: str) -> bool:
     try:
         return math.isfinite(float(token))
     except ValueError:
-        return True
+        # C has this form too
+        return not token.lower().lstrip("+-").startswith("nan(")
 
 
 def check_finite_model(model: mujoco.MjModel, source: str) -> None:
@@ -87,9 +88,12 @@ def check_finite_model(model: mujoco.MjModel, source: str) -> None:
     """
     found = []
     for name in dir(model):
-        value = getattr(model, name) if not name.startswith("_") else None
-        real = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        if real and not (np.isfinite(value) | _unlimited(name, value)).all():
+        if name.startswith("_"):
+            continue
+        value = getattr(model, name)
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            continue
+        if not (np.isfinite(value) | _unlimited(name, value)).all():
             found.append(name)
     for name in dir(model.opt):
         if not name.startswith("_") and not np.isfinite(getattr(model.opt, name)).all():

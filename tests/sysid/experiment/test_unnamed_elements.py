@@ -51,13 +51,17 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_a_model_is_read_with_a_name_for_each(folder):
+def test_a_model_is_read_with_a_name_for_each(folder, tmp_path):
     model = load_spec(ModelPart(file="leg.xml"), folder).compile()
     assert [model.joint(j).name for j in range(2)] == ["hip", "unnamed_joint_1"]
     assert model.actuator(0).name == "unnamed_actuator_0"
     (sentence,) = generated_names(model)
     assert "'unnamed_joint_1' is the joint of the body 'shank'" in sentence
     assert "'unnamed_actuator_0' is the actuator 0 on the joint 'hip'" in sentence
+    text = _MODEL.format(hip=0.2, knee=0.1, kp=20).replace('"hip"', '"unnamed_joint_1"')
+    (tmp_path / "leg.xml").write_text(text)
+    model = load_spec(ModelPart(file="leg.xml"), tmp_path).compile()
+    assert [model.joint(j).name for j in range(2)] == ["unnamed_joint_1", "unnamed_joint_1_"]
     named = mujoco.MjModel.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='1'/>"
                                            "</body></worldbody></mujoco>")  # fmt: skip
     assert generated_names(named) == []
@@ -105,7 +109,9 @@ def test_they_are_identified_written_and_reported_by_these_names(folder):
     assert -written.actuator("unnamed_actuator_0").biasprm[1] == pytest.approx(values["kp"])
     assert "unnamed_joint_1" in (folder / "run" / "report.html").read_text()
     # another simulator reads the user's own model, which has no such names
-    with pytest.raises(TargetError, match="has no name: another simulator cannot find it"):
+    with pytest.raises(
+        TargetError, match="has no name of its own: another simulator cannot find it"
+    ):
         posterior.export_randomisation(folder / "run", folder / "dr", draws=32, anyway=True)
 
 
