@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import trueup
+from trueup.simulation.actuator_targets import ACTUATOR_TARGETS
 from trueup.sysid.experiment.settings import Experiment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,7 +150,11 @@ def test_the_reference_of_the_command_line_shows_every_command():
 
 
 def test_the_reference_of_targets_and_units_lists_them():
-    assert "`joint/<name>/armature`" in generated_reference.target_page()
+    page = generated_reference.target_page()
+    assert "`joint/<name>/armature`" in page
+    for kind, attributes in ACTUATOR_TARGETS.items():
+        for name in attributes:
+            assert f"| `{kind}` | `actuator/<name>/{name}` |" in page
     assert "`rpm`" in generated_reference.unit_page()
 
 

@@ -53,12 +53,10 @@ def _fix_base(spec: Any) -> None:
 
 
 def _clear(actuator: Any) -> None:
-    actuator.dyntype = mujoco.mjtDyn.mjDYN_NONE
-    actuator.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+    # states and inputs of the former type go too
+    actuator.set_to_motor()
     # affine, so that a constant offset of the torque can be a target: biasprm/0
     actuator.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-    actuator.gainprm = [1.0] + [0.0] * (len(actuator.gainprm) - 1)
-    actuator.biasprm = [0.0] * len(actuator.biasprm)
     actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
 
 
