@@ -331,17 +331,20 @@ def test_one_wildcard_target_goes_to_servos_of_several_types():
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], [12.0, 25.0])
 
 
-def test_ranges_of_an_actuator_with_several_inputs_are_its_own():
-    """A field of controls has a row for each input, so that an actuator's number is not its row."""
+def test_ranges_of_an_actuator_among_some_with_several_inputs_are_its_own():
+    """Fields of controls and forces have rows for each of these, not for each actuator."""
     elements = (
+        '<orientation name="head" joint="ball"/>'
         '<pid name="two" joint="j" kp="3" ctrlrange="-1 1" velrange="-2 2"/>'
-        f'<motor {_ON} ctrlrange="-5 5" gear="2"/>'
+        f'<motor {_ON} ctrlrange="-5 5" gear="2"/><motor name="z" joint="j" ctrlrange="-9 9"/>'
     )
-    for target, value in (("ctrlrange", [-4.0, 6.0]), ("gear/0", [3.0])):
+    for target, value, row in (("ctrlrange", [-4.0, 6.0], 5), ("gear/0", [3.0], 4)):
         variants = ModelVariants(_spec(elements), _unknown(f"actuator/a/{target}", value))
-        model = variants.model_at(np.array(value))
-        name = target.split("/")[0]
-        assert getattr(model, f"actuator_{name}")[-1, 0] == value[0]
+        field = f"actuator_{target.split('/')[0]}"
+        changed = getattr(variants.model_at(np.array(value)), field)
+        before = getattr(_spec(elements).compile(), field)
+        assert changed[row, 0] == value[0]
+        assert np.flatnonzero((changed != before).any(axis=1)).tolist() == [row]
 
 
 _LAWS = [
