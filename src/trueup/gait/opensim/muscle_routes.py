@@ -100,7 +100,7 @@ class _Stretch:
         if not touched and not self.between:
             return None, None
         names = [self.muscle.points[k].name for k in self.between]
-        if len(touched) == 1 and not names and not found.contested:
+        if len(touched) == 1 and not names:
             surface = self.model.surfaces[touched[0]]
             if surface.kind == "sphere" and surface.side is not None:
                 # MuJoCo pulls a path that only passes a sphere to its side, OpenSim does not

@@ -1,6 +1,5 @@
 """Lengths and moment arms of the muscles of an OpenSim model, without MuJoCo."""
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -8,8 +7,8 @@ import numpy as np
 
 from trueup.gait.opensim.osim_kinematics import Values, all_values, body_poses
 from trueup.gait.opensim.osim_model import Muscle, OsimModel, PathPoint
-from trueup.gait.opensim.osim_wrapping import wrap
-from trueup.gait.opensim.rotations import inverse, moved
+from trueup.gait.opensim.osim_taut_paths import Wrapping, taut_paths
+from trueup.gait.opensim.rotations import moved
 
 STEP = 1e-5
 """Step of the differences that moment arms are taken from [rad or m]."""
@@ -23,12 +22,10 @@ class Route:
       length: lengths ``(n,)`` [m].
       touched: surface and stretch, by the indices of its points -> poses in which the path touches
         the surface there ``(n,)``.
-      contested: surfaces that would touch a stretch that another one touches already.
     """
 
     length: np.ndarray
     touched: dict[tuple[str, int, int], np.ndarray] = field(default_factory=dict)
-    contested: set[str] = field(default_factory=set)
 
 
 def point_places(point: PathPoint, values: Values, count: int) -> np.ndarray:
@@ -49,10 +46,7 @@ def point_active(point: PathPoint, values: Values, count: int) -> np.ndarray:
 
 
 def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
-    """Path of a muscle.
-
-    A surface is touched by the first of the stretches between two points that meets it, and a
-    stretch touches one surface, the first of those that it meets.
+    """Path of a muscle, taut over its surfaces: see :mod:`trueup.gait.opensim.osim_taut_paths`.
 
     Args:
       model: model.
@@ -66,41 +60,34 @@ def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
         [moved(poses[p.body], point_places(p, every, count)) for p in muscle.points], axis=1
     )
     active = np.stack([point_active(p, every, count) for p in muscle.points], axis=1)
+    surfaces = [model.surfaces[one.surface] for one in muscle.wraps]
+    frames = [poses[surface.body] @ surface.pose for surface in surfaces]
     found = Route(np.zeros(count))
-    for stretches, rows in _patterns(active):
-        lengths = {
-            (i, j): np.linalg.norm(places[rows, j] - places[rows, i], axis=1) for i, j in stretches
-        }
-        taken = {stretch: np.zeros(len(rows), dtype=bool) for stretch in stretches}
-        for one in muscle.wraps:
-            surface = model.surfaces[one.surface]
-            to_surface = inverse(poses[surface.body][rows] @ surface.pose)
-            free = np.ones(len(rows), dtype=bool)
-            for i, j in stretches:
-                if i < one.first or j > one.last:
-                    continue
-                ends = [moved(to_surface, places[rows, k]) for k in (i, j)]
-                path = wrap(surface, *ends)
-                if (path.touches & free & taken[i, j]).any():
-                    found.contested.add(surface.name)
-                here = path.touches & free & ~taken[i, j]
-                if not here.any():
-                    continue
-                free, taken[i, j] = free & ~here, taken[i, j] | here
-                lengths[i, j] = np.where(here, path.length, lengths[i, j])
-                key = (surface.name, i, j)
-                found.touched.setdefault(key, np.zeros(count, dtype=bool))[rows] |= here
-        found.length[rows] = sum(lengths.values())
+    for points, rows in _patterns(active):
+        wraps = [
+            Wrapping(
+                surface,
+                frame[rows],
+                int(np.searchsorted(points, one.first)),
+                int(np.searchsorted(points, one.last, side="right")) - 1,
+            )
+            for one, surface, frame in zip(muscle.wraps, surfaces, frames, strict=True)
+        ]
+        taut = taut_paths(places[rows][:, points], wraps)
+        found.length[rows] = taut.length
+        for k, surface in enumerate(surfaces):
+            for stretch in np.unique(taut.stretch[taut.stretch[:, k] >= 0, k]):
+                key = (surface.name, int(points[stretch]), int(points[stretch + 1]))
+                touched = found.touched.setdefault(key, np.zeros(count, dtype=bool))
+                touched[rows] |= taut.stretch[:, k] == stretch
     return found
 
 
-def _patterns(active: np.ndarray) -> Iterator[tuple[list[tuple[int, int]], np.ndarray]]:
-    """Stretches between consecutive active points, and the poses that have them."""
+def _patterns(active: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Active points, and the poses that have them."""
     kinds, which = np.unique(active, axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
-        points = np.flatnonzero(kind)
-        stretches = [(int(i), int(j)) for i, j in itertools.pairwise(points)]
-        yield stretches, np.flatnonzero(which.reshape(-1) == k)
+        yield np.flatnonzero(kind), np.flatnonzero(which.reshape(-1) == k)
 
 
 def moment_arm(model: OsimModel, muscle: Muscle, coordinate: str, values: Values) -> np.ndarray:

@@ -6,7 +6,7 @@ is the shortest of the curves in planes through both points, which is what OpenS
 A point within a surface is not wrapped.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,18 @@ class Wrapped:
 
     Attributes:
       touches: which paths touch the surface ``(n,)``.
+      meets: those of them whose straight line runs into the surface ``(n,)``.
+      first: where they reach the surface ``(n, 3)``, in its frame [m]; any place without a touch.
+      last: where they leave it, likewise.
+      arc: length on the surface ``(n,)`` [m].
       length: length of the whole path ``(n,)`` [m]; straight where it does not touch.
     """
 
     touches: np.ndarray
+    meets: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    arc: np.ndarray
     length: np.ndarray
 
 
@@ -41,8 +49,8 @@ def wrap(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     straight = np.linalg.norm(end - start, axis=1)
     around = {"cylinder": _cylinder, "sphere": _sphere, "ellipsoid": _ellipsoid}[surface.kind]
     with np.errstate(invalid="ignore", divide="ignore"):
-        touches, length = around(surface, start, end)
-    return Wrapped(touches, np.where(touches, length, straight))
+        found = around(surface, start, end)
+    return replace(found, length=np.where(found.touches, found.length, straight))
 
 
 def _nearest(start: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -82,9 +90,20 @@ def _arcs(start: np.ndarray, end: np.ndarray, radius: np.ndarray | float, sense:
     )
 
 
-def _circle(
-    start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class _Bow:
+    """Taut paths around a circle about the origin ``(n,)``."""
+
+    touches: np.ndarray
+    meets: np.ndarray  # the straight line runs into the circle
+    leave: np.ndarray  # length of the first tangent
+    arc: np.ndarray
+    arrive: np.ndarray
+    first: np.ndarray  # place of the first tangent point (n, 2)
+    last: np.ndarray
+
+
+def _circle(start: np.ndarray, end: np.ndarray, radius: float, side: np.ndarray | None) -> _Bow:
     """Taut paths around a circle in the plane.
 
     Args:
@@ -92,44 +111,47 @@ def _circle(
       end: ends ``(n, 2)``.
       radius: radius.
       side: directions ``(n, 2)`` of the half that they go around; None for the shorter way.
-
-    Returns:
-      Which paths touch, and the lengths of first tangent, arc and second tangent ``(n,)``.
     """
     near = _nearest(start, end)
-    touches = np.linalg.norm(near, axis=1) < radius
+    meets = np.linalg.norm(near, axis=1) < radius
+    touches = meets
     both = [_arcs(start, end, radius, sense) for sense in (1.0, -1.0)]
     if side is None:
         left = both[0].angle <= both[1].angle
     else:
-        touches |= np.sum(near * side, axis=1) < 0.0
+        touches = meets | (np.sum(near * side, axis=1) < 0.0)
         left = both[0].faces(1.0, side) >= both[1].faces(-1.0, side)
     inside = np.minimum(np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1)) < radius
     angle = np.where(left, both[0].angle, both[1].angle)
+    first = np.where(left, both[0].first, both[1].first)
+    last = first + np.where(left, angle, -angle)
     # beyond half a turn the ends of a path would cross each other
-    touches &= ~inside & (angle <= np.pi)
-    return touches, both[0].leave, radius * angle, both[0].arrive
+    touches = touches & ~inside & (angle <= np.pi)
+    first, last = (radius * np.stack([np.cos(a), np.sin(a)], axis=1) for a in (first, last))
+    return _Bow(touches, meets, both[0].leave, radius * angle, both[0].arrive, first, last)
 
 
-def _cylinder(
-    surface: Surface, start: np.ndarray, end: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _cylinder(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     side = None
     if surface.side is not None and np.any(surface.side[:2]):
         side = np.broadcast_to(surface.side[:2], (len(start), 2))
-    touches, leave, arc, arrive = _circle(start[:, :2], end[:, :2], float(surface.radii[0]), side)
-    flat = leave + arc + arrive
+    bow = _circle(start[:, :2], end[:, :2], float(surface.radii[0]), side)
+    flat = bow.leave + bow.arc + bow.arrive
     # developed into a plane, a taut path is straight: it climbs evenly
     climb = end[:, 2] - start[:, 2]
-    heights = np.stack(
-        [start[:, 2] + climb * leave / flat, start[:, 2] + climb * (leave + arc) / flat]
-    )
+    heights = [start[:, 2] + climb * part / flat for part in (bow.leave, bow.leave + bow.arc)]
     half = 0.5 * surface.length
-    past = (heights > half).all(axis=0) | (heights < -half).all(axis=0)
-    return touches & ~past, np.hypot(flat, climb)
+    past = np.all([at > half for at in heights], axis=0)
+    past |= np.all([at < -half for at in heights], axis=0)
+    whole = np.hypot(flat, climb)
+    first, last = (
+        np.column_stack([place, at])
+        for place, at in zip((bow.first, bow.last), heights, strict=True)
+    )
+    return Wrapped(bow.touches & ~past, bow.meets, first, last, bow.arc * whole / flat, whole)
 
 
-def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     first = start / np.linalg.norm(start, axis=1, keepdims=True)
     across = end - np.sum(end * first, axis=1, keepdims=True) * first
     second = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-12)
@@ -139,102 +161,144 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> tuple[np.nd
     if surface.side is not None:
         side = plane @ surface.side
         side = side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
-    radius = float(surface.radii[0])
-    touches, leave, arc, arrive = _circle(flat[0], flat[1], radius, side)
+    bow = _circle(flat[0], flat[1], float(surface.radii[0]), side)
     # unlike a cylinder it is not met by a line that passes it, even on the wrong side
-    meets = np.linalg.norm(_nearest(start, end), axis=1) < radius
-    return touches & meets, leave + arc + arrive
+    meets = np.linalg.norm(_nearest(start, end), axis=1) < float(surface.radii[0])
+    places = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
+    whole = bow.leave + bow.arc + bow.arrive
+    return Wrapped(bow.touches & meets, meets, *places, bow.arc, whole)
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def _ellipsoid(
-    surface: Surface, start: np.ndarray, end: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     radii = surface.radii
     one, two = start / radii, end / radii  # of a sphere of radius 1
     near = _nearest(one, two)
     # as a sphere, it is not met by a line that passes it
-    touches = np.linalg.norm(near, axis=1) < 1.0
-    touches &= np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0
+    meets = np.linalg.norm(near, axis=1) < 1.0
+    touches = meets & (
+        np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0
+    )
     length = np.linalg.norm(end - start, axis=1)
+    first, last, arc = start.copy(), end.copy(), np.zeros(len(start))
     if not touches.any():
-        return touches, length
-    one, two = one[touches], two[touches]
-    along = two - one
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    least = np.argmin(np.abs(along), axis=1)
-    u = np.cross(along, np.eye(3)[least])
-    u /= np.linalg.norm(u, axis=1, keepdims=True)
-    v = np.cross(along, u)
-
-    def best(turns: np.ndarray) -> np.ndarray:
-        return _plane_lengths(one, two, along, u, v, turns, surface)
-
+        return Wrapped(touches, meets, first, last, arc, length)
+    planes = _Planes.through(one[touches], two[touches], surface)
     # every plane twice, once for each side that a path goes around
     step = 2.0 * np.pi / PLANES
-    turns = np.broadcast_to(np.arange(PLANES) * step, (len(one), PLANES))
-    found = best(turns)
-    center = np.take_along_axis(turns, np.argmin(found, axis=1)[:, None], axis=1)
-    shortest = found.min(axis=1)
+    turns = np.broadcast_to(np.arange(PLANES) * step, (int(touches.sum()), PLANES))
+    center = _best(turns, planes.lengths(turns))
     for _ in range(11):
-        fine = center + step * np.linspace(-1.0, 1.0, 9)
-        found = best(fine)
-        center = np.take_along_axis(fine, np.argmin(found, axis=1)[:, None], axis=1)
-        shortest, step = np.minimum(shortest, found.min(axis=1)), step / 4.0
-    length[touches] = shortest
+        turns = center + step * np.linspace(-1.0, 1.0, 9)
+        center = _best(turns, planes.lengths(turns))
+        step /= 4.0
+    length[touches] = planes.lengths(center)[:, 0]
+    first[touches], last[touches] = planes.contacts(center)
+    arc[touches] = planes.arcs(center)[:, 0]
     touches = touches.copy()
-    touches[touches] = np.isfinite(shortest)
-    return touches, length
+    touches[touches] = np.isfinite(length[touches])
+    return Wrapped(touches, meets, first, last, arc, length)
 
 
-def _plane_lengths(
-    one: np.ndarray,
-    two: np.ndarray,
-    along: np.ndarray,
-    u: np.ndarray,
-    v: np.ndarray,
-    turns: np.ndarray,
-    surface: Surface,
-) -> np.ndarray:
-    """Lengths ``(n, planes)`` of paths in planes through both points, infinite where a plane
-    misses the ellipsoid or the path lies on the wrong side.
+def _best(turns: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The turn ``(n, 1)`` of the shortest path of each row."""
+    return np.take_along_axis(turns, np.argmin(lengths, axis=1)[:, None], axis=1)
 
-    Tangents stay tangents where the ellipsoid is stretched into a sphere, so that they are found
-    there, and only lengths are taken on the ellipsoid. The normal of a plane is ``u`` turned by
-    ``turns`` about the line, and the path goes anticlockwise about it.
+
+@dataclass(frozen=True)
+class _Planes:
+    """Planes through both points of paths, and the ellipsoid's sections in them.
+
+    Tangents stay tangents where the ellipsoid is stretched into a sphere of radius 1, so that they
+    are found there, and only lengths are taken on the ellipsoid. The normal of a plane is ``u``
+    turned by an angle about the line, and the path goes anticlockwise about it.
     """
-    normal = (
-        np.cos(turns)[..., None] * u[:, None, :] + np.sin(turns)[..., None] * v[:, None, :]
-    )  # (n, planes, 3)
-    height = np.sum(normal * one[:, None, :], axis=2)
-    radius = np.sqrt(np.maximum(1.0 - height**2, 1e-12))
-    center = height[..., None] * normal
-    e1 = np.broadcast_to(along[:, None, :], normal.shape)
-    e2 = np.cross(normal, e1)
-    shape = height.shape
 
-    def flat(points: np.ndarray) -> np.ndarray:
-        away = points[:, None, :] - center
-        return np.stack([np.sum(away * e1, axis=2), np.sum(away * e2, axis=2)], axis=2)
+    surface: Surface
+    one: np.ndarray  # (n, 3), of the sphere
+    two: np.ndarray
+    along: np.ndarray  # direction of the line (n, 3)
+    u: np.ndarray
+    v: np.ndarray
 
-    first, last = flat(one).reshape(-1, 2), flat(two).reshape(-1, 2)
-    arcs = _arcs(first, last, radius.reshape(-1), 1.0)
-    begin, angle = arcs.first.reshape(shape), arcs.angle.reshape(shape)
+    @classmethod
+    def through(cls, one: np.ndarray, two: np.ndarray, surface: Surface) -> "_Planes":
+        """Planes through points ``(n, 3)`` of the stretched space."""
+        along = two - one
+        along = along / np.linalg.norm(along, axis=1, keepdims=True)
+        u = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)])
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        return cls(surface, one, two, along, u, np.cross(along, u))
 
-    def place(at: np.ndarray) -> np.ndarray:
-        """Points of the circles at angles, on the ellipsoid."""
-        turned = np.cos(at)[..., None] * e1 + np.sin(at)[..., None] * e2
-        return (center + radius[..., None] * turned) * surface.radii
+    def _section(self, turns: np.ndarray) -> "_Section":
+        normal = (
+            np.cos(turns)[..., None] * self.u[:, None, :]
+            + np.sin(turns)[..., None] * self.v[:, None, :]
+        )  # (n, planes, 3)
+        height = np.sum(normal * self.one[:, None, :], axis=2)
+        radius = np.sqrt(np.maximum(1.0 - height**2, 1e-12))
+        center = height[..., None] * normal
+        e1 = np.broadcast_to(self.along[:, None, :], normal.shape)
+        e2 = np.cross(normal, e1)
 
-    length = np.linalg.norm(place(begin) - one[:, None] * surface.radii, axis=2)
-    length += np.linalg.norm(place(begin + angle) - two[:, None] * surface.radii, axis=2)
-    for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-        at = begin + 0.5 * (node + 1.0) * angle
-        rate = (np.cos(at)[..., None] * e2 - np.sin(at)[..., None] * e1) * radius[..., None]
-        length += 0.5 * weight * angle * np.linalg.norm(rate * surface.radii, axis=2)
-    wrong = np.abs(height) >= 1.0
-    if surface.side is not None:
-        wrong |= place(begin + 0.5 * angle) @ surface.side < 0.0
-    return np.where(wrong, np.inf, length)
+        def flat(points: np.ndarray) -> np.ndarray:
+            away = points[:, None, :] - center
+            return np.stack([np.sum(away * e1, axis=2), np.sum(away * e2, axis=2)], axis=2)
+
+        ends = [flat(points).reshape(-1, 2) for points in (self.one, self.two)]
+        arcs = _arcs(*ends, radius.reshape(-1), 1.0)
+        begin, angle = arcs.first.reshape(height.shape), arcs.angle.reshape(height.shape)
+        return _Section(self.surface.radii, height, radius, center, e1, e2, begin, angle)
+
+    def lengths(self, turns: np.ndarray) -> np.ndarray:
+        """Lengths ``(n, planes)`` of the paths, infinite where a plane misses the ellipsoid or the
+        path lies on the wrong side."""
+        section, radii = self._section(turns), self.surface.radii
+        length = np.linalg.norm(section.place(0.0) - self.one[:, None] * radii, axis=2)
+        length += np.linalg.norm(section.place(1.0) - self.two[:, None] * radii, axis=2)
+        length += section.arc()
+        wrong = np.abs(section.height) >= 1.0
+        if self.surface.side is not None:
+            wrong |= section.place(0.5) @ self.surface.side < 0.0
+        return np.where(wrong, np.inf, length)
+
+    def arcs(self, turns: np.ndarray) -> np.ndarray:
+        """Lengths ``(n, planes)`` on the ellipsoid."""
+        return self._section(turns).arc()
+
+    def contacts(self, turns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the paths of one plane each reach and leave the ellipsoid ``(n, 3)``."""
+        section = self._section(turns)
+        return section.place(0.0)[:, 0], section.place(1.0)[:, 0]
+
+
+@dataclass(frozen=True)
+class _Section:
+    """Circles in which planes cut a sphere of radius 1, and the arcs of paths ``(n, planes)``."""
+
+    radii: np.ndarray  # of the ellipsoid (3,)
+    height: np.ndarray  # of a plane over the origin
+    radius: np.ndarray
+    center: np.ndarray  # (n, planes, 3), as the directions
+    e1: np.ndarray
+    e2: np.ndarray
+    begin: np.ndarray
+    angle: np.ndarray
+
+    def place(self, part: float) -> np.ndarray:
+        """Points of the arcs, at a part of them, on the ellipsoid ``(n, planes, 3)``."""
+        at = self.begin + part * self.angle
+        turned = np.cos(at)[..., None] * self.e1 + np.sin(at)[..., None] * self.e2
+        return (self.center + self.radius[..., None] * turned) * self.radii
+
+    def arc(self) -> np.ndarray:
+        """Lengths of the arcs on the ellipsoid, by Gauss-Legendre quadrature."""
+        length = np.zeros_like(self.angle)
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+            at = self.begin + 0.5 * (node + 1.0) * self.angle
+            rate = np.cos(at)[..., None] * self.e2 - np.sin(at)[..., None] * self.e1
+            rate = rate * self.radius[..., None] * self.radii
+            length += 0.5 * weight * self.angle * np.linalg.norm(rate, axis=2)
+        return length
