@@ -22,9 +22,10 @@ class ImportGait:
 
     A model of OpenSim becomes a folder with model.xml, report.html, import.json and, if it has the
     parts of a walker, model.anatomy.yaml, which trueup gait optimize walk --model-file finds beside
-    the model. The report compares lengths, moment arms and forces of all muscles with the geometry
-    of the file, and lists what was left out, approximated and added.
-    Exit codes: 0 done, 2 wrong input, or parts that cannot be represented.
+    the model. What is written is read back, and lengths, moment arms and forces of all muscles are
+    compared with the geometry of the file; the report lists what was left out, approximated and
+    added, and what deviates.
+    Exit codes: 0 done, 2 wrong input, or parts or muscles that cannot be represented.
     """
 
     file: Annotated[Positional[Path], arg(metavar="FILE")]
@@ -33,7 +34,8 @@ class ImportGait:
     """Folder of the model, or YAML file of the configuration, to write; where absent it has the
     name of FILE and is made in this folder."""
     partial: bool = False
-    """Leave out the parts of a model that cannot be represented."""
+    """Leave out the parts of a model that cannot be represented, and the muscles whose moment arms
+    have a wrong sign or whose length jumps; write the others that deviate."""
     overwrite: bool = False
     """Replace files that exist."""
     json: Json = False
@@ -88,13 +90,13 @@ class ImportGait:
             *("muscle", "length [mm]", "moment arm [mm]", "about", "force [%]", "force, rms [%]"),
             "velocity [%]",
         ]
-        output.table(columns, rows, "Largest errors beside the geometry and curves of the file:")
+        output.table(columns, rows, "Largest errors against the geometry and curves of the file:")
         output.table(
             ["", "part", "what became of it"],
             [[one.kind, one.part, one.words] for one in found.remarks],
         )
         output.text(f"Model: {files['model']}", f"Report: {files['report']}")
-        if "anatomy" in files:
+        if found.walks:
             output.text(
                 f"Walk with it:  trueup gait optimize walk --model-file {files['model']} "
                 "--from nominal"

@@ -1,42 +1,50 @@
-"""Lengths, moment arms and forces of the muscles of two models over the ranges of the joints."""
+"""Lengths and moment arms of the muscles of two models over the ranges of the joints."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from trueup.gait.models._couplings import couple_joints
-from trueup.gait.opensim.mjcf_joints import Skeleton
 from trueup.gait.opensim.muscle_fit import MuscleFit
-from trueup.gait.opensim.osim_model import OsimModel
+from trueup.gait.opensim.osim_model import Muscle, OsimModel
 from trueup.gait.opensim.osim_paths import moment_arm, route
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates
 
 
 @dataclass(frozen=True)
 class MuscleComparison:
-    """A muscle of MuJoCo beside that of OpenSim.
+    """A muscle of MuJoCo and that of OpenSim.
 
     Attributes:
-      name: name.
+      muscle: muscle of OpenSim.
       coordinates: coordinates that its length depends on.
-      rows: poses that it is compared at, of the samples.
+      rows: poses that lengths are compared in, of the samples.
       wanted_length: lengths by OpenSim's geometry ``(rows,)`` [m].
       length: lengths in MuJoCo, likewise.
-      wanted_arm: coordinate -> moment arms by OpenSim's geometry ``(rows,)`` [m; 1 of a
+      about: coordinate -> poses that moment arms about it are compared in: first the lines over its
+        range, line by line, then those in which all coordinates are drawn.
+      wanted_arm: coordinate -> moment arms by OpenSim's geometry, in those poses [m; 1 of a
         distance].
       arm: coordinate -> moment arms in MuJoCo, likewise.
       fit: numbers of MuJoCo's muscle.
     """
 
-    name: str
+    muscle: Muscle
     coordinates: list[str]
     rows: np.ndarray
     wanted_length: np.ndarray
     length: np.ndarray
+    about: dict[str, np.ndarray]
     wanted_arm: dict[str, np.ndarray]
     arm: dict[str, np.ndarray]
     fit: MuscleFit
+
+    @property
+    def name(self) -> str:
+        """Name of the muscle."""
+        return self.muscle.name
 
     @property
     def length_error(self) -> float:
@@ -44,7 +52,7 @@ class MuscleComparison:
         return float(np.abs(self.length - self.wanted_length).max())
 
     def arm_errors(self, coordinate: str) -> np.ndarray:
-        """Errors of the moment arms about a coordinate ``(rows,)``."""
+        """Errors of the moment arms about a coordinate."""
         return np.abs(self.arm[coordinate] - self.wanted_arm[coordinate])
 
     @property
@@ -62,70 +70,104 @@ class MuscleComparison:
         return float(np.sqrt(np.mean(every**2)))
 
 
-def model_positions(compiled: mujoco.MjModel, built: Skeleton, samples: PoseSamples) -> np.ndarray:
-    """Positions ``(n, nq)`` of MuJoCo's model in the poses of the samples."""
-    count = max((len(one) for one in samples.values.values()), default=1)
-    qpos = np.tile(compiled.qpos0, (count, 1))
-    for name, values in samples.values.items():
-        qpos[:, compiled.joint(name).qposadr[0]] = built.sense(name) * values
-    couple_joints(compiled, qpos)
-    return qpos
+@dataclass(frozen=True)
+class WrittenModel:
+    """A model of MuJoCo that was written, in the poses of OpenSim's.
+
+    Attributes:
+      compiled: the model, read from the text.
+      signs: coordinate -> position of its joint per value of the coordinate, 1 or -1.
+    """
+
+    compiled: mujoco.MjModel
+    signs: Mapping[str, float]
+
+    def positions(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Positions ``(n, nq)`` of the joints at values ``(n,)`` of the free coordinates."""
+        count = max((len(one) for one in values.values()), default=1)
+        qpos = np.tile(self.compiled.qpos0, (count, 1))
+        for name, at in values.items():
+            qpos[:, self.compiled.joint(name).qposadr[0]] = self.signs[name] * at
+        couple_joints(self.compiled, qpos)
+        return qpos
+
+    def paths(self, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths ``(n, tendons)`` [m] and their derivatives by the velocities ``(n, tendons, nv)``
+        at positions ``(n, nq)``."""
+        compiled, data = self.compiled, mujoco.MjData(self.compiled)
+        lengths = np.zeros((len(qpos), compiled.ntendon))
+        slopes = np.zeros((len(qpos), compiled.ntendon, compiled.nv))
+        for k, position in enumerate(qpos):
+            data.qpos[:] = position
+            # no dynamics: an inertia may be singular in a pose that only lengths are wanted in
+            mujoco.mj_kinematics(compiled, data)
+            mujoco.mj_comPos(compiled, data)
+            mujoco.mj_tendon(compiled, data)
+            lengths[k] = data.ten_length
+            slopes[k] = _dense(compiled, data)
+        return lengths, slopes
+
+    def rates(self, qpos: np.ndarray, coordinate: str) -> np.ndarray:
+        """Derivatives of all positions by a coordinate ``(n, nv)``, those that follow it
+        included."""
+        compiled, sign = self.compiled, self.signs[coordinate]
+        joint = compiled.joint(coordinate)
+        rates = np.zeros((len(qpos), compiled.nv))
+        rates[:, joint.dofadr[0]] = sign
+        bend = qpos[:, joint.qposadr[0]] - compiled.qpos0[joint.qposadr[0]]
+        for e in np.flatnonzero(compiled.eq_type == mujoco.mjtEq.mjEQ_JOINT):
+            if compiled.eq_obj2id[e] == joint.id:
+                slope = np.polynomial.polynomial.polyder(compiled.eq_data[e, :5])
+                own = compiled.jnt_dofadr[compiled.eq_obj1id[e]]
+                rates[:, own] = sign * np.polynomial.polynomial.polyval(bend, slope)
+        return rates
+
+
+def tendon_of(muscle: str) -> str:
+    """Name of the tendon of a muscle."""
+    return f"{muscle}_tendon"
 
 
 def compare(
-    model: OsimModel,
-    built: Skeleton,
-    compiled: mujoco.MjModel,
-    fits: dict[str, MuscleFit],
-    samples: PoseSamples,
+    model: OsimModel, written: WrittenModel, fits: Mapping[str, MuscleFit], samples: PoseSamples
 ) -> list[MuscleComparison]:
     """Compare all muscles.
 
     Args:
       model: model of OpenSim.
-      built: what MuJoCo's model was built from.
-      compiled: MuJoCo's model.
+      written: model of MuJoCo.
       fits: numbers of its muscles, by name.
       samples: poses.
     """
-    qpos = model_positions(compiled, built, samples)
-    lengths, slopes = _lengths(compiled, qpos)
-    through = {name: _through(compiled, built, qpos, name) for name in model.free}
+    qpos = written.positions(samples.values)
+    lengths, slopes = written.paths(qpos)
+    rates = {name: written.rates(qpos, name) for name in model.free}
     found = []
     for muscle in model.muscles:
-        tendon = compiled.tendon(f"{muscle.name}_tendon").id
+        tendon = written.compiled.tendon(tendon_of(muscle.name)).id
         coordinates = muscle_coordinates(model, muscle)
-        rows = samples.rows(coordinates)
-        values = samples.at(rows)
+        rows = samples.checks(coordinates)
+        about = {name: samples.checks([name]) for name in coordinates}
         found.append(
             MuscleComparison(
-                muscle.name,
+                muscle,
                 coordinates,
                 rows,
-                route(model, muscle, values).length,
+                route(model, muscle, samples.at(rows)).length,
                 lengths[rows, tendon],
-                {name: moment_arm(model, muscle, name, values) for name in coordinates},
+                about,
                 {
-                    name: -np.sum(slopes[rows, tendon] * through[name][rows], axis=1)
-                    for name in coordinates
+                    name: moment_arm(model, muscle, name, samples.at(here))
+                    for name, here in about.items()
+                },
+                {
+                    name: -np.sum(slopes[here, tendon] * rates[name][here], axis=1)
+                    for name, here in about.items()
                 },
                 fits[muscle.name],
             )
         )
     return found
-
-
-def _lengths(compiled: mujoco.MjModel, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lengths ``(n, tendons)`` and their derivatives by the velocities ``(n, tendons, nv)``."""
-    data = mujoco.MjData(compiled)
-    lengths = np.zeros((len(qpos), compiled.ntendon))
-    slopes = np.zeros((len(qpos), compiled.ntendon, compiled.nv))
-    for k, position in enumerate(qpos):
-        data.qpos[:] = position
-        mujoco.mj_fwdPosition(compiled, data)
-        lengths[k] = data.ten_length
-        slopes[k] = _dense(compiled, data)
-    return lengths, slopes
 
 
 def _dense(compiled: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -136,19 +178,3 @@ def _dense(compiled: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
         begin, count = int(compiled.ten_J_rowadr[k]), int(compiled.ten_J_rownnz[k])
         dense[k, compiled.ten_J_colind[begin : begin + count]] = flat[begin : begin + count]
     return dense
-
-
-def _through(
-    compiled: mujoco.MjModel, built: Skeleton, qpos: np.ndarray, coordinate: str
-) -> np.ndarray:
-    """Derivatives of all positions by a coordinate ``(n, nv)``, those that follow it included."""
-    sense, joint = built.sense(coordinate), compiled.joint(coordinate)
-    rates = np.zeros((len(qpos), compiled.nv))
-    rates[:, joint.dofadr[0]] = sense
-    bend = qpos[:, joint.qposadr[0]] - compiled.qpos0[joint.qposadr[0]]
-    for e in np.flatnonzero(compiled.eq_type == mujoco.mjtEq.mjEQ_JOINT):
-        if compiled.eq_obj2id[e] == joint.id:
-            slope = np.polynomial.polynomial.polyder(compiled.eq_data[e, :5])
-            own = compiled.jnt_dofadr[compiled.eq_obj1id[e]]
-            rates[:, own] = sense * np.polynomial.polynomial.polyval(bend, slope)
-    return rates

@@ -9,13 +9,15 @@ from trueup import reports
 from trueup.gait.opensim.comparison import MuscleComparison
 from trueup.gait.opensim.muscle_fit import ACTIVATIONS
 from trueup.gait.opensim.osim_model import OsimModel, Remark
-from trueup.gait.opensim.pose_samples import PoseSamples
+from trueup.gait.opensim.path_faults import ARM, SHARE
+from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
 
 FAR_LENGTH, FAR_ARM, FAR_FORCE = 5.0, 5.0, 0.15
-"""Errors of length [mm], moment arm [mm] and force [strengths] from which a muscle is marked."""
+"""Errors of length [mm], moment arm [mm] and force [strengths] from which a figure is marked."""
 
 KINDS = {
     "refused": "left out, cannot be represented",
+    "deviates": "written, but its geometry deviates",
     "left out": "left out, without effect here",
     "approximated": "approximated",
     "added": "added",
@@ -70,22 +72,19 @@ def _findings(
     if count := sum(one.kind == "approximated" for one in remarks):
         words = f"{count} parts are approximated."
         found.append(reports.Finding("info", words, "left-out"))
-    far = [
-        one.name
-        for one in muscles
-        if 1e3 * one.length_error > FAR_LENGTH or 1e3 * one.arm_error[0] > FAR_ARM
-    ]
+    far = [one.part for one in remarks if one.kind == "deviates"]
     if far:
-        words = f"Lengths or moment arms are off by more than {FAR_ARM:g} mm: {', '.join(far)}."
-        found.append(reports.Finding("warning", words, "errors"))
+        words = f"Moment arms or lengths of {len(far)} muscles deviate: {', '.join(far)}."
+        found.append(reports.Finding("serious", words, "left-out"))
     weak = [one.name for one in muscles if one.fit.error > FAR_FORCE]
     if weak:
         words = f"Forces at rest are off by more than {100 * FAR_FORCE:g} %: {', '.join(weak)}."
         found.append(reports.Finding("warning", words, "errors"))
     if muscles and not far and not weak:
         words = (
-            f"Lengths and moment arms of all muscles are within {FAR_ARM:g} mm, forces at rest "
-            f"within {100 * FAR_FORCE:g} % of the strength."
+            "Moment arms of all muscles that are written have the sign of those of the file and "
+            f"are within {1e3 * ARM:g} mm or {100 * SHARE:g} % rms, forces at rest within "
+            f"{100 * FAR_FORCE:g} % of the strength."
         )
         found.append(reports.Finding("good", words, "errors"))
     return found
@@ -117,7 +116,8 @@ def _errors(muscles: Sequence[MuscleComparison]) -> reports.Section:
     ]
     said = (
         "Largest differences from the geometry and the curves of the file, evaluated without "
-        "MuJoCo, over the range of each coordinate alone and over poses in which all are drawn. "
+        "MuJoCo, over the range of each coordinate, others at their default and at three more "
+        "settings, and over poses in which all are drawn. "
         "MuJoCo's tendon does not stretch and its fibers have no pennation: strength, lengths and "
         "limits of its curves are fitted to the force of fibers and tendon together."
     )
@@ -151,18 +151,19 @@ def _left_out(remarks: Sequence[Remark]) -> reports.Section:
 
 def _muscle(one: MuscleComparison, model: OsimModel, samples: PoseSamples) -> reports.Section:
     figures = []
-    for name in one.coordinates:
-        here = np.isin(one.rows, samples.sweeps[name])
+    for k, name in enumerate(one.coordinates):
+        alone = slice(0, FINE)  # the line on which other coordinates keep their default
+        lengths_of = slice(LINES * FINE * k, LINES * FINE * k + FINE)
         turns = model.coordinates[name].turns
-        values = samples.values[name][one.rows[here]]
+        values = samples.values[name][one.about[name][alone]]
         x = np.rad2deg(values) if turns else 1e3 * values
         arms = [
-            reports.Trace("OpenSim", x, 1e3 * one.wanted_arm[name][here], "measured"),
-            reports.Trace("MuJoCo", x, 1e3 * one.arm[name][here], "fitted"),
+            reports.Trace("OpenSim", x, 1e3 * one.wanted_arm[name][alone], "measured"),
+            reports.Trace("MuJoCo", x, 1e3 * one.arm[name][alone], "fitted"),
         ]
         lengths = [
-            reports.Trace("OpenSim", x, 1e3 * one.wanted_length[here], "measured"),
-            reports.Trace("MuJoCo", x, 1e3 * one.length[here], "fitted"),
+            reports.Trace("OpenSim", x, 1e3 * one.wanted_length[lengths_of], "measured"),
+            reports.Trace("MuJoCo", x, 1e3 * one.length[lengths_of], "fitted"),
         ]
         label = {"x_label": name, "x_unit": "deg" if turns else "mm", "markers": False}
         figures.append(

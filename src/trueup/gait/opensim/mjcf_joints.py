@@ -12,6 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from trueup.errors import GaitError
 from trueup.gait.opensim.osim_functions import Function
 from trueup.gait.opensim.osim_model import GROUND, Axis, Body, Joint, OsimModel, Remark
 from trueup.gait.opensim.pose_samples import coordinate_range
@@ -218,12 +219,21 @@ def _limit(joint: Any, built: Skeleton, model: OsimModel, coordinate: str) -> No
 
 def _set_inertia(built: Skeleton, body: Any, given: Body, moves: bool) -> None:
     mass, inertia = given.mass, given.inertia
-    if moves and (mass < LEAST_MASS or np.linalg.eigvalsh(inertia)[0] < LEAST_INERTIA):
-        mass = max(mass, LEAST_MASS)
-        inertia = inertia + LEAST_INERTIA * np.eye(3)
-        words = f"it weighs {given.mass:g} kg: at least {LEAST_MASS:g} kg, as it moves"
-        built.remarks.append(Remark("added", given.name, words))
     main = np.linalg.eigvalsh(inertia)
+    if main[0] < -1e-9 * max(main[2], 1.0):
+        raise GaitError(
+            f"the inertia of the body {given.name!r} has a negative moment of {main[0]:.3g} kg m2: "
+            "correct it in the file"
+        )
+    light = mass < LEAST_MASS or main[0] < LEAST_INERTIA
+    if light and (moves or mass > 0.0):
+        mass = max(mass, LEAST_MASS) if moves else mass
+        inertia = inertia + LEAST_INERTIA * np.eye(3)
+        words = f"{given.mass:g} kg with a least moment of inertia of {main[0]:.2g} kg m2: "
+        words += f"MuJoCo needs more, so at least {LEAST_MASS if moves else 0:g} kg, and "
+        words += f"{LEAST_INERTIA:g} kg m2 are added"
+        built.remarks.append(Remark("added", given.name, words))
+        main = np.linalg.eigvalsh(inertia)
     if main[2] > main[0] + main[1] + 1e-9:
         words = "no body has its moments of inertia: they are replaced by their mean"
         built.remarks.append(Remark("approximated", given.name, words))
@@ -236,11 +246,18 @@ def _set_inertia(built: Skeleton, body: Any, given: Body, moves: bool) -> None:
         body.explicitinertial = True
 
 
+def set_least_inertia(body: Any) -> None:
+    """Give a body that carries nothing the mass and the inertia that MuJoCo needs to move it."""
+    body.mass, body.inertia = LEAST_MASS, np.full(3, LEAST_INERTIA)
+    # without a place MuJoCo writes no inertia, and refuses what it has written
+    body.ipos = np.zeros(3)
+    body.explicitinertial = True
+
+
 def _add_carrier(built: Skeleton, model: OsimModel, name: str) -> None:
     """A hinge of its own for a coordinate that no motion equals."""
     body = built.spec.worldbody.add_body(name=f"coordinate_{name}")
-    body.mass, body.inertia = LEAST_MASS, np.full(3, LEAST_INERTIA)
-    body.explicitinertial = True
+    set_least_inertia(body)
     joint = body.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_HINGE,

@@ -3,13 +3,13 @@
 import mujoco
 import numpy as np
 
+from trueup.gait.opensim.comparison import tendon_of
 from trueup.gait.opensim.mjcf_joints import (
-    LEAST_INERTIA,
-    LEAST_MASS,
     POINT_ARMATURE,
     Skeleton,
     follow,
     motion_of,
+    set_least_inertia,
 )
 from trueup.gait.opensim.muscle_fit import MuscleFit
 from trueup.gait.opensim.muscle_routes import Route
@@ -32,7 +32,7 @@ def add_muscle(
       route: its path in MuJoCo.
       fit: numbers of MuJoCo's muscle.
     """
-    tendon = built.spec.add_tendon(name=f"{muscle.name}_tendon", width=0.004)
+    tendon = built.spec.add_tendon(name=tendon_of(muscle.name), width=0.004)
     tendon.rgba = (0.95, 0.3, 0.3, 1.0)
     for k, point in enumerate(route.points):
         tendon.wrap_site(_add_point(built, model, muscle, point, k))
@@ -83,8 +83,7 @@ def _add_point(
         at[k, 3] = 0.0 if motion.coordinate else motion.function(np.zeros(1))[0]
     at = built.placed(point.body, at)
     body = built.bodies[point.body].add_body(name=name, pos=at[:3, 3], quat=quaternion(at[:3, :3]))
-    body.mass, body.inertia = LEAST_MASS, np.full(3, LEAST_INERTIA)
-    body.explicitinertial = True
+    set_least_inertia(body)
     body.add_site(name=name, size=size, group=3)
     for k, motion in motions.items():
         if motion.coordinate is None:
@@ -108,7 +107,7 @@ def _add_surface(built: Skeleton, surface: Surface) -> tuple[str, str]:
     radius = float(surface.radii[0])
     cylinder = surface.kind == "cylinder"
     # only shown: MuJoCo wraps over an endless cylinder
-    half = 0.5 * surface.length if np.isfinite(surface.length) else 0.03
+    half = max(0.5 * surface.length, radius) if np.isfinite(surface.length) else 0.03
     if built.spec.geom(surface.name) is None:
         body.add_geom(
             name=surface.name,

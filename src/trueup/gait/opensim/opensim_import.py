@@ -2,7 +2,8 @@
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,18 @@ import yaml
 from trueup import reports
 from trueup.errors import GaitError, ModelError, listing
 from trueup.gait.models.anatomy import ANATOMY, Anatomy
-from trueup.gait.opensim.comparison import MuscleComparison, compare
+from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, compare
 from trueup.gait.opensim.import_page import import_page
-from trueup.gait.opensim.mjcf_joints import build_skeleton
+from trueup.gait.opensim.mjcf_joints import Skeleton, build_skeleton
 from trueup.gait.opensim.mjcf_muscles import add_muscle
 from trueup.gait.opensim.muscle_fit import MuscleFit, fit_muscle
-from trueup.gait.opensim.muscle_routes import plan_route
+from trueup.gait.opensim.muscle_routes import Route, plan_route
 from trueup.gait.opensim.osim_file import read_osim
 from trueup.gait.opensim.osim_model import Muscle, OsimModel, Remark
 from trueup.gait.opensim.osim_paths import route
+from trueup.gait.opensim.path_faults import Fault, find_faults
 from trueup.gait.opensim.pose_samples import PoseSamples, muscle_coordinates, pose_samples
+from trueup.gait.opensim.read_back import read_back, refusal_of
 from trueup.gait.opensim.walker_parts import add_walker_parts, missing_parts, turned_coordinates
 from trueup.simulation.precise_xml import precise_xml
 from trueup.studies import atomic
@@ -35,8 +38,9 @@ class OpenSimImport:
       model: model of OpenSim.
       spec: model of MuJoCo, compiled.
       anatomy: names of a walker's parts; None for a model that is no walker.
-      remarks: what was left out, approximated and added.
-      muscles: muscles beside those of OpenSim.
+      remarks: what was left out, approximated and added, and what deviates.
+      muscles: muscles that are written, compared with those of OpenSim.
+      left_out: muscles that are not, as their sign is wrong or their length jumps.
       samples: poses that they are compared at.
       sha256: SHA-256 of the file.
     """
@@ -46,8 +50,15 @@ class OpenSimImport:
     anatomy: Anatomy | None
     remarks: tuple[Remark, ...]
     muscles: tuple[MuscleComparison, ...]
+    left_out: tuple[MuscleComparison, ...]
     samples: PoseSamples
     sha256: str
+
+    @property
+    def walks(self) -> bool:
+        """A walker of which nothing is left out, and whose muscles are right."""
+        wrong = any(one.kind in ("refused", "deviates") for one in self.remarks)
+        return self.anatomy is not None and not wrong
 
     def worst(self) -> dict[str, Any]:
         """Largest errors over all muscles and poses, with the muscle each is found at."""
@@ -73,6 +84,7 @@ class OpenSimImport:
             "bodies": len(self.model.bodies),
             "coordinates": len(self.model.free),
             "walker": self.anatomy is not None,
+            "walks": self.walks,
             "worst": self.worst(),
             "muscles": {
                 one.name: {
@@ -93,7 +105,12 @@ class OpenSimImport:
     def page(self) -> reports.Page:
         """Report: errors, curves, and what was left out."""
         return import_page(
-            self.model, self.muscles, self.samples, self.remarks, self.worst(), self.sha256
+            self.model,
+            (*self.left_out, *self.muscles),
+            self.samples,
+            self.remarks,
+            self.worst(),
+            self.sha256,
         )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
@@ -148,16 +165,17 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
     """Convert a model of OpenSim.
 
     Joints become joints that follow their coordinates, paths become tendons, and muscles those of
-    MuJoCo with the nearest force. All are compared with the geometry and the curves of the file,
-    which are evaluated without MuJoCo.
+    MuJoCo with the nearest force. What is to be written is read back, simulated for a moment, and
+    compared with the geometry and the curves of the file, which are evaluated without MuJoCo.
 
     Args:
       path: ``.osim`` file of version 3 or 4.
-      partial: leave out the parts that cannot be represented; they are in the remarks.
+      partial: leave out the parts that cannot be represented and the muscles whose moment arms have
+        a wrong sign or whose length jumps; they are in the remarks, with the muscles that deviate.
 
     Raises:
-      GaitError: the file cannot be read, or holds parts that cannot be represented.
-      ModelError: what comes out does not compile.
+      GaitError: the file cannot be read, or holds parts or muscles that cannot be represented.
+      ModelError: MuJoCo refuses what comes out, or it diverges.
     """
     path = Path(path)
     model = read_osim(path)
@@ -171,29 +189,69 @@ def import_opensim(path: str | Path, *, partial: bool = False) -> OpenSimImport:
             f"{path} has {len(refused)} parts that cannot be represented: {parts}. "
             "Give --partial to leave them out"
         )
-    lacking = missing_parts(model)
     fits = {muscle.name: _fit(model, muscle, samples) for muscle in model.muscles}
     try:
-        built = build_skeleton(model, frozenset() if lacking else turned_coordinates(model))
-        for muscle in model.muscles:
-            add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
-        anatomy = None if lacking else add_walker_parts(built, model)
-        with warnings.catch_warnings():
-            # such as masses that no simulation can move
-            warnings.simplefilter("error")
-            compiled = built.spec.compile()
-    except (ValueError, UserWarning) as error:
-        raise ModelError(f"the model of {path} does not compile in MuJoCo: {error}") from error
+        built, anatomy, written = _build(model, routes, fits)
+        every = compare(model, written, fits, samples)
+        faults = {one.name: find_faults(one, model, written, samples) for one in every}
+        faulty = {name: found for name, found in faults.items() if found}
+        if faulty and not partial:
+            raise GaitError(_refusal(path, faulty, len(every)))
+        unusable = [name for name, found in faulty.items() if any(one.unusable for one in found)]
+        if unusable:
+            kept = tuple(one for one in model.muscles if one.name not in unusable)
+            built, anatomy, _ = _build(replace(model, muscles=kept), routes, fits)
+    except ModelError as error:
+        raise ModelError(
+            f"{path} does not become a model that can be simulated: {error}"
+        ) from error
     remarks = [*model.remarks, *planned, *built.remarks]
-    if lacking:
-        words = f"no walker, so no anatomy is written: it lacks {listing(lacking, 4)}"
+    for name, found in faulty.items():
+        kind = "refused" if name in unusable else "deviates"
+        remarks.append(Remark(kind, name, "; ".join(one.words for one in found)))
+    if anatomy is None:
+        words = f"no walker, so no anatomy is written: it lacks {listing(missing_parts(model), 4)}"
         remarks.append(Remark("left out", "anatomy", words))
     return OpenSimImport(
         model,
         built.spec,
         anatomy,
         tuple(dict.fromkeys(remarks)),
-        tuple(compare(model, built, compiled, fits, samples)),
+        tuple(one for one in every if one.name not in unusable),
+        tuple(one for one in every if one.name in unusable),
         samples,
         hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def _build(
+    model: OsimModel, routes: Mapping[str, Route], fits: Mapping[str, MuscleFit]
+) -> tuple[Skeleton, Anatomy | None, WrittenModel]:
+    """Model of MuJoCo, names of a walker's parts, and the model as it reads when written.
+
+    Raises:
+      ModelError: MuJoCo refuses it, or it diverges.
+    """
+    walker = not missing_parts(model)
+    try:
+        built = build_skeleton(model, turned_coordinates(model) if walker else frozenset())
+        for muscle in model.muscles:
+            add_muscle(built, model, muscle, routes[muscle.name], fits[muscle.name])
+        anatomy = add_walker_parts(built, model) if walker else None
+        with warnings.catch_warnings():
+            # such as masses that no simulation can move
+            warnings.simplefilter("error")
+            built.spec.compile()
+    except (ValueError, UserWarning) as error:
+        raise ModelError(refusal_of(error)) from error
+    return built, anatomy, read_back(precise_xml(built.spec), built, model)
+
+
+def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
+    """The muscles whose paths are wrong, each with its gravest fault."""
+    words = "; ".join(f"{name}: {found[0].words}" for name, found in faulty.items())
+    return (
+        f"{len(faulty)} of the {count} muscles of {path} come out wrong in MuJoCo: {words}. Give "
+        "--partial to leave out those whose sign is wrong or whose length jumps, and to write the "
+        "others as they are"
     )

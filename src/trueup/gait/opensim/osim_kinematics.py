@@ -1,6 +1,6 @@
 """Poses of the bodies of an OpenSim model, many at once, without MuJoCo."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -34,16 +34,22 @@ def all_values(model: OsimModel, values: Values) -> dict[str, np.ndarray]:
     return found
 
 
-def body_poses(model: OsimModel, values: Values) -> dict[str, np.ndarray]:
-    """Poses ``(n, 4, 4)`` of all bodies in the ground.
+def body_poses(
+    model: OsimModel, values: Values, bodies: Iterable[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Poses ``(n, 4, 4)`` of bodies in the ground.
 
     Args:
       model: model.
       values: values of every coordinate, see :func:`all_values`.
+      bodies: bodies whose poses are wanted, those that carry them included; None for all.
     """
+    needed = None if bodies is None else {name for body in bodies for name in model.chain(body)}
     count = max((len(one) for one in values.values()), default=1)
     poses = {GROUND: np.broadcast_to(np.eye(4), (count, 4, 4))}
     for joint in model.joints:
+        if needed is not None and joint.child.body not in needed:
+            continue
         turned, place = np.broadcast_to(np.eye(3), (count, 3, 3)), np.zeros((count, 3))
         for axis in joint.axes:
             at = np.zeros(count) if axis.coordinate is None else values[axis.coordinate]

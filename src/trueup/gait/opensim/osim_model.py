@@ -1,6 +1,7 @@
 """A model of OpenSim as data: bodies, joints, coordinates, surfaces and muscles."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -17,13 +18,14 @@ class Remark:
     """Remark on a part that MuJoCo cannot hold as it is.
 
     Attributes:
-      kind: ``refused`` without ``partial``, then left out; ``left out`` without an effect on motion
-        and muscles; ``approximated``; ``added``.
+      kind: ``refused`` without ``partial``, then left out; ``deviates``: refused without it too,
+        then written though its geometry is off; ``left out`` without an effect on motion and
+        muscles; ``approximated``; ``added``.
       part: the part.
       words: what became of it.
     """
 
-    kind: Literal["refused", "left out", "approximated", "added"]
+    kind: Literal["refused", "deviates", "left out", "approximated", "added"]
     part: str
     words: str
 
@@ -223,6 +225,18 @@ class OsimModel:
             coupler = self.couplers[coordinate]
             coordinate, functions = coupler.independent, (coupler.function, *functions)
         return coordinate, functions
+
+    @cached_property
+    def _joint_of(self) -> dict[str, Joint]:
+        return {joint.child.body: joint for joint in self.joints}
+
+    def chain(self, body: str) -> list[str]:
+        """A body and those that carry it, up to the ground, which is not in it."""
+        found = []
+        while body != GROUND:
+            found.append(body)
+            body = self._joint_of[body].parent.body
+        return found
 
     @property
     def free(self) -> tuple[str, ...]:

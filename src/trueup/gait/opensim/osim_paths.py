@@ -54,13 +54,14 @@ def route(model: OsimModel, muscle: Muscle, values: Values) -> Route:
       values: values of some coordinates ``(n,)``; others keep their default.
     """
     every = all_values(model, values)
-    poses = body_poses(model, every)
+    surfaces = [model.surfaces[one.surface] for one in muscle.wraps]
+    bodies = [one.body for one in (*muscle.points, *surfaces)]
+    poses = body_poses(model, every, bodies)
     count = max((len(one) for one in every.values()), default=1)
     places = np.stack(
         [moved(poses[p.body], point_places(p, every, count)) for p in muscle.points], axis=1
     )
     active = np.stack([point_active(p, every, count) for p in muscle.points], axis=1)
-    surfaces = [model.surfaces[one.surface] for one in muscle.wraps]
     frames = [poses[surface.body] @ surface.pose for surface in surfaces]
     found = Route(np.zeros(count))
     for points, rows in _patterns(active):

@@ -152,8 +152,7 @@ class _Paths:
         for k in range(len(self.wraps)):
             row, slot = np.nonzero(self.order == self._node(k))
             before = np.where(
-                (np.arange(self.order.shape[1]) < slot[:, None])
-                & (self.order[row] < self.points),
+                (np.arange(self.order.shape[1]) < slot[:, None]) & (self.order[row] < self.points),
                 self.order[row],
                 -1,
             )

@@ -178,9 +178,7 @@ def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     near = _nearest(one, two)
     # as a sphere, it is not met by a line that passes it
     meets = np.linalg.norm(near, axis=1) < 1.0
-    touches = meets & (
-        np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0
-    )
+    touches = meets & (np.minimum(np.linalg.norm(one, axis=1), np.linalg.norm(two, axis=1)) > 1.0)
     length = np.linalg.norm(end - start, axis=1)
     first, last, arc = start.copy(), end.copy(), np.zeros(len(start))
     if not touches.any():

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import yaml
 
+from trueup.errors import GaitError
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.models._spec_parts import add_ground, add_sensor, add_sole, add_touch
 from trueup.gait.models.anatomy import LEGS, SUFFIX, Anatomy
@@ -70,6 +71,7 @@ def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
             body = built.bodies[f"{box['body']}_{letter}"]
             add_touch(spec, body, f"{letter}_{name}", np.array(box["center"]), box["half"])
         for name in LIMITED:
+            _limit(built, model, f"{JOINTS[name]}_{letter}")
             kind, of = mujoco.mjtSensor.mjSENS_JOINTLIMITFRC, mujoco.mjtObj.mjOBJ_JOINT
             add_sensor(spec, f"{letter}_{name}_sensor", kind, of, f"{JOINTS[name]}_{letter}")
     words = "soles of three spheres a foot, their sensors and start poses: those of planar22"
@@ -79,6 +81,18 @@ def add_walker_parts(built: Skeleton, model: OsimModel) -> Anatomy:
         built.remarks.append(Remark("added", name, words))
     _keyframes(built, numbers)
     return _anatomy(built, model)
+
+
+def _limit(built: Skeleton, model: OsimModel, name: str) -> None:
+    """Let the range of a coordinate be a limit, as the reflexes of walkers sense its force."""
+    if model.coordinates[name].clamped:
+        return
+    joint = built.spec.joint(name)
+    if not joint.range[0] < joint.range[1]:
+        raise GaitError(f"the coordinate {name!r} has no range: a walker needs limits there")
+    joint.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+    words = "its range is not clamped in the file: a limit here, as walkers sense its force"
+    built.remarks.append(Remark("added", name, words))
 
 
 def _toe_joint(built: Skeleton, model: OsimModel, letter: str) -> None:

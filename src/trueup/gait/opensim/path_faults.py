@@ -1,0 +1,204 @@
+"""Whether the path of a muscle in MuJoCo does what its geometry in OpenSim does.
+
+A muscle is right where each moment arm has the sign and the size of that of the file, and where its
+length is continuous and near that of the file, over the range of each coordinate that it crosses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trueup.gait.opensim.comparison import MuscleComparison, WrittenModel, tendon_of
+from trueup.gait.opensim.osim_model import OsimModel
+from trueup.gait.opensim.osim_paths import route
+from trueup.gait.opensim.pose_samples import FINE, LINES, PoseSamples
+
+ARM, ARM_OF_DISTANCE = 0.003, 0.03
+"""Moment arm about an angle [m], or along a distance, that is small: errors of that size are within
+what muscles of specimens differ by, and below it a sign says little."""
+
+SHARE = 0.1
+"""Error that counts as right, relative to the typical moment arm, and of the length relative to the
+optimal length of the fibers: the active force changes by less than a twentieth around its top. The
+same part of its largest moment arm counts as near a change of its sign."""
+
+JUMP = 0.001
+"""Change of a length at once that counts as a jump [m]: thirty times what a bend of the path leaves
+between two poses, and a hundredth of a fiber."""
+
+_HALVINGS = 14
+"""Halvings of the step between two poses in which a jump is searched: a slope is a ten-thousandth
+of what it was, a jump stays."""
+
+_SEARCHED = 5
+"""Steps per muscle and coordinate, the most suspicious first, in which a jump is searched."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Fault of a muscle's path.
+
+    Attributes:
+      kind: ``sign`` of a moment arm; ``jump`` of the length; ``size`` of a moment arm; ``length``.
+      words: what is wrong, with figures.
+    """
+
+    kind: Literal["sign", "jump", "size", "length"]
+    words: str
+
+    @property
+    def unusable(self) -> bool:
+        """The muscle would push where it pulls, or tear its model apart."""
+        return self.kind in ("sign", "jump")
+
+
+def find_faults(
+    one: MuscleComparison, model: OsimModel, written: WrittenModel, samples: PoseSamples
+) -> list[Fault]:
+    """Faults of a muscle, the gravest first.
+
+    Args:
+      one: muscle that was compared.
+      model: model of OpenSim.
+      written: model of MuJoCo.
+      samples: poses that they are compared in.
+    """
+    if not np.isfinite(one.length).all():
+        return [Fault("jump", "its length is not a finite number in some poses")]
+    found = [_sign(one, model, samples, name) for name in one.coordinates]
+    found += [_jump(one, model, written, samples, name) for name in one.coordinates]
+    found += [_size(one, model, samples, name) for name in one.coordinates]
+    found.append(_length(one))
+    return [fault for fault in found if fault is not None]
+
+
+def _small(model: OsimModel, coordinate: str) -> float:
+    return ARM if model.coordinates[coordinate].turns else ARM_OF_DISTANCE
+
+
+def _shown(model: OsimModel, coordinate: str, arm: float) -> str:
+    return f"{1e3 * arm:.3g} mm" if model.coordinates[coordinate].turns else f"{arm:.2g}"
+
+
+def _place(model: OsimModel, coordinate: str, value: float) -> str:
+    if model.coordinates[coordinate].turns:
+        return f"{np.rad2deg(value):.3g} deg"
+    return f"{1e3 * value:.3g} mm"
+
+
+def _beside(
+    one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str, worst: int
+) -> str:
+    value = samples.values[name][one.about[name][worst]]
+    arm, wanted = (_shown(model, name, arms[name][worst]) for arms in (one.arm, one.wanted_arm))
+    return (
+        f"moment arm at {name} {arm} where the model has {wanted}, at {_place(model, name, value)}"
+    )
+
+
+def _sign(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
+    arm, wanted = one.arm[name], one.wanted_arm[name]
+    least = max(_small(model, name), SHARE * float(np.abs(wanted).max()))
+    wrong = (arm * wanted < 0.0) & (np.abs(arm) > least) & (np.abs(wanted) > least)
+    if not wrong.any():
+        return None
+    worst = int(np.argmax(np.where(wrong, np.abs(arm - wanted), 0.0)))
+    words = _beside(one, model, samples, name, worst)
+    return Fault("sign", f"{words}; its sign is wrong in {100 * wrong.mean():.2g} % of the poses")
+
+
+def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
+    errors, wanted = one.arm_errors(name), one.wanted_arm[name]
+    # about the default pose, and over all: the former is where a muscle is used most
+    for part in (slice(0, FINE), slice(None)):
+        error, typical = (float(np.sqrt(np.mean(x[part] ** 2))) for x in (errors, wanted))
+        if error > _small(model, name) and error > SHARE * typical:
+            worst = int(np.argmax(errors[part]))
+            words = _beside(one, model, samples, name, worst)
+            return Fault("size", f"{words}; off by {_shown(model, name, error)} rms")
+    return None
+
+
+def _length(one: MuscleComparison) -> Fault | None:
+    error = float(np.sqrt(np.mean((one.length - one.wanted_length) ** 2)))
+    if error <= max(ARM, SHARE * one.muscle.fiber):
+        return None
+    worst = int(np.argmax(np.abs(one.length - one.wanted_length)))
+    return Fault(
+        "length",
+        f"length {1e3 * one.length[worst]:.3g} mm where the model has "
+        f"{1e3 * one.wanted_length[worst]:.3g} mm; off by {1e3 * error:.2g} mm rms",
+    )
+
+
+def _jump(
+    one: MuscleComparison,
+    model: OsimModel,
+    written: WrittenModel,
+    samples: PoseSamples,
+    name: str,
+) -> Fault | None:
+    """A change of the length that its slope does not explain, and that the file does not have."""
+    begin = FINE * LINES * one.coordinates.index(name)
+    shape = (LINES, FINE)
+    lengths = one.length[begin : begin + LINES * FINE].reshape(shape)
+    slopes = -one.arm[name][: LINES * FINE].reshape(shape)
+    values = samples.values[name][samples.lines[name]]
+    change, step = np.diff(lengths, axis=1), np.diff(values, axis=1)
+    # between two poses a length changes by a slope between theirs times the step
+    low = np.minimum(slopes[:, :-1], slopes[:, 1:]) * step
+    high = np.maximum(slopes[:, :-1], slopes[:, 1:]) * step
+    excess = np.maximum(change - high, low - change)
+    suspicious = np.argwhere(excess > JUMP)
+    order = np.argsort(-excess[tuple(suspicious.T)])[:_SEARCHED]
+    largest: tuple[float, str] = (JUMP, "")
+    for line, k in suspicious[order]:
+        rows = samples.lines[name][line, k : k + 2]
+        size, at = _searched(one, written, samples, name, rows)
+        if abs(size) <= largest[0]:
+            continue
+        ends = {key: np.repeat(value[rows[:1]], 2) for key, value in samples.values.items()}
+        ends[name] = np.array(at)
+        own = float(np.diff(route(model, one.muscle, ends).length)[0])
+        if abs(size - own) > max(JUMP, 0.5 * abs(size)):
+            largest = (abs(size), _place(model, name, at[0]))
+    if not largest[1]:
+        return None
+    words = f"length jumps by {1e3 * largest[0]:.3g} mm at {name} {largest[1]}"
+    return Fault("jump", words)
+
+
+def _searched(
+    one: MuscleComparison,
+    written: WrittenModel,
+    samples: PoseSamples,
+    name: str,
+    rows: Sequence[int] | np.ndarray,
+) -> tuple[float, tuple[float, float]]:
+    """Change of the length [m] in the smallest part of a step that holds the jump, and that
+    part."""
+    tendon = written.compiled.tendon(tendon_of(one.name)).id
+    pose = {key: value[rows[:1]] for key, value in samples.values.items()}
+
+    def at(value: float) -> tuple[float, float]:
+        qpos = written.positions({**pose, name: np.array([value])})
+        lengths, slopes = written.paths(qpos)
+        slope = np.sum(slopes[0, tendon] * written.rates(qpos, name)[0])
+        return float(lengths[0, tendon]), float(slope)
+
+    low, high = (float(samples.values[name][row]) for row in rows)
+    first, last = at(low), at(high)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        between = at(middle)
+        halves = []
+        for start, end in ((first, between), (between, last)):
+            explained = 0.5 * (start[1] + end[1]) * (middle - low)
+            halves.append(abs(end[0] - start[0] - explained))
+        if halves[0] >= halves[1]:
+            high, last = middle, between
+        else:
+            low, first = middle, between
+    return last[0] - first[0], (low, high)

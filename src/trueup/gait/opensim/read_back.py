@@ -1,0 +1,76 @@
+"""A written model, read back and simulated for a moment."""
+
+import re
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ModelError, listing
+from trueup.gait.opensim.comparison import WrittenModel
+from trueup.gait.opensim.mjcf_joints import Skeleton
+from trueup.gait.opensim.osim_model import OsimModel
+from trueup.simulation.warning_capture import captured_warnings
+
+MOMENT = 0.05
+"""Time that a model is simulated for [s]: what diverges from its default pose does so at once."""
+
+_BAD = (
+    mujoco.mjtWarning.mjWARN_BADQPOS,
+    mujoco.mjtWarning.mjWARN_BADQVEL,
+    mujoco.mjtWarning.mjWARN_BADQACC,
+)
+
+
+def read_back(text: str, built: Skeleton, model: OsimModel) -> WrittenModel:
+    """The model of an MJCF text, which loads and moves.
+
+    Args:
+      text: text that is to be written.
+      built: what it was written from.
+      model: model of OpenSim.
+
+    Raises:
+      ModelError: MuJoCo refuses the text, or what it describes diverges.
+    """
+    try:
+        compiled = mujoco.MjModel.from_xml_string(text)
+    except ValueError as error:
+        raise ModelError(refusal_of(error)) from error
+    written = WrittenModel(compiled, {name: built.sense(name) for name in model.free})
+    _simulate(written, model)
+    return written
+
+
+def refusal_of(error: Exception) -> str:
+    """What MuJoCo refuses, and the element, in one sentence."""
+    said = " ".join(str(error).split())
+    found = re.match(r"(?:XML )?(?:Error: )?(?P<why>.*?)\s*Element name '(?P<name>[^']*)'", said)
+    if found is None:
+        return f"MuJoCo refuses it: {said.removeprefix('Error: ')}"
+    what = f"the element {found['name']!r}" if found["name"] else "an element without a name"
+    why = found["why"].rstrip(", ").removeprefix("Error: ")
+    return f"MuJoCo refuses {what}: {why}"
+
+
+def _simulate(written: WrittenModel, model: OsimModel) -> None:
+    """Raise ModelError where the model diverges from its default pose."""
+    compiled = written.compiled
+    data = mujoco.MjData(compiled)
+    default = {name: np.array([model.coordinates[name].default]) for name in model.free}
+    data.qpos[:] = written.positions(default)[0]
+    with captured_warnings():
+        for _ in range(max(1, round(MOMENT / compiled.opt.timestep))):
+            mujoco.mj_step(compiled, data)
+            if any(data.warning[int(kind)].number for kind in _BAD):
+                break
+        else:
+            return
+    worst = next(
+        data.warning[int(kind)].lastinfo for kind in _BAD if data.warning[int(kind)].number
+    )
+    body = compiled.body(int(compiled.dof_bodyid[worst])).name
+    joints = [compiled.joint(j).name for j in np.flatnonzero(compiled.jnt_dofadr == worst)]
+    raise ModelError(
+        f"it diverges within {MOMENT:g} s from its default pose, at the joint {listing(joints)} of "
+        f"the body {body!r}: look at the mass, the inertia and the muscles there"
+    )
