@@ -1,8 +1,12 @@
 """Joint torques as a linear map of the inertial parameters of all links.
 
-Newton-Euler equations in the frame of each link, C. G. Atkeson, C. H. An and J. M. Hollerbach,
-"Estimation of Inertial Parameters of Manipulator Loads and Links" (1986). Every step works on all
-samples at once; the only loop runs over links.
+Newton-Euler equations in the frame of each link: C. G. Atkeson, C. H. An and J. M. Hollerbach,
+"Estimation of Inertial Parameters of Manipulator Loads and Links", Int. J. Robotics Research 5(3),
+1986. Taken about the origin of the body rather than its center of mass, force and
+moment are linear in mass, first moments and moments of inertia. Motions go outward along the tree,
+as in the recursion of J. Y. S. Luh, M. W. Walker and R. P. C. Paul, "On-Line Computational Scheme
+for Mechanical Manipulators", J. Dyn. Sys. Meas. Control 102, 1980. Frames and the order of joints in a body are MuJoCo's. Every step works on all samples
+at once; the only loop runs over links.
 """
 
 from dataclasses import dataclass
@@ -66,6 +70,8 @@ def link_regressor(
     full = _newton_euler(model, qpos, qvel, qacc)
     compensated = np.flatnonzero(model.body_gravcomp)
     if compensated.size:
+        # MuJoCo holds this part of a body's weight by a force on the body itself (qfrc_gravcomp):
+        # what its joints bear at rest in the same pose, which holds gravity alone
         still = np.zeros_like(qvel)
         weight = _newton_euler(model, qpos, still, still)
         for body in compensated:
@@ -100,6 +106,7 @@ def link_parameters(
       ``(n, 10 nbody)``, see :data:`LINK_PARAMETERS`.
     """
     about_com = inertia_matrix(iquat, moments)
+    # parallel axes (Huygens, Steiner): I_origin = I_com + m (c.c E - c c^T)
     square = np.einsum("...i,...i->...", ipos, ipos)[..., None, None] * np.eye(3)
     steiner = mass[..., None, None] * (square - ipos[..., :, None] * ipos[..., None, :])
     inertia = about_com + steiner
@@ -124,6 +131,8 @@ def _newton_euler(
     count = len(qpos)
     out = np.zeros((count, model.nv, 10 * model.nbody))
     rest = np.zeros((count, 3))
+    # a world that accelerates against gravity: every force of weight then comes with the inertial
+    # ones, m (a - g), and no link needs it apart (Luh, Walker and Paul)
     eye = np.broadcast_to(np.eye(3), (count, 3, 3))
     frames = [_Frame(rest, eye, rest, rest, rest - np.asarray(model.opt.gravity))]
     axes: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
@@ -131,20 +140,25 @@ def _newton_euler(
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
         frame = _attached(frames[parent], model.body_pos[body], model.body_quat[body])
+        # joints between the world and this body: a torque of theirs moves it
         chain = list(chains[parent])
         first = int(model.body_jntadr[body])
         for joint in range(first, first + int(model.body_jntnum[body])):
             dof, address = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
+            # body_pos and body_quat hold at qpos0: a joint turns or shifts by the way from there
             moved = qpos[:, address] - model.qpos0[address]
             frame, axes[dof] = _moved(model, joint, frame, moved, qvel[:, dof], qacc[:, dof])
             chain.append(dof)
         frames.append(frame)
         chains.append(chain)
         if not chain:
-            continue
+            continue  # fixed to the world: no joint bears it
         force, moment = _wrench(frame)
         for dof in chain:
             axis, anchor = axes[dof]
+            # the virtual work of a joint: a slide takes the force along its axis, z.f; a hinge
+            # the moment about its axis, z.(n + r x f) with r from the anchor to the origin, where
+            # z.(r x f) = (z x r).f
             own = np.einsum("tji,tj->ti", frame.rotation, axis)
             if anchor is None:
                 rows = np.einsum("ti,tik->tk", own, force)
@@ -157,7 +171,7 @@ def _newton_euler(
 
 
 def _attached(frame: _Frame, position: np.ndarray, quaternion: np.ndarray) -> _Frame:
-    """A frame fixed to another."""
+    """A frame fixed to another, which turns and speeds up with it."""
     turn = np.empty(9)
     mujoco.mju_quat2Mat(turn, quaternion)
     arm = frame.rotation @ position
@@ -171,7 +185,8 @@ def _attached(frame: _Frame, position: np.ndarray, quaternion: np.ndarray) -> _F
 
 
 def _swung(frame: _Frame, arm: np.ndarray) -> np.ndarray:
-    """Acceleration of a fixed point of a frame relative to its origin."""
+    """Acceleration of a fixed point of a frame relative to its origin: the tangential
+    part ``dw/dt x r`` and the centripetal one ``w x (w x r)``."""
     return np.cross(frame.spin, arm) + np.cross(frame.rate, np.cross(frame.rate, arm))
 
 
@@ -186,6 +201,9 @@ def _moved(
     """The frame after a joint; the joint's axis and, of a hinge, its anchor, in world axes."""
     axis = frame.rotation @ model.jnt_axis[joint]
     if int(model.jnt_type[joint]) == _SLIDE:
+        # r = q z in a frame that turns with w: besides the acceleration of the point at r that is
+        # fixed in it, 2 w x (dq/dt z) (Coriolis) and d2q/dt2 z. The axis passes anywhere: a shift
+        # is the same for all points, so that jnt_pos does not enter
         arm = axis * moved[:, None]
         along = axis * acceleration[:, None]
         coriolis = 2 * np.cross(frame.rate, axis * speed[:, None])
@@ -197,6 +215,9 @@ def _moved(
             frame.acceleration + _swung(frame, arm) + coriolis + along,
         )
         return placed, (axis, None)
+    # to the anchor, which both frames share, in the frame before the joint; there the new one turns
+    # with w' = w + dq/dt z and dw'/dt = dw/dt + d2q/dt2 z + w x (dq/dt z); and back to the origin
+    # in the turned frame
     lever = frame.rotation @ model.jnt_pos[joint]
     anchor = frame.origin + lever
     at_anchor = frame.acceleration + _swung(frame, lever)
@@ -214,7 +235,8 @@ def _moved(
 
 
 def _rotations(axis: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Rotation matrices ``(T, 3, 3)`` about an axis (Rodrigues)."""
+    """Rotation matrices ``(T, 3, 3)`` about an axis, ``E + sin(q) S + (1 - cos(q)) S S``
+    (Rodrigues)."""
     cross = _skew(axis)
     sine, cosine = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
     return np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross)
@@ -241,6 +263,7 @@ def _by_inertia(vector: np.ndarray) -> np.ndarray:
 
 def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
     """Force and moment about the origin in the frame's own axes, each ``(T, 3, 10)``."""
+    # in the axes of the body the parameters are constant
     rate, spin, acceleration = (
         np.einsum("tji,tj->ti", frame.rotation, v)
         for v in (frame.rate, frame.spin, frame.acceleration)
@@ -248,8 +271,11 @@ def _wrench(frame: _Frame) -> tuple[np.ndarray, np.ndarray]:
     turning = _skew(rate)
     force = np.zeros((len(rate), 3, 10))
     moment = np.zeros((len(rate), 3, 10))
+    # f = m a + (S(dw/dt) + S(w) S(w)) m c: Newton's law of the center of mass
     force[:, :, 0] = acceleration
     force[:, :, 1:4] = _skew(spin) + turning @ turning
+    # n = m c x a + I dw/dt + w x (I w): Euler's equation about the origin; the mass
+    # alone has no moment about it
     moment[:, :, 1:4] = -_skew(acceleration)
     moment[:, :, 4:] = _by_inertia(spin) + turning @ _by_inertia(rate)
     return force, moment
