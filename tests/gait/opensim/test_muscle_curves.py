@@ -101,3 +101,84 @@ def test_a_path_that_is_too_short_is_slack(rigid):
     assert isometric_force(ThelenCurves(), np.array([0.25, 0.3]), 1.0, **numbers) == pytest.approx(
         0
     )
+
+
+KNOWN = {
+    "tendon": {1.002: 7.94833, 1.005: 11.25161, 1.01: 13.83604, 1.02: 19.58401, 1.03: 23.7416,
+               1.06: 28.06122},
+    "passive": {1.02: 0.12091, 1.1: 0.22735, 1.3: 1.07051, 1.5: 2.30244, 1.69: 2.85656,
+                1.8: 2.85714},
+    "active": {0.46: 0.3508, 0.5: 3.43214, 0.6: 3.54117, 0.75: 0.93945, 0.9: 0.85082,
+               1.1: -1.18681, 1.3: -1.40147, 1.6: -1.40218, 1.8: -0.26436},
+    "velocity": {-1.2: 0.0, -0.95: 0.125, -0.9: 0.25, -0.5: 0.64263, -0.1: 2.29895,
+                 -0.01: 4.95084, 0.01: 4.7357, 0.1: 0.68473, 0.5: 0.1632, 0.9: 0.15,
+                 0.95: 0.075, 1.2: 0.0},
+}  # fmt: skip
+"""Slopes of OpenSim 4.6's default curves (calcDerivative), beyond their ends too."""
+
+
+def slope(curve, x, h=1e-7):
+    """Central difference."""
+    x = np.asarray(x, dtype=float)
+    return (curve(x + h) - curve(x - h)) / (2.0 * h)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_slopes_are_those_of_opensim(name):
+    places, slopes = np.array(list(KNOWN[name])), np.array(list(KNOWN[name].values()))
+    found = slope(getattr(MillardCurves(), name), places)
+    assert found == pytest.approx(slopes, abs=2e-4, rel=2e-4)
+
+
+DOMAINS = {"active": (0.2, 2.2), "passive": (0.8, 2.2), "tendon": (0.98, 1.15),
+           "velocity": (-1.3, 1.3)}  # fmt: skip
+
+STEPS = {
+    ("Thelen", "passive"): {1.0: 5.0 / 0.6 / np.expm1(5.0)},
+    ("Thelen", "tendon"): {
+        1.0: 0.99 / np.expm1(3.0) / 0.02436,
+        1.02436: 42.8 - 0.99 / 0.02436 / -np.expm1(-3.0),
+    },
+    ("Thelen", "velocity"): {-1.0: 0.2, 0.0: 5.0},
+}
+"""Steps of slopes of the published equations: at slack, at the toe, and around rest."""
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("curves", BOTH, ids=["Thelen", "Millard"])
+def test_slopes_change_evenly_over_the_whole_domain_and_beyond(curves, name):
+    curve, (low, high) = getattr(curves, name), DOMAINS[name]
+    x = np.linspace(low, high, 40001)
+    values = curve(x)
+    between = np.diff(values) / np.diff(x)
+    # a chord is the mean of the slopes: midway on a smooth curve, to the second order
+    middle = 0.5 * (x[1:] + x[:-1])
+    steps = STEPS.get((type(curves).__name__.removesuffix("Curves"), name), {})
+    far = np.all([np.abs(middle - at) > 2e-4 for at in steps], axis=0) & np.ones(len(middle), bool)
+    top = np.abs(between).max()
+    assert np.abs(slope(curve, middle) - between)[far].max() < 2e-4 * top
+    bends = np.abs(np.diff(between))[far[1:] & far[:-1]]
+    assert bends.max() < 4e-3 * top  # no step between neighbours a two-thousandth apart or closer
+    for at, step in steps.items():
+        sides = slope(curve, at + 2e-7) - slope(curve, at - 2e-7)
+        assert abs(sides) == pytest.approx(step, rel=5e-2)
+
+
+@pytest.mark.parametrize(
+    ("properties", "name", "at", "expected"),
+    [
+        ({"FiberForceLengthCurve": {"strain_at_one_norm_force": 0.5}}, "passive", 1.5, 4.0),
+        (
+            {"FiberForceLengthCurve": {"strain_at_zero_force": 0.1, "stiffness_at_low_force": 0.3,
+                                       "stiffness_at_one_norm_force": 5.0}}, "passive", 1.9, 5.0,
+        ),
+        ({"TendonForceLengthCurve": {"strain_at_one_norm_force": 0.1}}, "tendon", 1.2, 13.75),
+        ({"ForceVelocityCurve": {"isometric_slope": 7.0}}, "velocity", 0.0, 7.0),
+        ({"ForceVelocityCurve": {"concentric_slope_at_vmax": 0.1}}, "velocity", -1.1, 0.1),
+        ({"ForceVelocityCurve": {"eccentric_slope_near_vmax": 0.2}}, "velocity", 0.9, 0.2),
+        ({"ActiveForceLengthCurve": {"shallow_ascending_slope": 0.7}}, "active", 0.84, 0.7),
+    ],
+)  # fmt: skip
+def test_a_property_that_is_a_slope_is_the_slope(properties, name, at, expected):
+    found = slope(getattr(MillardCurves(properties), name), at)
+    assert found == pytest.approx(expected, rel=1e-4)

@@ -16,7 +16,7 @@ import numpy as np
 
 _STEEPEST = 50.0  # exponent up to which a passive force is followed: 1e21 strengths
 _SAMPLES = 200  # of a Bezier segment
-_BERNSTEIN = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0)
+_BERNSTEIN, _BERNSTEIN_4 = (1.0, 5.0, 10.0, 10.0, 5.0, 1.0), (1.0, 4.0, 6.0, 4.0, 1.0)
 
 
 class MuscleCurves(Protocol):
@@ -52,22 +52,29 @@ class ThelenCurves:
 
     def active(self, length: np.ndarray) -> np.ndarray:
         """Active force at a length of the fibers (equation 4)."""
+        # a Gaussian, whose width is the shape factor
         return np.exp(-((length - 1.0) ** 2) / self.KshapeActive)
 
     def passive(self, length: np.ndarray) -> np.ndarray:
         """Passive force at a length of the fibers (equation 3)."""
+        # exponential from slack fibers, 1 at FmaxMuscleStrain: its slope at slack is that of the
+        # equation, KshapePassive / FmaxMuscleStrain / (exp(KshapePassive) - 1), and not zero
         strain = np.maximum(length - 1.0, 0.0) / self.FmaxMuscleStrain
         bend = np.minimum(self.KshapePassive * strain, _STEEPEST)
         return np.expm1(bend) / np.expm1(min(self.KshapePassive, _STEEPEST))
 
     def tendon(self, length: np.ndarray) -> np.ndarray:
         """Force of the tendon (equation 5, with the numbers below it)."""
+        # exponential toe up to a third of the force, then straight; Thelen's rounded constants
+        # leave a step of 0.1 % in the slope where they meet
         strain, toe, shape = np.maximum(length - 1.0, 0.0), 0.609 * self.FmaxTendonStrain, 3.0
         curved = 0.33 * np.expm1(shape * np.minimum(strain, toe) / toe) / np.expm1(shape)
         return curved + 1.712 / self.FmaxTendonStrain * np.maximum(strain - toe, 0.0)
 
     def velocity(self, velocity: np.ndarray) -> np.ndarray:
         """Factor of the active force (equations 6 and 7, solved for the force)."""
+        # hyperbolas of Hill: slopes at rest are 1 + 1/Af of shortening and, by the factor 2 of
+        # equation 7, twice that of lengthening; no force where fibers shorten faster than they can
         v = np.clip(velocity, -1.0, None)
         shortening = (1.0 + v) / (1.0 - np.minimum(v, 0.0) / self.Af)
         slope, beyond = 2.0 + 2.0 / self.Af, self.Flen - 1.0
@@ -78,29 +85,46 @@ class ThelenCurves:
 
 @dataclass(frozen=True)
 class _Curve:
-    """A curve of Bezier segments, a line beyond its ends."""
+    """A curve of Bezier segments, a line beyond its ends.
+
+    Between samples of the segments it is the cubic with their values and slopes (Hermite): chords
+    would leave steps in the slope of some per cent.
+    """
 
     x: np.ndarray
     y: np.ndarray
+    slopes: np.ndarray
     before: float
     after: float
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        inside = np.interp(x, self.x, self.y)
         low, high = np.minimum(x - self.x[0], 0.0), np.maximum(x - self.x[-1], 0.0)
-        return inside + self.before * low + self.after * high
+        inside = np.clip(x, self.x[0], self.x[-1])
+        k = np.clip(np.searchsorted(self.x, inside, side="right") - 1, 0, len(self.x) - 2)
+        step = self.x[k + 1] - self.x[k]
+        t = (inside - self.x[k]) / step
+        found = self.y[k] + t**2 * (3.0 - 2.0 * t) * (self.y[k + 1] - self.y[k])
+        found = found + step * t * (1.0 - t) ** 2 * self.slopes[k]
+        found = found - step * t**2 * (1.0 - t) * self.slopes[k + 1]
+        return found + self.before * low + self.after * high
 
 
 def _bezier_curve(
     knots: list[tuple[float, float, float]], curviness: float, before: float, after: float
 ) -> _Curve:
     """Curve through knots (x, y, slope); between two of them a quintic Bezier curve whose inner
-    points lie, in pairs, towards the corner of the tangents."""
+    points lie, in pairs, towards the corner of the tangents: two equal points at each end make the
+    curvature zero there (OpenSim's SegmentedQuinticBezierToolkit, which scales the curviness to
+    0.1 to 0.9)."""
     u = np.linspace(0.0, 1.0, _SAMPLES + 1)
+    # B_k(u) = binomial(5, k) u^k (1 - u)^(5 - k), and the derivative of a curve is
+    # 5 sum_k (P_k+1 - P_k) binomial(4, k) u^k (1 - u)^(4 - k)
     weights = np.stack([c * u**k * (1.0 - u) ** (5 - k) for k, c in enumerate(_BERNSTEIN)], axis=1)
+    rates = np.stack([c * u**k * (1.0 - u) ** (4 - k) for k, c in enumerate(_BERNSTEIN_4)], axis=1)
     curviness = 0.1 + 0.8 * curviness
-    pieces = []
+    pieces, slopes = [], []
     for (x0, y0, slope0), (x1, y1, slope1) in itertools.pairwise(knots):
+        # where the tangents meet; parallel ones have no corner
         corner_x = 0.5 * (x0 + x1)
         if abs(slope0 - slope1) > 1e-8:
             corner_x = (y1 - y0 - x1 * slope1 + x0 * slope0) / (slope0 - slope1)
@@ -108,9 +132,13 @@ def _bezier_curve(
         first, last = np.array([x0, y0]), np.array([x1, y1])
         near = first + curviness * (corner - first)
         far = last + curviness * (corner - last)
-        pieces.append(weights @ np.stack([first, near, near, far, far, last]))
+        control = np.stack([first, near, near, far, far, last])
+        pieces.append(weights @ control)
+        run, rise = (rates @ np.diff(control, axis=0)).T
+        slopes.append(rise / run)
     points = np.concatenate([pieces[0], *[piece[1:] for piece in pieces[1:]]])
-    return _Curve(points[:, 0], points[:, 1], before, after)
+    slope = np.concatenate([slopes[0], *[piece[1:] for piece in slopes[1:]]])
+    return _Curve(points[:, 0], points[:, 1], slope, before, after)
 
 
 _DEFAULTS: dict[str, dict[str, float]] = {
@@ -208,6 +236,8 @@ def _active_curve(curves: MillardCurves) -> _Curve:
     high, slope, least = (
         p["max_norm_active_fiber_length"], p["shallow_ascending_slope"], p["minimum_value"],
     )  # fmt: skip
+    # knots of OpenSim's SmoothSegmentedFunctionFactory, as in the other curves of Millard: steep and shallow
+    # part of the ascent, a plateau of 0.1 around 1, and a descent through half of the force
     width = 0.05
     top = 1.0 - width
     y1 = 1.0 - slope * (top - bend)
@@ -228,6 +258,7 @@ def _passive_curve(curves: MillardCurves) -> _Curve:
     p = curves.of("FiberForceLengthCurve")
     zero, one = 1.0 + p["strain_at_zero_force"], 1.0 + p["strain_at_one_norm_force"]
     low, stiff = p["stiffness_at_low_force"], p["stiffness_at_one_norm_force"]
+    # a foot as short as a tenth of the strain, where the slope reaches that at low force
     delta = min(0.1 / stiff, 0.1 * (one - zero))
     knots = [(zero, 0.0, 0.0), (zero + delta, 0.5 * low * delta, low), (one, 1.0, stiff)]
     return _bezier_curve(knots, p["curviness"], 0.0, stiff)
@@ -236,6 +267,8 @@ def _passive_curve(curves: MillardCurves) -> _Curve:
 def _tendon_curve(curves: MillardCurves) -> _Curve:
     p = curves.of("TendonForceLengthCurve")
     stiff, toe = p["stiffness_at_one_norm_force"], p["norm_force_at_toe_end"]
+    # straight from the toe's end to 1 at the strain of one norm force, so that the toe ends there;
+    # its middle knot has half of that force on the line from a foot of a tenth of the toe
     x_toe = (toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
     foot = 1.0 + 0.1 * (x_toe - 1.0)
     middle = (0.5 * toe - 1.0) / stiff + 1.0 + p["strain_at_one_norm_force"]
@@ -247,6 +280,7 @@ def _tendon_curve(curves: MillardCurves) -> _Curve:
 
 def _velocity_curve(curves: MillardCurves) -> "_TwoCurves":
     p = curves.of("ForceVelocityCurve")
+    # knots at 0.9 of the largest speed have the force of a trapezoid of the slopes to its end
     near = 0.05 * (p["concentric_slope_near_vmax"] + p["concentric_slope_at_vmax"])
     most = p["max_eccentric_velocity_force_multiplier"]
     far = most - 0.05 * (p["eccentric_slope_near_vmax"] + p["eccentric_slope_at_vmax"])
@@ -302,6 +336,8 @@ def isometric_force(
       pennation: angle at the optimal length [rad].
       rigid: the tendon does not stretch.
     """
+    # Millard et al. 2013, at rest: fibers keep their thickness, so that their
+    # distance across the tendon stays what it is at the optimal length
     width = fiber * np.sin(pennation)
     least = 0.01 * fiber
 

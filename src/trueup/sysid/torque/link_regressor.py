@@ -2,11 +2,11 @@
 
 Newton-Euler equations in the frame of each link: C. G. Atkeson, C. H. An and J. M. Hollerbach,
 "Estimation of Inertial Parameters of Manipulator Loads and Links", Int. J. Robotics Research 5(3),
-1986. Taken about the origin of the body rather than its center of mass, force and
-moment are linear in mass, first moments and moments of inertia. Motions go outward along the tree,
-as in the recursion of J. Y. S. Luh, M. W. Walker and R. P. C. Paul, "On-Line Computational Scheme
-for Mechanical Manipulators", J. Dyn. Sys. Meas. Control 102, 1980. Frames and the order of joints in a body are MuJoCo's. Every step works on all samples
-at once; the only loop runs over links.
+1986. Taken about the origin of the body rather than its center of mass, force and moment are linear
+in mass, first moments and moments of inertia. Motions go outward along the tree, as in the
+recursion of J. Y. S. Luh, M. W. Walker and R. P. C. Paul, "On-Line Computational Scheme for
+Mechanical Manipulators", J. Dyn. Sys. Meas. Control 102, 1980. Frames and the order of joints in a
+body are MuJoCo's. Every step works on all samples at once; the only loop runs over links.
 """
 
 from dataclasses import dataclass
