@@ -252,14 +252,18 @@ class _Planes:
 
     def lengths(self, turns: np.ndarray) -> np.ndarray:
         """Lengths ``(n, planes)`` of the paths, infinite where a plane misses the ellipsoid or the
-        path lies on the wrong side."""
+        path lies on the wrong side altogether."""
         section, radii = self._section(turns), self.surface.radii
         length = np.linalg.norm(section.place(0.0) - self.one[:, None] * radii, axis=2)
         length += np.linalg.norm(section.place(1.0) - self.two[:, None] * radii, axis=2)
         length += section.arc()
         wrong = np.abs(section.height) >= 1.0
         if self.surface.side is not None:
-            wrong |= section.place(0.5) @ self.surface.side < 0.0
+            # OpenSim asks where the path leans against the ellipsoid first: an arc that reaches the
+            # right side counts as there
+            wrong |= np.all(
+                [section.place(part) @ self.surface.side < 0.0 for part in (0.0, 0.5, 1.0)], axis=0
+            )
         return np.where(wrong, np.inf, length)
 
     def arcs(self, turns: np.ndarray) -> np.ndarray:

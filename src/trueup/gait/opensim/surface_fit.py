@@ -9,6 +9,10 @@ from trueup.gait.opensim.osim_model import Surface
 from trueup.gait.opensim.osim_wrapping import wrap
 from trueup.gait.opensim.rotations import inverse, moved, pose
 
+LEAST_RADIUS = 1e-4
+"""Least radius of a fitted surface [m]: MuJoCo refuses one of zero, which a fit tends to where the
+surface is not needed."""
+
 CLEARANCE = 0.002
 """Distance that the ends of a path keep from a fitted surface [m]: within it nothing is wrapped."""
 
@@ -38,7 +42,7 @@ def fit_surface(
             shift = np.zeros(3)
             shift[:moves] = x[:-1]
             placed = pose(guess.pose[:3, :3], moved(guess.pose, shift))
-            return replace(guess, pose=placed, radii=np.full(3, np.exp(x[-1])))
+            return replace(guess, pose=placed, radii=np.full(3, LEAST_RADIUS + np.exp(x[-1])))
 
         def errors(x: np.ndarray, shaped=shaped, moves: int = moves) -> np.ndarray:
             surface = shaped(x)
@@ -48,7 +52,7 @@ def fit_surface(
             inside = np.maximum(float(surface.radii[0]) + CLEARANCE - away, 0.0)
             return np.concatenate([errors, 1e3 * inside])
 
-        first = np.array([*np.zeros(moves), np.log(size)])
+        first = np.array([*np.zeros(moves), np.log(max(size - LEAST_RADIUS, LEAST_RADIUS))])
         scale = np.array([*np.full(moves, 0.2 * size), 0.2])
         options = {"diff_step": 1e-4, "ftol": 1e-5, "xtol": 1e-5, "max_nfev": 30}
         fit = least_squares(errors, first, x_scale=scale, **options)
