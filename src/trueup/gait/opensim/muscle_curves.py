@@ -236,7 +236,7 @@ def _active_curve(curves: MillardCurves) -> _Curve:
     high, slope, least = (
         p["max_norm_active_fiber_length"], p["shallow_ascending_slope"], p["minimum_value"],
     )  # fmt: skip
-    # knots of OpenSim's SmoothSegmentedFunctionFactory, as in the other curves of Millard: steep and shallow
+    # knots of OpenSim's SmoothSegmentedFunctionFactory, as in the other curves: steep and shallow
     # part of the ascent, a plateau of 0.1 around 1, and a descent through half of the force
     width = 0.05
     top = 1.0 - width
