@@ -169,7 +169,10 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     return Wrapped(bow.touches & meets, meets, *places, bow.arc, whole)
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_Rule = tuple[np.ndarray, np.ndarray]
+"""Nodes and weights of a quadrature."""
+
+_COARSE, _EXACT = (np.polynomial.legendre.leggauss(count) for count in (8, 24))
 
 
 def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
@@ -187,8 +190,9 @@ def _ellipsoid(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     # every plane twice, once for each side that a path goes around
     step = 2.0 * np.pi / PLANES
     turns = np.broadcast_to(np.arange(PLANES) * step, (int(touches.sum()), PLANES))
-    center = _best(turns, planes.lengths(turns))
-    for _ in range(11):
+    center = _best(turns, planes.lengths(turns, _COARSE))
+    # down to a millionth of a turn: the length is flat there, and off by its square
+    for _ in range(8):
         turns = center + step * np.linspace(-1.0, 1.0, 9)
         center = _best(turns, planes.lengths(turns))
         step /= 4.0
@@ -250,13 +254,13 @@ class _Planes:
         begin, angle = arcs.first.reshape(height.shape), arcs.angle.reshape(height.shape)
         return _Section(self.surface.radii, height, radius, center, e1, e2, begin, angle)
 
-    def lengths(self, turns: np.ndarray) -> np.ndarray:
+    def lengths(self, turns: np.ndarray, rule: _Rule = _EXACT) -> np.ndarray:
         """Lengths ``(n, planes)`` of the paths, infinite where a plane misses the ellipsoid or the
         path lies on the wrong side altogether."""
         section, radii = self._section(turns), self.surface.radii
         length = np.linalg.norm(section.place(0.0) - self.one[:, None] * radii, axis=2)
         length += np.linalg.norm(section.place(1.0) - self.two[:, None] * radii, axis=2)
-        length += section.arc()
+        length += section.arc(rule)
         wrong = np.abs(section.height) >= 1.0
         if self.surface.side is not None:
             # OpenSim asks where the path leans against the ellipsoid first: an arc that reaches the
@@ -295,10 +299,10 @@ class _Section:
         turned = np.cos(at)[..., None] * self.e1 + np.sin(at)[..., None] * self.e2
         return (self.center + self.radius[..., None] * turned) * self.radii
 
-    def arc(self) -> np.ndarray:
+    def arc(self, rule: _Rule = _EXACT) -> np.ndarray:
         """Lengths of the arcs on the ellipsoid, by Gauss-Legendre quadrature."""
         length = np.zeros_like(self.angle)
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        for node, weight in zip(*rule, strict=True):
             at = self.begin + 0.5 * (node + 1.0) * self.angle
             rate = np.cos(at)[..., None] * self.e2 - np.sin(at)[..., None] * self.e1
             rate = rate * self.radius[..., None] * self.radii

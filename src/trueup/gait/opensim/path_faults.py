@@ -24,9 +24,12 @@ SHARE = 0.1
 optimal length of the fibers: the active force changes by less than a twentieth around its top. The
 same part of its largest moment arm counts as near a change of its sign."""
 
+WRONG_DRAWN = 0.05
+"""Part of the drawn poses from which on a wrong sign is no exception."""
+
 JUMP = 0.001
-"""Change of a length at once that counts as a jump [m]: thirty times what a bend of the path leaves
-between two poses, and a hundredth of a fiber."""
+"""Change of a length at once that counts as a jump [m]: a hundredth of a fiber, and a thousand
+times what a top of the moment arm leaves between two poses."""
 
 _HALVINGS = 14
 """Halvings of the step between two poses in which a jump is searched: a slope is a ten-thousandth
@@ -99,10 +102,15 @@ def _beside(
 
 
 def _sign(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str) -> Fault | None:
+    """A sign that is wrong over a stretch of a line, or in many of the drawn poses: next to a
+    change of the sign it is wrong in single poses of any approximation."""
     arm, wanted = one.arm[name], one.wanted_arm[name]
     least = max(_small(model, name), SHARE * float(np.abs(wanted).max()))
     wrong = (arm * wanted < 0.0) & (np.abs(arm) > least) & (np.abs(wanted) > least)
-    if not wrong.any():
+    on_lines = wrong[: LINES * FINE].reshape(LINES, FINE)
+    padded = np.pad(on_lines, ((0, 0), (1, 1)), mode="edge")
+    stretch = (padded[:, :-2] & padded[:, 1:-1] & padded[:, 2:]).any()
+    if not stretch and wrong[LINES * FINE :].mean() < WRONG_DRAWN:
         return None
     worst = int(np.argmax(np.where(wrong, np.abs(arm - wanted), 0.0)))
     words = _beside(one, model, samples, name, worst)
