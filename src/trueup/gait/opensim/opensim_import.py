@@ -40,7 +40,7 @@ class OpenSimImport:
       anatomy: names of a walker's parts; None for a model that is no walker.
       remarks: what was left out, approximated and added, and what deviates.
       muscles: muscles that are written, compared with those of OpenSim.
-      left_out: muscles that are not, as their sign is wrong or their length jumps.
+      left_out: muscles that are not, as they would pull the wrong way or jump.
       samples: poses that they are compared at.
       sha256: SHA-256 of the file.
     """
@@ -252,6 +252,6 @@ def _refusal(path: Path, faulty: Mapping[str, list[Fault]], count: int) -> str:
     words = "; ".join(f"{name}: {found[0].words}" for name, found in faulty.items())
     return (
         f"{len(faulty)} of the {count} muscles of {path} come out wrong in MuJoCo: {words}. Give "
-        "--partial to leave out those whose sign is wrong or whose length jumps, and to write the "
-        "others as they are"
+        "--partial to leave out those whose sign is wrong, whose length jumps or whose way is not "
+        "known, and to write the others as they are"
     )
