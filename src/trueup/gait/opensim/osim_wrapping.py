@@ -164,9 +164,9 @@ def _sphere(surface: Surface, start: np.ndarray, end: np.ndarray) -> Wrapped:
     bow = _circle(flat[0], flat[1], float(surface.radii[0]), side)
     # unlike a cylinder it is not met by a line that passes it, even on the wrong side
     meets = np.linalg.norm(_nearest(start, end), axis=1) < float(surface.radii[0])
-    places = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
+    first, last = (np.einsum("nk,nki->ni", place, plane) for place in (bow.first, bow.last))
     whole = bow.leave + bow.arc + bow.arrive
-    return Wrapped(bow.touches & meets, meets, *places, bow.arc, whole)
+    return Wrapped(bow.touches & meets, meets, first, last, bow.arc, whole)
 
 
 _Rule = tuple[np.ndarray, np.ndarray]
@@ -249,8 +249,8 @@ class _Planes:
             away = points[:, None, :] - center
             return np.stack([np.sum(away * e1, axis=2), np.sum(away * e2, axis=2)], axis=2)
 
-        ends = [flat(points).reshape(-1, 2) for points in (self.one, self.two)]
-        arcs = _arcs(*ends, radius.reshape(-1), 1.0)
+        start, end = (flat(points).reshape(-1, 2) for points in (self.one, self.two))
+        arcs = _arcs(start, end, radius.reshape(-1), 1.0)
         begin, angle = arcs.first.reshape(height.shape), arcs.angle.reshape(height.shape)
         return _Section(self.surface.radii, height, radius, center, e1, e2, begin, angle)
 

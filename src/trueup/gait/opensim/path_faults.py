@@ -96,7 +96,7 @@ def _place(model: OsimModel, coordinate: str, value: float) -> str:
 def _beside(
     one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: str, worst: int
 ) -> str:
-    value = samples.values[name][one.about[name][worst]]
+    value = float(samples.values[name][one.about[name][worst]])
     arm, wanted = (_shown(model, name, arms[name][worst]) for arms in (one.arm, one.wanted_arm))
     return (
         f"moment arm at {name} {arm} where the model has {wanted}, at {_place(model, name, value)}"
