@@ -264,3 +264,19 @@ def test_the_reference_is_the_taut_path_over_two_surfaces(tmp_path):
     found = route(model, model.muscles[0], {})
     assert found.length[0] == pytest.approx(expected, abs=1e-9)
     assert {name for name, _, _ in found.touched} == {"upper", "lower"}
+
+
+def test_a_moment_arm_at_a_jump_of_the_file_is_that_of_its_side(tmp_path):
+    text = pinned(["straight", "coming"])
+    model = import_opensim(osim.written(tmp_path, text), partial=True).model
+    muscle = model.muscles[1]
+    # the point is there up to a hundred-thousandth of a radian beyond its range
+    edge = -0.8 + 1e-5
+    places = np.array([edge - 4e-6, edge + 4e-6, edge - 1e-3, edge + 1e-3])
+    arms = moment_arm(model, muscle, "knee", {"knee": places})
+    assert route(model, muscle, {"knee": places}).length[:2] == pytest.approx(
+        route(model, muscle, {"knee": places}).length[2:], abs=1e-3
+    )
+    assert arms[0] == pytest.approx(arms[2], abs=1e-3)
+    assert arms[1] == pytest.approx(arms[3], abs=1e-3)
+    assert abs(arms[0] - arms[1]) > 0.01

@@ -13,6 +13,10 @@ from trueup.gait.opensim.rotations import moved
 STEP = 1e-5
 """Step of the differences that moment arms are taken from [rad or m]."""
 
+LARGEST_ARM = 1.1
+"""Moment arm from which a length jumps within the step [m, or 1 of a distance]: a muscle is nowhere
+a metre away from a joint, and follows a distance by no more than its whole."""
+
 
 @dataclass
 class Route:
@@ -95,6 +99,9 @@ def moment_arm(model: OsimModel, muscle: Muscle, coordinate: str, values: Values
     """Moment arms ``(n,)`` of a muscle about a free coordinate, others following their couplers:
     minus the derivative of the length, by central differences [m, or 1 of a distance].
 
+    Where the length jumps, as it may where a point comes or goes, it is the derivative on the side
+    that the pose is on.
+
     Args:
       model: model.
       muscle: one of its muscles.
@@ -102,8 +109,14 @@ def moment_arm(model: OsimModel, muscle: Muscle, coordinate: str, values: Values
       values: values of some coordinates ``(n,)``; others keep their default.
     """
     at = all_values(model, values)[coordinate]
-    ends = [
+    after, before = (
         route(model, muscle, {**values, coordinate: at + sign * STEP}).length
         for sign in (1.0, -1.0)
-    ]
-    return -(ends[0] - ends[1]) / (2.0 * STEP)
+    )
+    arms = -(after - before) / (2.0 * STEP)
+    jumps = np.flatnonzero(np.abs(arms) > LARGEST_ARM)
+    if jumps.size:
+        here = route(model, muscle, {name: value[jumps] for name, value in values.items()}).length
+        sides = np.stack([here - after[jumps], before[jumps] - here]) / STEP
+        arms[jumps] = sides[np.argmin(np.abs(sides), axis=0), np.arange(len(jumps))]
+    return arms
