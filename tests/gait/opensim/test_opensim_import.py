@@ -306,6 +306,26 @@ def test_a_walker_has_an_anatomy_and_walks(walker_folder):
     assert not records.invalid and records.length[0] > 0
 
 
+def test_a_walker_is_offered_for_walking_and_ranges_that_are_not_clamped_are_its_limits(
+    walker_folder, tmp_path, capsys
+):
+    _, right = walker_folder
+    assert right.walks
+    text = osim.walker().replace("<clamped>true</clamped>", "<clamped>false</clamped>")
+    path = osim.written(tmp_path, text)
+    assert main(["gait", "import", str(path), "--output", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "Walk with it:  trueup gait optimize walk --model-file" in said
+    assert said.count("its range is not clamped in the file") == 6
+    model, own = (
+        mujoco.MjModel.from_xml_path(str(folder / "model.xml"))
+        for folder in (tmp_path / "out", walker_folder[0])
+    )
+    for name in ("hip_flexion_r", "knee_angle_l", "ankle_angle_r"):
+        assert model.joint(name).range == pytest.approx(own.joint(name).range)
+        assert model.jnt_limited[model.joint(name).id] == 1
+
+
 def test_a_walker_from_published_numbers_is_planar22(walker_folder):
     folder, _ = walker_folder
     made, own = Walker.load(folder / "model.xml"), Walker.load("planar22")

@@ -13,9 +13,11 @@ from trueup.errors import GaitError, ModelError
 from trueup.gait import import_opensim
 from trueup.gait.models._couplings import couple_joints
 from trueup.gait.opensim.comparison import WrittenModel
+from trueup.gait.opensim.osim_model import Surface
 from trueup.gait.opensim.osim_paths import moment_arm, route
 from trueup.gait.opensim.path_faults import find_faults
 from trueup.gait.opensim.pose_samples import FINE
+from trueup.gait.opensim.surface_fit import fit_surface
 
 A, B = osim.point("a", "femur", "0.03 -0.1 0.02"), osim.point("b", "tibia", "0.03 -0.05 0.01")
 SURFACES = "".join(
@@ -280,3 +282,45 @@ def test_a_moment_arm_at_a_jump_of_the_file_is_that_of_its_side(tmp_path):
     assert arms[0] == pytest.approx(arms[2], abs=1e-3)
     assert arms[1] == pytest.approx(arms[3], abs=1e-3)
     assert abs(arms[0] - arms[1]) > 0.01
+
+
+@pytest.mark.parametrize("place", ["0.03 -0.2 0.02", "0.03 -0.39 0.02"])
+def test_a_point_that_bends_nothing_gets_no_surface(place, tmp_path):
+    # one that only touches the path would take it once around in some poses, by a rounding
+    muscle = osim.muscle(
+        "m",
+        [
+            A,
+            osim.conditional("v", "femur", place, "knee", -2.5, -0.8),
+            osim.point("c", "femur", "0.03 -0.395 0.02"),
+            B,
+        ],
+    )
+    text = pinned(["straight"], extra=(MUSCLES["straight"], muscle))
+    found = import_opensim(osim.written(tmp_path, text))
+    assert found.spec.compile().ngeom == 0
+    assert found.muscles[0].length_error < 1e-9
+    (words,) = (one.words for one in found.remarks if one.part == "m")
+    assert words.startswith("v: straight")
+
+
+def test_a_path_that_only_touches_a_cylinder_is_unsteady_and_is_left_out(tmp_path):
+    # MuJoCo takes it straight or once around, by a rounding: 0.1 m of difference, in single poses
+    touching = osim.surface(
+        "WrapCylinder", "touching", {"radius": 0.016, "length": 0.2}, "0.014 -0.2 0", quadrant="+x"
+    )
+    ends = [A, osim.point("c", "femur", "0.03 -0.395 0.02"), B]
+    muscle = osim.muscle("m", ends, ["touching"])
+    text = pinned(["straight"], touching, extra=(MUSCLES["straight"], muscle))
+    path = osim.written(tmp_path, text)
+    with pytest.raises(GaitError, match=r"m: length jumps by 10\d mm in single poses"):
+        import_opensim(path)
+
+
+def test_a_surface_that_is_not_needed_shrinks_to_a_radius_that_mujoco_takes():
+    # lines through one place from all sides: only a surface without a radius leaves them straight
+    angles = np.linspace(0.0, np.pi, 40)
+    start = 0.1 * np.stack([np.cos(angles), np.sin(angles), np.zeros(40)], axis=1)
+    guess = Surface("s", "body", "cylinder", np.eye(4), np.full(3, 0.01), np.inf, None)
+    surface, worst = fit_surface([guess], start, -start, np.full(40, 0.2))
+    assert surface.radii[0] >= 1e-4 and worst < 1e-6

@@ -15,6 +15,9 @@ from trueup.gait.opensim.surface_fit import ellipsoid_guesses, fit_surface, poin
 EXACT = ("cylinder", "sphere")
 """Surfaces that MuJoCo's tendons wrap over."""
 
+NEEDED = 1e-5
+"""Error of the length that a fitted surface takes away if it is needed [m]."""
+
 
 @dataclass(frozen=True)
 class Route:
@@ -120,6 +123,11 @@ class _Stretch:
         what = ", ".join(
             [*names, *(f"{self.model.surfaces[name].kind} {name}" for name in touched)]
         )
+        straight = float(np.abs(np.linalg.norm(end - start, axis=1) - found.length).max())
+        if straight <= worst + NEEDED:
+            # a surface that only touches the path would take it once around by a rounding
+            words = f"{what}: straight, length within {1e3 * straight:.2g} mm over the poses"
+            return None, Remark("approximated", self.muscle.name, words)
         words = f"{what}: a fitted {fitted.kind}, length within {1e3 * worst:.2g} mm over the poses"
         name = f"{self.muscle.name}-{self.first + 1}-wrap"
         return replace(fitted, name=name), Remark("approximated", self.muscle.name, words)

@@ -31,6 +31,9 @@ JUMP = 0.001
 """Change of a length at once that counts as a jump [m]: a hundredth of a fiber, and a thousand
 times what a top of the moment arm leaves between two poses."""
 
+HAIR = 1e-5
+"""Step to a neighbouring pose [rad or m], in which no length changes by a tenth of a jump."""
+
 _HALVINGS = 14
 """Halvings of the step between two poses in which a jump is searched: a slope is a ten-thousandth
 of what it was, a jump stays."""
@@ -73,6 +76,7 @@ def find_faults(
         return [Fault("jump", "its length is not a finite number in some poses")]
     found = [_sign(one, model, samples, name) for name in one.coordinates]
     found += [_jump(one, model, written, samples, name) for name in one.coordinates]
+    found.append(_unsteady(one, model, written, samples))
     found.append(_against_quadrant(one, model, samples))
     found += [_size(one, model, samples, name) for name in one.coordinates]
     found.append(_length(one))
@@ -203,6 +207,28 @@ def _jump(
     if not largest[1]:
         return None
     words = f"length jumps by {1e3 * largest[0]:.3g} mm at {name} {largest[1]}"
+    return Fault("jump", words)
+
+
+def _unsteady(
+    one: MuscleComparison, model: OsimModel, written: WrittenModel, samples: PoseSamples
+) -> Fault | None:
+    """A length that is another one a hair beside a pose, such as once around a surface that the
+    path only touches: no grid meets it twice."""
+    tendon = written.compiled.tendon(tendon_of(one.name)).id
+    errors = np.abs(one.length - one.wanted_length)
+    worst = np.argsort(-errors)[:_SEARCHED]
+    worst = worst[errors[worst] > JUMP]
+    if not worst.size:
+        return None
+    values = samples.at(one.rows[worst])
+    beside = {name: value + HAIR for name, value in values.items()}
+    lengths = [written.paths(written.positions(at))[0][:, tendon] for at in (values, beside)]
+    own = [route(model, one.muscle, at).length for at in (values, beside)]
+    steps = np.abs((lengths[1] - lengths[0]) - (own[1] - own[0]))
+    if steps.max() <= JUMP:
+        return None
+    words = f"length jumps by {1e3 * steps.max():.3g} mm in single poses, {HAIR:g} rad apart"
     return Fault("jump", words)
 
 
