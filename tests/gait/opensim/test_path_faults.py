@@ -180,7 +180,18 @@ def test_signs_sizes_and_lengths_are_judged_by_what_they_differ(leg):
         wanted = one.wanted_arm["knee"]
         return {"knee": np.where(np.abs(wanted) < 0.0025, -wanted, wanted)}
 
+    def torn(count):
+        # far off in the last poses of the range alone
+        def change(one):
+            arm = one.arm["knee"].copy()
+            arm[FINE - count : FINE] *= 1.5
+            return {"knee": arm}
+
+        return change
+
     assert faults(leg, "cylinder") == []
+    assert faults(leg, "straight", arm=torn(1)) == []
+    assert faults(leg, "straight", arm=torn(3)) == ["size"]
     assert faults(leg, "cylinder", arm=arm(1.05)) == []  # 5 %
     assert "size" in faults(leg, "cylinder", arm=arm(1.2))
     assert faults(leg, "cylinder", arm=arm(-1.0))[0] == "sign"

@@ -24,6 +24,10 @@ SHARE = 0.1
 optimal length of the fibers: the active force changes by less than a twentieth around its top. An
 error of a sign has to pass the same part of the largest moment arm."""
 
+LOCAL = 2.0
+"""Times ``ARM`` and ``SHARE`` by which a moment arm may be off in neighbouring poses of a line,
+such as at the end of a range; single poses lie next to a step of the moment arm."""
+
 WRONG_DRAWN = 0.05
 """Part of the drawn poses from which on a wrong sign is no exception."""
 
@@ -158,7 +162,14 @@ def _size(one: MuscleComparison, model: OsimModel, samples: PoseSamples, name: s
             worst = int(np.argmax(errors[part]))
             words = _beside(one, model, samples, name, worst)
             return Fault("size", f"{words}; off by {_shown(model, name, error)} rms")
-    return None
+    lines = errors[: LINES * FINE].reshape(LINES, FINE)
+    both = np.minimum(lines[:, 1:], lines[:, :-1])
+    most = LOCAL * max(_small(model, name), SHARE * float(np.abs(wanted).max()))
+    if both.max() <= most:
+        return None
+    line, k = np.unravel_index(np.argmax(both), both.shape)
+    worst = int(line * FINE + k + (lines[line, k + 1] > lines[line, k]))
+    return Fault("size", f"{_beside(one, model, samples, name, worst)}, and around it")
 
 
 def _length(one: MuscleComparison) -> Fault | None:
