@@ -16,7 +16,7 @@ class ImportGait:
     """Convert a model of OpenSim to MJCF, or a training file of MyoAssist to a configuration.
 
     Examples:
-      trueup gait import gait10dof18musc.osim
+      trueup gait import walker.osim
       trueup gait import arm.osim --output models/arm --partial --json
       trueup gait import tutorial.bat --output tutorial.yaml
 
