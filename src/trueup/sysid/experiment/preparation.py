@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 
-from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
+from trueup.errors import ExperimentError, RecordingError, SignalError, did_you_mean, listing
 from trueup.parameters import ParameterDict
 from trueup.signals import Recording, split_by_time
 from trueup.simulation.measurement import MeasurementRules
@@ -16,6 +16,7 @@ from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.spare_memory import release_spare_memory
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
+from trueup.sysid.experiment.design_names import check_design
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.measurement import (
     check_patterns,
@@ -154,6 +155,7 @@ def prepare(
     if change is not None:
         simulated = {name: change(spec) for name, spec in simulated.items()}
     models = {name: spec.copy().compile() for name, spec in simulated.items()}
+    check_design(experiment.design, models["model"])
     parameters = build_parameters(experiment.parameters, simulated["model"], models["model"])
     rules = measurement_rules(experiment.measurement, parameters)
     opened = opened or {}
@@ -190,6 +192,11 @@ def prepare(
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for facts in recordings for note in facts.notes]
+    unused = [
+        name for name in experiment.variants if name not in {_variant(r.part) for r in recordings}
+    ]
+    if unused:
+        notes.append(f"No recording has the variant {listing(unused)} of the model.")
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
             f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "
@@ -239,7 +246,7 @@ def _load(
     variant = _variant(part)
     if variant not in models:
         raise ExperimentError(
-            f"recording {part.file!r}: model {variant!r} is not among the variants "
+            f"recording {part.file!r} names the model {variant!r}; variants are "
             f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
         )
     path = folder / part.file
@@ -313,14 +320,22 @@ def _split(
 ) -> tuple[SystemTrajectory | None, SystemTrajectory | None]:
     """The part of a recording for the fit and the part that is held out, None where there is none.
 
-    Whole recordings are held out where the experiment names some, else the end of each.
+    Recordings that the experiment names are held out whole, of the others the end.
     """
     chosen = experiment.held_out
     if facts.name in chosen.recordings:
         return None, whole
-    if chosen.recordings or chosen.fraction == 0:
+    if chosen.fraction == 0:
         return whole, None
-    split = split_by_time(whole.sensordata.times, held_out=chosen.fraction)
+    times = whole.sensordata.times
+    try:
+        split = split_by_time(times, held_out=chosen.fraction)
+    except SignalError as error:
+        raise ExperimentError(
+            f"held_out.fraction is {chosen.fraction:g}: of the recording {facts.name!r}, with "
+            f"{len(times)} samples from {times[0]:.6g} to {times[-1]:.6g} s, one part would have "
+            "fewer than 2 samples; give a share that leaves some to both, or 0 to hold out nothing"
+        ) from error
     return (
         first_part(whole, split.training[0], experiment.control),
         later_part(whole, split.held_out[0], experiment.control, f"{whole.name} (held out)"),
