@@ -258,7 +258,7 @@ def test_a_number_out_of_range_is_refused_in_one_sentence(place, value):
 @pytest.mark.parametrize("cutoff", [1e-9, 1e-4])
 def test_a_filter_that_leaves_nothing_is_refused(cutoff, folder):
     content = changed(("measurement", "filters", "elbow_qpos", "cutoff"), cutoff)
-    with pytest.raises(TrueupError, match="far below the .* of one period"):
+    with pytest.raises(TrueupError, match=r"far below the .* of one period"):
         prepare(parse_experiment(yaml.safe_dump(content)), folder)
 
 
