@@ -125,7 +125,9 @@ def _newton_euler(
     out = np.zeros((count, model.nv, 10 * model.nbody))
     rest = np.zeros((count, 3))
     eye = np.broadcast_to(np.eye(3), (count, 3, 3))
-    frames = [_Frame(rest, eye, rest, rest, rest - np.asarray(model.opt.gravity))]
+    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    gravity = np.zeros(3) if off else np.asarray(model.opt.gravity)
+    frames = [_Frame(rest, eye, rest, rest, rest - gravity)]
     axes: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
     chains: list[list[int]] = [[]]
     for body in range(1, model.nbody):
