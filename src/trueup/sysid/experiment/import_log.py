@@ -7,7 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from trueup.errors import RecordingError
+from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.sysid.experiment import proposed_parameters as proposals
 from trueup.sysid.experiment.further_logs import further_logs
@@ -38,6 +38,12 @@ from trueup.sysid.recordings.column_matching import (
 from trueup.sysid.recordings.column_names import take_apart
 from trueup.sysid.recordings.joint_evidence import ASK, JointSeries, Reading, read_joints
 from trueup.sysid.recordings.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.torque.left_out_forces import (
+    left_out_dofs,
+    left_out_forces,
+    left_out_sentence,
+    torque_is_known,
+)
 
 _SAME_GAIN = 0.05  # relative spread of a gain that is one number
 _NEAR_ONE = (0.4, 2.5)  # needed over recorded torque, where the model is roughly right
@@ -118,6 +124,9 @@ def _propose(
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is taken away (base: fixed), as of a robot that hangs")
     by_torque = any("torque" in line for line in model_lines)
+    if series.effort is not None:
+        points += _unknown_torques(robot, readings)
+    by_torque = by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}
     if series.effort is not None:
@@ -295,6 +304,28 @@ def _gains(
         pairs = ", ".join(f"{quoted(name)}: {value:.6g}" for name, value in values.items())
         lines.append(f"{kind}: {{{pairs}}}")
     return lines, points
+
+
+def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
+    """A sentence on forces because of which torques are not compared with links."""
+    known = [torque_is_known(robot, r.joint) for r in readings]
+    said = left_out_sentence(robot)
+    if all(known) or not said:
+        return []
+    names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
+    return [
+        f"{said}: the zero, sign and gain of {listing(names)} were not looked for in torques; look "
+        "at them. The simulation has these forces"
+    ]
+
+
+def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:
+    """Whether inverse dynamics can be the method: the motion is known and some torque too."""
+    measured = {r.joint for r in readings}
+    coupled = {dof for f in left_out_forces(robot) if f.couples for dof in f.dofs}
+    moving = {j for j in range(robot.njnt) if int(robot.jnt_dofadr[j]) not in coupled}
+    left_out = left_out_dofs(robot)
+    return moving <= measured and any(int(robot.jnt_dofadr[j]) not in left_out for j in measured)
 
 
 def _search_lines(by_torque: bool) -> list[str]:

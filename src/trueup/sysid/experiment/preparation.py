@@ -1,7 +1,7 @@
 """From an experiment file to problems: models, unknowns, recordings, what is held out."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from trueup.sysid.experiment.settings import Experiment, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.closed_loops import check_loops
 from trueup.sysid.recordings.loading import CheckedRecording, load_recording, read_recording
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.overlap import check_overlap
@@ -37,6 +38,7 @@ from trueup.sysid.recordings.sequence_start import (
     unmeasured_positions,
 )
 from trueup.sysid.recordings.state_smoothing import WIDEST, chosen_half_width
+from trueup.sysid.torque.left_out_instants import left_out_notes
 from trueup.sysid.torque.setup import torque_problem
 
 _Part = tuple[CheckedRecording, SystemTrajectory]
@@ -209,7 +211,11 @@ def prepare(
             "to see whether they give the same parameters; all count in the held-out error."
         )
     for facts, whole in loaded:
+        notes += check_loops(whole)
+        if experiment.search.method == "inverse-dynamics":
+            notes += left_out_notes(whole, _numbers(whole.model, facts.part.controls))
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
+    notes = list(dict.fromkeys(notes))
     fitted, unseen, apart = (_groups(parts, simulated) for parts in (training, held_out, alone))
     release_spare_memory()
     return Prepared(
@@ -227,6 +233,11 @@ def prepare(
         notes,
         held_out_states,
     )
+
+
+def _numbers(model: mujoco.MjModel, names: Collection[str]) -> set[int]:
+    """Numbers of actuators."""
+    return {i for i in range(model.nu) if model.actuator(i).name in names}
 
 
 def _spread_over(parts: list[_Part], most: int) -> list[_Part]:

@@ -40,7 +40,7 @@ class LeftOutForce:
 def left_out_forces(model: mujoco.MjModel) -> list[LeftOutForce]:
     """Parts of a model whose forces inverse dynamics does not know; empty where it knows all."""
     found = [
-        *_equalities(model),
+        *(force for _, force in _equalities(model)),
         *_tendons(model),
         *_actuators(model),
         *_joints(model),
@@ -49,9 +49,24 @@ def left_out_forces(model: mujoco.MjModel) -> list[LeftOutForce]:
     return [force for force in found if force.dofs]
 
 
+def loop_closures(model: mujoco.MjModel) -> dict[int, LeftOutForce]:
+    """Equalities that close loops of links, by their number."""
+    return {i: force for i, force in _equalities(model) if force.loop and force.dofs}
+
+
 def left_out_dofs(model: mujoco.MjModel) -> set[int]:
     """Degrees of freedom on which a force acts that inverse dynamics does not know."""
     return {dof for force in left_out_forces(model) for dof in force.dofs}
+
+
+def torque_is_known(model: mujoco.MjModel, joint: int) -> bool:
+    """Whether the torque of a joint follows from its motion and the links it carries.
+
+    It does not where a force is left out, nor beside a loop, whose links move with it.
+    """
+    forces = left_out_forces(model)
+    dof = int(model.jnt_dofadr[joint])
+    return not any(dof in force.dofs or force.loop for force in forces)
 
 
 def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) -> str:
@@ -76,7 +91,7 @@ def left_out_sentence(model: mujoco.MjModel, dofs: Iterable[int] | None = None) 
     return f"inverse dynamics leaves out the forces of {shown}, which act on {listing(joints)}"
 
 
-def _equalities(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
+def _equalities(model: mujoco.MjModel) -> Iterator[tuple[int, LeftOutForce]]:
     flags = int(model.opt.disableflags)
     off = int(mujoco.mjtDisableBit.mjDSBL_EQUALITY) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     for i in range(model.neq):
@@ -90,15 +105,15 @@ def _equalities(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
             if int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE):
                 ends = [int(model.site_bodyid[s]) for s in ends]
             # forces on both ends cancel on the joints that carry both
-            yield LeftOutForce(what, _between(model, ends), True)
+            yield i, LeftOutForce(what, _between(model, ends), True)
         elif kind == "joint":
             dofs = frozenset(int(model.jnt_dofadr[j]) for j in ends if j >= 0)
-            yield LeftOutForce(what, dofs, couples=True)
+            yield i, LeftOutForce(what, dofs, couples=True)
         elif kind == "tendon":
             both = [_of_tendon(model, t) for t in ends if t >= 0]
-            yield LeftOutForce(what, frozenset().union(*both), couples=True)
+            yield i, LeftOutForce(what, frozenset().union(*both), couples=True)
         else:
-            yield LeftOutForce(what, frozenset(range(model.nv)))
+            yield i, LeftOutForce(what, frozenset(range(model.nv)))
 
 
 def _tendons(model: mujoco.MjModel) -> Iterator[LeftOutForce]:
