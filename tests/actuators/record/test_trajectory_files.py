@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueup.actuators import record, trajectory_named
-from trueup.actuators.record.trajectory_file import read_trajectory
+from trueup.actuators.record import read_trajectory
 from trueup.cli import main
 from trueup.errors import RecordingError
 
