@@ -267,3 +267,26 @@ def test_a_held_out_part_without_samples_is_refused(fraction, folder):
     content = changed(("held_out",), {"fraction": fraction})
     with pytest.raises(TrueupError, match=r"held_out\.fraction is .* 'run', with"):
         prepare(parse_experiment(yaml.safe_dump(content)), folder)
+
+
+BLOCKS = {
+    "start": slice(1, 40),
+    "middle": slice(150, 190),
+    "end": slice(360, 401),
+    "all": slice(1, 401),
+}
+
+
+@pytest.mark.parametrize("cell", ["NaN", "", "None", "inf"])
+@pytest.mark.parametrize("where", BLOCKS)
+def test_a_block_without_values_is_refused_by_name(where, cell, folder, capsys):
+    rows = [line.split(",") for line in (folder / "other.csv").read_text().splitlines()]
+    for row in rows[BLOCKS[where]]:
+        row[2] = cell
+    (folder / "other.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+    missing = len(rows[BLOCKS[where]])
+    said = told(changed(("measurement", "filters"), {}), folder, capsys)
+    assert f"other: elbow_qpos: {missing} of 400 values are NaN or infinite" in said
+    # a filter meets them first
+    said = told(FULL, folder, capsys)
+    assert f"recording 'other', elbow_qpos: the signal has {missing} values that are NaN" in said
