@@ -51,7 +51,7 @@ def _touches(whole: SystemTrajectory) -> list[str]:
         return []
     rows = np.linspace(0, len(measured.times) - 1, min(_INSTANTS, len(measured.times))).astype(int)
     data = mujoco.MjData(model)
-    pairs: dict[tuple[str, str], int] = {}
+    pairs: dict[tuple[str, ...], int] = {}
     for row in rows:
         for address, column in columns.positions.items():
             data.qpos[address] = measured.data[row, column]
