@@ -114,7 +114,9 @@ def listing(names: Iterable[str], limit: int = 12) -> str:
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the names near ``name``, or the empty string."""
-    near = difflib.get_close_matches(name, list(names), n=3, cutoff=0.55)
+    # capitals hardly tell names apart
+    spelled = {other.lower(): other for other in reversed(list(names))}
+    near = [spelled[n] for n in difflib.get_close_matches(name.lower(), spelled, n=3, cutoff=0.55)]
     return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

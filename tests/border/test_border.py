@@ -218,7 +218,6 @@ def may_fit(path: tuple[Any, ...], wrong: str) -> bool:
     if last in ("output", "window") and wrong in ("text", "number"):
         return last == "output" and wrong == "text"
     return (last, wrong) in {
-        ("loss_scale", "number"),
         ("max_iters", "true"),
         ("starts", "true"),
         ("seed", "true"),
@@ -226,7 +225,6 @@ def may_fit(path: tuple[Any, ...], wrong: str) -> bool:
         ("time_limit", "true"),
         ("loss_scale", "true"),
         ("difference", "true"),
-        ("difference", "huge"),
         ("noise", "true"),
         ("fraction", "true"),
     }

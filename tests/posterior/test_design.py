@@ -210,10 +210,13 @@ def test_a_killed_design_resumes_from_its_folder(folder):
     [
         ({"recordings": [{"file": "a.csv", "controls": {"wrist": "c"}}]}, "'wrist' is not in the"),
         ({"recordings": [{"file": "a.csv", "controls": {"winch": "c"}}]}, "no position servo"),
-        ({"design": {"limits": {"position": [0.2, 0.2]}}}, "outside of|exclude any motion"),
+        ({"design": {"limits": {"position": [0.2, 0.2001]}}}, "outside of|exclude any motion"),
         ({"design": {"limits": {"speed": {"wrist": 1}}}}, "speed names 'wrist'"),
         ({"design": {"pose": {"wrist": 1}}}, "pose names 'wrist'"),
-        ({"design": {"limits": {"speed": 0.0}}}, "speed of shoulder is 0"),
+        (
+            {"design": {"limits": {"position": {"Shoulder": [-1, 1]}}}},
+            r"position names 'Shoulder'; .*Did you mean 'shoulder'",
+        ),
     ],
 )
 def test_wrong_limits_and_controllers_are_told(folder, change, message):

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from trueup.cli.output import Output
-from trueup.errors import ExperimentError, ModelError
+from trueup.errors import ExperimentError, ModelError, listing
 from trueup.studies import atomic
 from trueup.sysid.experiment.import_log import propose_import
 from trueup.sysid.experiment.imported_log import BY_NAMES
 from trueup.sysid.experiment.template import Proposal, propose_experiment
 from trueup.sysid.recordings.column_matching import Match
+
+_SHOWN = 60  # columns that are left out; --json names all
 
 
 def run_init(model: Path, recording: Path, target: Path, overwrite: bool, output: Output) -> int:
@@ -30,6 +32,7 @@ def proposal_record(target: Path, proposal: Proposal) -> dict[str, object]:
         "controls": {m.place.name: m.column.column for m in proposal.controls},
         "parameters": proposal.parameters,
         "open_points": proposal.open_points,
+        "left_out": proposal.left_out,
     }
 
 
@@ -37,6 +40,8 @@ def show_proposal(target: Path, proposal: Proposal, output: Output) -> None:
     """Print what a proposed experiment holds, what is open in it, and the next commands."""
     show_matches([*proposal.signals, *proposal.controls], output)
     output.text(f"Unknowns: {', '.join(proposal.parameters) or 'none'}")
+    for name, columns in proposal.left_out.items():
+        output.text(f"Left out of {name}: columns {listing(columns, _SHOWN)}")
     if proposal.open_points:
         output.text("", "To do in the file:")
         for point in proposal.open_points:
@@ -54,9 +59,9 @@ def _proposal(model: Path, recording: Path, folder: Path) -> Proposal:
     try:
         found = propose_import(model, [recording], folder)
     except ModelError:
-        return propose_experiment(model, recording, folder)
+        return propose_experiment(model, [recording], folder)
     if found.source in ("", BY_NAMES):
-        return propose_experiment(model, recording, folder)
+        return propose_experiment(model, [recording], folder)
     return found.proposal
 
 

@@ -28,6 +28,8 @@ Irregular = Literal["refuse", "resample"]
 _TRANSIENT_LEFT = 1e-9
 #: A corner of less than a period in the recording would ask for endless padding.
 _MOST_PADDING = 20
+#: Lowest corner, in periods over the length of a signal.
+_LOWEST = 0.01
 
 
 def butterworth(
@@ -70,7 +72,7 @@ def butterworth(
     def smooth(data: Array, step: float) -> Array:
         from scipy.signal import butter, sos2zpk, sosfiltfilt
 
-        corners = _corners(cutoff, band, order, step)
+        corners = _corners(cutoff, band, order, step, data.shape[0])
         needed = 3 * (order + 1)
         if data.shape[0] < needed:
             raise SignalError(
@@ -190,7 +192,9 @@ def _apply(
     return restore(interpolate_linear(times, grid, filtered))
 
 
-def _corners(cutoff: float | Sequence[float], band: str, order: int, step: float) -> Any:
+def _corners(
+    cutoff: float | Sequence[float], band: str, order: int, step: float, count: int
+) -> Any:
     """Check the corner frequencies [Hz] and move them for the two passes of the filter."""
     wanted = 2 if band in ("bandpass", "bandstop") else 1
     corners = np.atleast_1d(np.asarray(cutoff, dtype=np.float64))
@@ -204,6 +208,12 @@ def _corners(cutoff: float | Sequence[float], band: str, order: int, step: float
         raise SignalError(
             f"cutoff {_numbers(corners)} Hz is not between 0 and {nyquist:.6g} Hz, half the "
             f"sampling rate of {1.0 / step:.6g} Hz: choose a lower corner or record faster"
+        )
+    lowest = _LOWEST / (count * step)
+    if np.any(corners < lowest):
+        raise SignalError(
+            f"cutoff {_numbers(corners)} Hz is far below the {1 / (count * step):.3g} Hz of one "
+            f"period in the signal, of which {count * step:.4g} s are there: choose a higher corner"
         )
     if wanted == 2 and corners[0] >= corners[1]:
         raise SignalError(f"cutoff is (low, high) with low < high, not {_numbers(corners)} Hz")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trueup.actuators import record, trajectory_named
+from trueup.actuators.record import read_trajectory
 from trueup.cli import main
 from trueup.errors import RecordingError
 
@@ -43,8 +44,10 @@ def test_a_torque_that_stays_off_and_one_that_is_not_said(tmp_path):
         ("t,goal_position\n1,0\n2,0\n", "begin at 0 and to grow"),
         ("t,goal_position\n0,0\n0,0\n", "begin at 0 and to grow"),
         ("t,goal_position\n0,0\n1,nan\n", "not finite"),
-        ("t,goal_position\n0,zero\n", "could not convert"),
+        ("t,goal_position\n0,zero\n", "holds text such as 'zero'"),
         ("t,goal_position\n0,0,0\n", "is no trajectory"),
+        ("t,goal_position,torque\n0,0,0\n1,1,0\n", "Did you mean 'torque_enable'"),
+        ("t,goal_position,goal_position\n0,0,0\n1,1,0\n", "several columns 'goal_position'"),
         ("", "is no trajectory"),
     ],
 )
@@ -66,3 +69,12 @@ def test_the_command_records_a_file(file, tmp_path, capsys):
     assert header["trajectory"] == "nod"
     torque = [entry["torque_enable"] for entry in header["entries"]]
     assert True in torque and False in torque
+
+
+@pytest.mark.parametrize(
+    "text", ["\ufefft,goal_position\n0,0.5\n1,1\n", "t;goal_position\n0,0;0,5\n1,0;1,0\n"]
+)
+def test_a_trajectory_of_a_spreadsheet_is_read(tmp_path, text):
+    (tmp_path / "own.csv").write_text(text, encoding="utf-8")
+    found = read_trajectory(tmp_path / "own.csv")
+    np.testing.assert_allclose(found.angle(np.array([0.0, 0.5, 1.0])), [0.5, 0.75, 1.0])

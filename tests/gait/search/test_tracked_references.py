@@ -8,7 +8,7 @@ from given_configurations import FIRST_WALK
 
 from trueup.cli import main
 from trueup.errors import GaitError
-from trueup.gait import Curve, GaitReference, WalkObjective, make_problem
+from trueup.gait import Curve, GaitReference, WalkObjective, make_problem, read_norm
 from trueup.gait.search.configuration import make_configuration
 
 SCHWARTZ = "gait_norms/Schwartz2008.json"
@@ -169,3 +169,11 @@ def test_a_search_refuses_a_trunk_that_cannot_be_tracked_and_notes_another(capsy
     assert main(words) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert "The trunk is compared with upright: the reference has none." in notes
+
+
+def test_a_speed_without_norms_to_choose_from_is_refused(tmp_path):
+    with pytest.raises(GaitError, match=r"reference_speed is Slow, and no reference is tracked"):
+        make_configuration({"reference_speed": ["Slow"]}, "own.yaml")
+    (tmp_path / "own.csv").write_text("x\n")
+    with pytest.raises(GaitError, match=r"own\.csv has one gait and no speed 'Slow' to choose"):
+        read_norm(tmp_path / "own.csv", "Slow")

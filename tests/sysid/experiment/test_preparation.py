@@ -172,7 +172,7 @@ def test_wildcards_with_one_parameter_each(folder):
         ("bounds: [0.01, 1]}", "bounds: [0.01, 1], tied_to: armatur}", ExperimentError,
          "Did you mean 'armature'"),
         ("controls: {motor: u}", "controls: {motor: u}\n    trim: {start: 50}", ExperimentError,
-         "leaves 0 samples"),
+         "trim.start is 50 s, outside of the recording"),
         ("controls: {motor: u}", "controls: {motor: u}\n    initial: {qpos: {pivt: 1}}",
          ExperimentError, "Did you mean 'pivot'"),
     ],

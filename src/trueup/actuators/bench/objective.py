@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import FitError, listing
 
 
@@ -58,6 +59,7 @@ class Objective:
     """Width of the Huber loss."""
 
     def __post_init__(self) -> None:
+        check_finite(self, FitError)
         if self.kind not in OBJECTIVES:
             raise FitError(f"there is no objective {self.kind!r}; there are {listing(OBJECTIVES)}")
         if not (np.isfinite(self.weights).all() and min(self.weights) >= 0 < max(self.weights)):

@@ -120,7 +120,8 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
       source: name of the file in errors.
 
     Raises:
-      ParameterError: a value is missing, not finite, or belongs to another model.
+      ParameterError: a value is missing, not finite, negative where that means nothing, or
+        belongs to another model.
       FitError: unknown servo, model or term.
     """
     if not isinstance(data, dict):
@@ -149,6 +150,11 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
     for name, parameter in parameters.items():
         if name in data:
             values[name] = _number(data[name], name, source)
+            if values[name] < 0 <= parameter.lower:
+                raise ParameterError(
+                    f"{source}: {name} is {values[name]:g}, and cannot be negative; a fit looks "
+                    f"for it between {parameter.lower:g} and {parameter.upper:g}"
+                )
             if parameter.outside(values[name]):
                 notes.append(
                     f"{name} = {values[name]:.6g} lies beyond the bounds {parameter.lower:g} to "

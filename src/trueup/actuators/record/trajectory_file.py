@@ -1,6 +1,5 @@
 """Trajectories in CSV files, time, goal and torque-enable, so that any motion can be recorded."""
 
-import csv
 import os
 from pathlib import Path
 
@@ -9,7 +8,8 @@ import numpy as np
 from trueup.actuators.logs.servo_log import Array
 from trueup.actuators.record.trajectories import trajectory_named
 from trueup.actuators.record.trajectory import Trajectory
-from trueup.errors import RecordingError
+from trueup.errors import RecordingError, did_you_mean, listing
+from trueup.signals.readers.delimited import read_delimited
 from trueup.studies import atomic
 
 COLUMNS = ("t", "goal_position", "torque_enable")
@@ -49,6 +49,12 @@ def read_trajectory(path: str | os.PathLike[str]) -> Trajectory:
             f"{path} is no trajectory: it lacks the column {lacking[0]!r}. A trajectory file has "
             f"the columns {', '.join(COLUMNS)}, and this one {', '.join(table) or 'none'}"
         )
+    unknown = [name for name in table if name not in COLUMNS]
+    if unknown:
+        raise RecordingError(
+            f"{path} is no trajectory: it has the column {unknown[0]!r}, and a trajectory file has "
+            f"{listing(COLUMNS)}.{did_you_mean(unknown[0], COLUMNS)}"
+        )
     times, goals = table["t"], table["goal_position"]
     enable = table.get("torque_enable", np.ones(len(times))) > 0.5
     if len(times) < 2 or times[0] != 0.0 or not (np.diff(times) > 0).all():
@@ -87,14 +93,18 @@ def _limp(times: Array, enable: np.ndarray) -> tuple[tuple[float, float], ...]:
 def _table(path: Path) -> dict[str, Array]:
     """Columns by name."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
-        columns = np.array([row for row in rows if row], float).reshape(-1, len(header)).T
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+        found = read_delimited(path, header=True)
+    except OSError as error:
+        reason = error.strerror or error
         raise RecordingError(f"{path}: the trajectory cannot be read: {reason}") from error
-    except ValueError as error:
+    except RecordingError as error:
         raise RecordingError(f"{path} is no trajectory: {error}") from error
-    if not np.isfinite(columns).all():
-        raise RecordingError(f"{path} is no trajectory: it holds numbers that are not finite")
-    return {name.strip(): column for name, column in zip(header, columns, strict=True)}
+    columns, left_out = found.tables[0].columns, found.metadata.get("left_out")
+    for name, why in left_out.items() if isinstance(left_out, dict) else ():
+        raise RecordingError(f"{path} is no trajectory: in the column {name!r}, {why}")
+    for name, column in columns.items():
+        if not np.isfinite(column).all():
+            raise RecordingError(
+                f"{path} is no trajectory: the column {name!r} holds numbers that are not finite"
+            )
+    return dict(columns)

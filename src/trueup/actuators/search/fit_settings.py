@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from trueup._finite_numbers import check_finite
 from trueup._seeds import check_seed
 from trueup.actuators.bench.objective import Objective
 from trueup.errors import FitError, did_you_mean, listing
@@ -66,6 +67,10 @@ class FitSettings:
     """Coverage of the intervals."""
 
     def __post_init__(self) -> None:
+        check_finite(self, FitError)
+        for name in ("reset_period", "vin"):
+            if (value := getattr(self, name)) is not None and not value > 0:
+                raise FitError(f"{name} is {value}; it must be positive")
         if self.method not in METHODS:
             raise FitError(
                 f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."

@@ -56,6 +56,8 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
       GaitError: the file is missing, or is none of these.
     """
     path = Path(path)
+    if path.suffix.lower() == ".csv" or path.suffix.lower() in ENDINGS:
+        _check_no_speed(path, speed)
     if path.suffix.lower() == ".csv":
         return GaitNorm(read_reference(path))
     if path.suffix.lower() in ENDINGS:
@@ -67,10 +69,20 @@ def read_norm(path: str | Path, speed: str = "Free") -> GaitNorm:
     except (ValueError, RecursionError) as error:
         raise GaitError(f"{path} is no JSON file: {error}") from error
     if not _is_of_schwartz(content):
+        _check_no_speed(path, speed)
         return GaitNorm(read_reference(path))
     reference = read_schwartz(path, speed)
     tables = content[speed] if speed in content else next(iter(content.values()))[speed]
     return GaitNorm(reference, _moments(tables))
+
+
+def _check_no_speed(path: Path, speed: str) -> None:
+    """Raise GaitError where a speed is named of a file that has none to choose from."""
+    if speed != "Free":
+        raise GaitError(
+            f"{path} has one gait and no speed {speed!r} to choose: remove reference_speed, which "
+            "is for the norms of Schwartz et al."
+        )
 
 
 def read_schwartz(path: str | Path, speed: str = "Free") -> GaitReference:

@@ -214,6 +214,15 @@ class GaitConfiguration(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _speed_of_a_reference(self) -> "GaitConfiguration":
+        if self.reference is None and self.reference_speed != ("Free",):
+            raise ValueError(
+                f"reference_speed is {', '.join(self.reference_speed)}, and no reference is "
+                "tracked: name the norms of Schwartz et al. with reference, or remove it"
+            )
+        return self
+
     @field_validator("param_path")
     @classmethod
     def _from_nominal(cls, value: str | None) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import FitError, listing
 from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, TARGET_VELOCITY, VELOCITY
@@ -38,6 +39,10 @@ class AnalyticBase:
     """Whether training moves kp, kd, k_spring and theta0, which are then its start."""
 
     def __post_init__(self):
+        check_finite(self, FitError)
+        for name in ("kp", "kd", "k_spring"):
+            if getattr(self, name) < 0:
+                raise FitError(f"{name} of the analytic base is {getattr(self, name)}; at least 0")
         if (self.stall_torque is None) != (self.no_load_speed is None):
             raise FitError("a torque-speed curve takes both stall_torque and no_load_speed")
         for name in ("stall_torque", "no_load_speed"):

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import ExperimentError, did_you_mean, listing, reason
 from trueup.networks.data.features import FEATURE_NAMES, FEATURES, check_feature_names
 from trueup.networks.plain_settings import build_settings
@@ -49,6 +50,13 @@ class InertiaGroup:
     inertia: float | None = None
     """Inertia of load and joint about the joint's axis [kg m2]; None where it is not known."""
 
+    def __post_init__(self):
+        check_finite(self, ExperimentError)
+        if self.inertia is not None and not self.inertia > 0:
+            raise ExperimentError(
+                f"the inertia of the group {self.id!r} is {self.inertia} kg m2; it must be positive"
+            )
+
 
 @dataclass(frozen=True)
 class TorqueTerms:
@@ -75,6 +83,10 @@ class TorqueTerms:
     """Viscous friction [N m s/rad]."""
 
     def __post_init__(self):
+        check_finite(self, ExperimentError)
+        for name in ("coulomb", "viscous"):
+            if getattr(self, name) < 0:
+                raise ExperimentError(f"{name} is {getattr(self, name)}; friction is at least 0")
         if not self.coulomb_velocity > 0:
             raise ExperimentError(
                 f"coulomb_velocity is {self.coulomb_velocity} rad/s; it must be positive"
@@ -176,6 +188,7 @@ class DataSettings:
     """Threads that read files; 0 reads one after the other."""
 
     def __post_init__(self):
+        check_finite(self, ExperimentError, "data.")
         object.__setattr__(self, "data_base_dir", os.fspath(self.data_base_dir))
         object.__setattr__(self, "inertia_groups", tuple(self.inertia_groups))
         object.__setattr__(self, "features", tuple(self.features))

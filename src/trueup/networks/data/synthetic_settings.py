@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import ExperimentError, did_you_mean, listing
 
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
@@ -74,6 +75,7 @@ class SyntheticSettings:
     """Distance of the accelerometer from the axis [m]."""
 
     def __post_init__(self):
+        check_finite(self, ExperimentError)
         object.__setattr__(self, "inertias", tuple(self.inertias))
         object.__setattr__(self, "signals", tuple(self.signals))
         kinds = get_args(SyntheticSignal)
@@ -98,8 +100,8 @@ class SyntheticSettings:
             if getattr(self, name) < 1:
                 raise ExperimentError(f"{name} is {getattr(self, name)}; at least 1")
         noises = ("torque_noise", "encoder_noise", "gyro_noise", "accel_noise")
-        for name in (*noises, "delay", "coulomb", "viscous", "stribeck", "spring"):
-            if not 0 <= getattr(self, name) < math.inf:
+        for name in (*noises, "delay", "coulomb", "viscous", "stribeck", "spring", "kp", "kd"):
+            if getattr(self, name) < 0:
                 raise ExperimentError(f"{name} is {getattr(self, name)}; it must not be negative")
         if self.highest_frequency < self.frequency or self.highest_frequency > 0.5 * self.rate:
             raise ExperimentError(
@@ -108,9 +110,6 @@ class SyntheticSettings:
             )
         if self.duration * self.rate < 10:
             raise ExperimentError("duration x rate must be 10 samples or more")
-        for name in ("kp", "kd"):
-            if not math.isfinite(getattr(self, name)):
-                raise ExperimentError(f"{name} is {getattr(self, name)}; it must be a number")
         self._check_plausible()
 
     def _check_plausible(self) -> None:

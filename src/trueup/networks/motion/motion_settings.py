@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
 
@@ -56,6 +57,7 @@ class MotionSettings:
     """Seed of weights and windows."""
 
     def __post_init__(self):
+        check_finite(self, FitError)
         if self.family not in (*RECURRENT, "mlp"):
             raise FitError(f"family is {self.family!r}; there are gru, lstm and mlp")
         if not (self.seconds > 0 and self.max_steps >= 1 and self.horizons and self.batch >= 1):

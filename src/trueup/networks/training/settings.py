@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from trueup._finite_numbers import check_finite
 from trueup.errors import ExperimentError, did_you_mean, listing
 from trueup.networks.base.analytic_base import AnalyticBase
 from trueup.networks.base.base_kinds import Base
@@ -117,6 +118,7 @@ class ModelSettings:
         _check_choice("model.activation", self.activation, get_args(Activation))
         for name in ("gru_hidden_dim", "gru_num_layers", "history", "ensemble_members"):
             _check_at_least(f"model.{name}", getattr(self, name), 1)
+        check_finite(self, ExperimentError, "model.")
         _check_positive("model.learning_rate", self.learning_rate)
         for name in ("weight_decay", "loss_diff_weight"):
             _check_at_least(f"model.{name}", getattr(self, name), 0)
@@ -236,6 +238,7 @@ class EarlyStopping:
 
     def __post_init__(self):
         _check_monitor("train.early_stopping", self.monitor, self.mode)
+        check_finite(self, ExperimentError, "train.early_stopping.")
         if self.patience is not None:
             _check_at_least("train.early_stopping.patience", self.patience, 1)
         _check_at_least("train.early_stopping.min_delta", self.min_delta, 0)
@@ -258,6 +261,7 @@ class Checkpointing:
 
     def __post_init__(self):
         _check_monitor("train.checkpointing", self.monitor, self.mode)
+        check_finite(self, ExperimentError, "train.checkpointing.")
         _check_at_least("train.checkpointing.save_top_k", self.save_top_k, 1)
         _check_at_least("train.checkpointing.every_seconds", self.every_seconds, 0)
         try:
@@ -331,6 +335,7 @@ class TrainSettings:
     """Export the best network to TorchScript at the end."""
 
     def __post_init__(self):
+        check_finite(self, ExperimentError, "train.")
         for name in ("max_steps", "max_epochs", "check_val_every_n_epoch", "threads"):
             if getattr(self, name) is not None:
                 _check_at_least(f"train.{name}", getattr(self, name), 1)

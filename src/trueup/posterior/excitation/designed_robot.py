@@ -14,6 +14,7 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.parameters import ParameterDict, Space
 from trueup.posterior.belief import Belief
 from trueup.posterior.excitation.motion_limits import ResolvedLimits, resolve_limits
+from trueup.signals import TimeSeries
 from trueup.signals.model_signals import OBSERVATION_TYPES, resolve_signals
 from trueup.simulation.actuator_types import holds_position
 from trueup.simulation.element_names import generated_names
@@ -26,6 +27,7 @@ from trueup.sysid.experiment.model_loading import load_spec, model_files
 from trueup.sysid.experiment.settings import Experiment, InitialState, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.recordings.channel_units import signal_units
+from trueup.sysid.recordings.closed_loops import check_loop_joints
 
 _SETTLE = 3.0  # [s] of holding the pose before a motion
 _SAME_PLACE = 1e-3  # [rad, m]
@@ -155,6 +157,15 @@ def designed_robot(
     notes = _notes(experiment, limits, compiled)
     state = _settled(model, joints, actuators, gears, pose)
     spec, model = _without_contact(spec, model, parameters, state, (joints, actuators, gears, pose))
+    signals = _signals(model, part, joints, experiment)
+    blank = np.zeros(
+        (2, sum(len(c) for _, c in resolve_signals(model, signals, OBSERVATION_TYPES).values()))
+    )
+    check_loop_joints(
+        "the next recording",
+        model,
+        TimeSeries.from_names(np.arange(2.0), blank, model, list(signals)),
+    )
     precision = np.zeros((space.size,) * 2) if known is None else known.precision
     draws = _draws(space, start, known, experiment.design.draws, seed)
     return DesignedRobot(
@@ -164,7 +175,7 @@ def designed_robot(
         model,
         parameters,
         rules,
-        _signals(model, part, joints, experiment),
+        signals,
         joints,
         actuators,
         gears,

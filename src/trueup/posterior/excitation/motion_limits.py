@@ -84,9 +84,11 @@ def resolve_limits(
     Raises:
       ExperimentError: a joint that does not move, or limits that exclude any motion.
     """
+    for what in ("position", "speed", "acceleration", "torque", "torque_rms"):
+        _check_names(what, getattr(part, what), joints)
     ranges = [_range(part, model, joint, pose[i]) for i, joint in enumerate(joints)]
     lower, upper = np.array(ranges, float).T
-    torque = _each("torque", part.torque, joints, np.inf)
+    torque = _each(part.torque, joints, np.inf)
     for i, (joint, actuator) in enumerate(zip(joints, actuators, strict=True)):
         number = model.joint(joint).id
         own = [np.inf]
@@ -99,10 +101,10 @@ def resolve_limits(
         tuple(joints),
         lower,
         upper,
-        _each("speed", part.speed, joints, SPEED),
-        _each("acceleration", part.acceleration, joints, ACCELERATION),
+        _each(part.speed, joints, SPEED),
+        _each(part.acceleration, joints, ACCELERATION),
         torque,
-        _each("torque_rms", part.torque_rms, joints, np.inf),
+        _each(part.torque_rms, joints, np.inf),
         part.clearance,
         part.margin,
     )
@@ -125,16 +127,19 @@ def _range(
     return max(own[0], pose - REACH), min(own[1], pose + REACH)
 
 
+def _check_names(what: str, given: Any, joints: Sequence[str]) -> None:
+    unknown = [name for name in given if name not in joints] if isinstance(given, dict) else []
+    if unknown:
+        raise ExperimentError(
+            f"design.limits.{what} names {unknown[0]!r}; joints that move are "
+            f"{listing(joints)}.{did_you_mean(unknown[0], joints)}"
+        )
+
+
 def _each(
-    what: str, given: float | dict[str, float] | None, joints: Sequence[str], default: float
+    given: float | dict[str, float] | None, joints: Sequence[str], default: float
 ) -> np.ndarray:
     if isinstance(given, dict):
-        unknown = [name for name in given if name not in joints]
-        if unknown:
-            raise ExperimentError(
-                f"design.limits.{what} names {unknown[0]!r}; joints that move are "
-                f"{listing(joints)}.{did_you_mean(unknown[0], joints)}"
-            )
         return np.array([given.get(joint, default) for joint in joints], float)
     return np.full(len(joints), default if given is None else given, float)
 
@@ -143,12 +148,6 @@ def _check_room(limits: ResolvedLimits, pose: np.ndarray) -> None:
     """Raise ExperimentError where no joint can move at all, or the pose is outside."""
     allowed = limits.commands()
     for i, joint in enumerate(limits.joints):
-        for name in ("speed", "acceleration", "torque", "torque_rms"):
-            if not getattr(limits, name)[i] > 0:
-                raise ExperimentError(
-                    f"design.limits.{name} of {joint} is {getattr(limits, name)[i]:g}: a limit has "
-                    "to be positive"
-                )
         if not allowed.lower[i] <= pose[i] <= allowed.upper[i]:
             raise ExperimentError(
                 f"the pose of {joint} is {pose[i]:.4g}, outside of {allowed.lower[i]:.4g} to "

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TextIO
 
 from trueup.errors import RecordingError, listing
+from trueup.signals.readers._written_numbers import is_number
 
 _CANDIDATES = ("\t", ";", "|", ",")
 _SAMPLE_ROWS = 20
-_LOOKS_NUMERIC = re.compile(
-    r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I
-)
-_WORDS = ("", "true", "false", "na", "n/a", "null", "none")
+_COMMENT = re.compile(r"(^|\s)#(?!N/?A\b)")
+_EXCEL = re.compile(r"\s*\"?sep=(.)\"?\s*", re.I)
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,9 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
         comment, lines, sample = _first_rows(file)
     if not sample:
         raise RecordingError(f"{path} holds no rows of values, only blank lines or comments.")
+    stated = _EXCEL.fullmatch(sample[0])
+    if stated and delimiter is None and len(sample) > 1:
+        delimiter, sample, lines = stated[1], sample[1:], lines[1:]
     if delimiter is None:
         preferred = "\t" if path.suffix.lower() == ".tsv" else None
         found = _sniff(sample, preferred)
@@ -73,11 +75,13 @@ def find_layout(path: Path, delimiter: str | None, header: bool | None) -> Layou
             if len(cells) == len(first) and not any(looks_numeric(cell) for cell in cells):
                 names = [cell.strip() for cell in cells]
     names = [name or str(place) for place, name in enumerate(names)]
+    if not header and found == ",":
+        _check_decimal_commas(path, [split_row(row, found) for row in sample])
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecordingError(
-            f"{path} names several columns {listing(twice)}: give each its own name, or read it "
-            "with header=False and name columns by place."
+            f"{path} names several columns {listing(twice)}: give each its own name in line "
+            f"{lines[0]}."
         )
     quoted = any('"' in row for row in sample[1 if header else 0 :])
     return Layout(encoding, found, names, lines[1 if header else 0], quoted)
@@ -133,7 +137,24 @@ def _sniff(rows: list[str], preferred: str | None) -> str | None:
     for candidate, cells in counts.items():
         if cells[0] > 1:
             return candidate
-    return None if len(rows[0].split()) > 1 else ","
+    if len(rows[0].split()) > 1:
+        return None
+    # one column, whose commas are decimal ones
+    values = [row for row in complete[1:] if is_number(row)]
+    return ";" if any("," in row for row in values) and len(values) == len(complete) - 1 else ","
+
+
+def _check_decimal_commas(path: Path, rows: list[list[str]]) -> None:
+    """Raise RecordingError for rows such as ``0,05,1,5`` without a header, which two cells cut."""
+    columns = [[cell.strip() for cell in cells] for cells in zip(*rows)]
+    whole = all(cell.lstrip("+-").isdigit() for cells in columns for cell in cells)
+    parts = [cell for cells in columns[1::2] for cell in cells]
+    if whole and len(columns) % 2 == 0 and any(len(c) > 1 and c[0] == "0" for c in parts):
+        raise RecordingError(
+            f"{path}: cells such as {next(c for c in parts if len(c) > 1 and c[0] == '0')!r} look "
+            "like the decimals of numbers that commas cut in two: write decimal points, or "
+            "separate columns by semicolons."
+        )
 
 
 def split_row(row: str, delimiter: str | None) -> list[str]:
@@ -152,12 +173,11 @@ def rows_of(file: TextIO, layout: Layout) -> Iterator[tuple[int, list[str]]]:
             continue
         text = line.rstrip("\n")
         if "#" in text and '"' not in text:
-            text = text.split("#", 1)[0]
+            text = _COMMENT.split(text, maxsplit=1)[0]
         if text.strip() and not text.lstrip().startswith("#"):
             yield number, split_row(text, layout.delimiter)
 
 
 def looks_numeric(cell: str) -> bool:
     """Whether a cell is a value rather than a name: a number, true, false, or nothing."""
-    plain = cell.strip().strip('"')
-    return plain.lower() in _WORDS or _LOOKS_NUMERIC.fullmatch(plain) is not None
+    return is_number(cell.strip().strip('"'))

@@ -1,17 +1,13 @@
 """CSV, TSV and other delimited text."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 
 from trueup.errors import RecordingError
 from trueup.signals.readers._delimited_text import Layout, find_layout, open_text, rows_of
+from trueup.signals.readers._written_numbers import WrittenColumn, read_columns
 from trueup.signals.readers.contents import Contents, Table
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_MISSING = ("", "na", "n/a", "null", "none", "-")
-_LOGICAL = {"true": 1.0, "false": 0.0}
 
 
 def read_delimited(
@@ -21,7 +17,8 @@ def read_delimited(
 
     Lines that begin with ``#`` are comments; one that names the columns, as numpy writes it, is
     taken as the header. Columns of text are left out; empty cells are NaN; true and false are 1
-    and 0. Without a header the columns are named ``0``, ``1`` and so on.
+    and 0. Without a header the columns are named ``0``, ``1`` and so on. Decimal commas and
+    separators of thousands are read where they leave no doubt.
 
     Args:
         path: The file.
@@ -29,8 +26,8 @@ def read_delimited(
         header: Whether the first row names the columns; found out where absent.
 
     Raises:
-        RecordingError: Binary content, no rows, a row cut short, a cell that is no number, a
-            decimal comma; the message names line and column.
+        RecordingError: Binary content, no rows, a row cut short, a cell that is no number or may
+            be two; the message names line and column.
     """
     layout = find_layout(path, delimiter, header)
     try:
@@ -39,7 +36,7 @@ def read_delimited(
             delimiter=layout.delimiter,
             skiprows=layout.first_line - 1,
             ndmin=2,
-            comments="#",
+            comments=None,
             quotechar='"' if layout.quoted else None,
             encoding=layout.encoding,
         )
@@ -50,6 +47,15 @@ def read_delimited(
         return _read_careful(path, layout)
     metadata: dict[str, object] = {"first_line": layout.first_line}
     return Contents((Table(dict(zip(layout.names, values.T))),), metadata)
+
+
+def _advice(layout: Layout, cells: int) -> str:
+    if layout.delimiter == "," and cells == 2 * len(layout.names):
+        return (
+            "Commas both separate columns and begin decimals: write decimal points, or separate "
+            "columns by semicolons."
+        )
+    return "Correct that line, or give delimiter."
 
 
 def _read_careful(path: Path, layout: Layout) -> Contents:
@@ -75,51 +81,34 @@ def _read_careful(path: Path, layout: Layout) -> Contents:
             )
         raise RecordingError(
             f"{path}, line {line}: {len(row)} cells where {width} are expected"
-            f" ({', '.join(names[:6])}{', ...' if width > 6 else ''}). Correct that line, or give "
-            "delimiter."
+            f" ({', '.join(names[:6])}{', ...' if width > 6 else ''}). {_advice(layout, len(row))}"
+        )
+    written = {name: WrittenColumn(cells) for name, cells in zip(names, zip(*rows))}
+    doubts, commas = read_columns({n: c for n, c in written.items() if not c.texts})
+    if doubts:
+        first = min(doubts, key=lambda doubt: doubt.place)
+        raise RecordingError(
+            f"{path}, line {lines[first.place]}, column {first.column!r}: {first.why}."
         )
     columns: dict[str, np.ndarray] = {}
     left_out: dict[str, str] = {}
-    for place, cells in enumerate(zip(*rows)):
-        values, bad = _numbers(cells)
-        name = names[place]
-        if name == str(place) and place == width - 1 and np.isnan(values).all() and not bad:
+    for place, (name, column) in enumerate(written.items()):
+        empty = np.isnan(column.values).all()
+        if name == str(place) and place == width - 1 and empty and not column.texts:
             continue
-        if not bad:
-            columns[name] = values
+        if not column.texts:
+            columns[name] = column.values
             continue
-        first = bad[0]
-        cell = cells[first].strip()
-        if _DECIMAL_COMMA.fullmatch(cell):
+        cell = column.cells[column.texts[0]].strip()
+        if np.isfinite(column.values).any() or column.decimals or column.open:
             raise RecordingError(
-                f"{path}, line {lines[first]}, column {name!r}: {cell!r} has a decimal comma. "
-                "Write numbers with a decimal point."
-            )
-        if np.isfinite(values).any():
-            raise RecordingError(
-                f"{path}, line {lines[first]}, column {name!r}: {cell[:40]!r} is not a number."
+                f"{path}, line {lines[column.texts[0]]}, column {name!r}: {cell[:40]!r} is not a "
+                "number."
             )
         left_out[name] = f"it holds text such as {cell[:40]!r}"
     metadata: dict[str, object] = {"first_line": layout.first_line}
+    if commas:
+        metadata["decimal"] = ","
     if left_out:
         metadata["left_out"] = left_out
     return Contents((Table(columns),), metadata)
-
-
-def _numbers(cells: tuple[str, ...]) -> tuple[np.ndarray, list[int]]:
-    """Return the cells as numbers, NaN where there is none, and the places of texts."""
-    values = np.full(len(cells), np.nan)
-    bad = []
-    for place, cell in enumerate(cells):
-        try:
-            if "_" in cell:
-                bad.append(place)
-            else:
-                values[place] = float(cell)
-        except ValueError:
-            word = cell.strip().lower()
-            if word in _LOGICAL:
-                values[place] = _LOGICAL[word]
-            elif word not in _MISSING:
-                bad.append(place)
-    return values, bad

@@ -20,6 +20,8 @@ _WIDEST = 512
 def read_hdf5(path: Path, *, group: str | None = None) -> Contents:
     """Read the 1-D and 2-D numeric datasets of an HDF5 file, named by their path in it.
 
+    Texts and attributes are metadata, those of a group or dataset under its path.
+
     Args:
         path: The file.
         group: Group to read, such as ``episode_3``; the whole file where absent. Names of columns
@@ -34,6 +36,8 @@ def read_hdf5(path: Path, *, group: str | None = None) -> Contents:
     left_out: dict[str, str] = {}
 
     def visit(name: str, item: Any) -> None:
+        for key, value in item.attrs.items():
+            metadata[f"{name}/{key}"] = _plain(value)
         if not isinstance(item, h5py.Dataset) or name.startswith("#"):
             return
         if item.dtype.kind in "SUO" and item.shape == ():
@@ -59,11 +63,18 @@ def read_hdf5(path: Path, *, group: str | None = None) -> Contents:
             )
         root = file if group is None else file[group]
         for key, value in root.attrs.items():
-            metadata[key] = _text(value) if np.ndim(value) == 0 else np.asarray(value).tolist()
+            metadata[key] = _plain(value)
         root.visititems(visit)
     if left_out:
         metadata["left_out"] = left_out
     return Contents((Table(columns),), metadata)
+
+
+def _plain(value: Any) -> Any:
+    """Return an attribute as plain Python values, texts decoded."""
+    if np.ndim(value) == 0:
+        return _text(value)
+    return [_plain(item) for item in np.asarray(value)]
 
 
 def _text(value: Any) -> Any:

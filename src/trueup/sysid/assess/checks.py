@@ -22,6 +22,7 @@ from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit.identification_search import check_search, check_start
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.recordings.sequence_start import first_part
 
 _FEWEST = 500  # samples of a recording that are simulated in any case
@@ -60,6 +61,7 @@ def check_experiment(
     prepared = replace(prepared, training=_shortened(prepared))
     on_progress("simulating at the start values", 0.7)
     problem = prepared.problem()
+    check_requests(experiment, prepared, problem)
     check_start(problem)
     x, space = problem.space.start, problem.space
     _, jacobian, _ = final_jacobian(problem, x)

@@ -180,16 +180,25 @@ def _is_other_branch(problem: Any) -> bool:
     found, kind = problem.get("input"), problem["type"]
     mapping_for_text = kind == "string_type" and isinstance(found, dict)
     text_for_mapping = kind == "model_type" and isinstance(found, str)
-    mapping_for_list = kind == "list_type" and isinstance(found, dict)
     word_for_value = kind == "literal_error" and not isinstance(found, str)
-    return mapping_for_text or text_for_mapping or mapping_for_list or word_for_value
+    other_shape = kind in ("list_type", "tuple_type") and not isinstance(found, list | str)
+    several_for_one = kind == "float_type" and isinstance(found, dict | list)
+    one_for_several = kind == "dict_type" and isinstance(found, float | int | list)
+    return (
+        mapping_for_text
+        or text_for_mapping
+        or word_for_value
+        or other_shape
+        or several_for_one
+        or one_for_several
+    )
 
 
 def _is_tag(part: Any) -> bool:
     """Whether a part of pydantic's path names a branch of a union, not a key of the file."""
     return isinstance(part, str) and (
-        part in ("str", "float", "list[float]", "list[str]")
-        or part.startswith(("literal[", "tuple[", "function-", "nullable"))
+        part in ("str", "float", "constrained-float")
+        or part.startswith(("literal[", "tuple[", "list[", "dict[", "function-", "nullable"))
         or (part[:1].isupper() and part.isidentifier() and _model_named(part) is not None)
     )
 

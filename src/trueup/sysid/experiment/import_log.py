@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 
 from trueup.errors import RecordingError, listing
-from trueup.signals import Recording, read
+from trueup.signals import Recording
 from trueup.simulation.element_names import generated_names
 from trueup.sysid.experiment import proposed_parameters as proposals
+from trueup.sysid.experiment.further_logs import further_logs
 from trueup.sysid.experiment.imported_log import (
     ImportedLog,
     effort_gain,
@@ -22,6 +22,7 @@ from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import ModelPart
 from trueup.sysid.experiment.template import (
     Proposal,
+    left_out,
     noise_levels,
     propose_experiment,
     relative_path,
@@ -36,7 +37,13 @@ from trueup.sysid.recordings.column_matching import (
 )
 from trueup.sysid.recordings.column_names import take_apart
 from trueup.sysid.recordings.joint_evidence import ASK, JointSeries, Reading, read_joints
-from trueup.sysid.recordings.joint_families import scalar_joints
+from trueup.sysid.recordings.joint_families import JointLog, recognise, scalar_joints
+from trueup.sysid.torque.left_out_forces import (
+    left_out_dofs,
+    left_out_forces,
+    left_out_sentence,
+    torque_is_known,
+)
 
 _SAME_GAIN = 0.05  # relative spread of a gain that is one number
 _NEAR_ONE = (0.4, 2.5)  # needed over recorded torque, where the model is roughly right
@@ -73,7 +80,6 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
     if fixed:
         robot = load_spec(part.model_copy(update={"base": "fixed"}), Path("/")).compile()
     first = imported_log(logs[0], robot)
-    _check_further(logs, first)
     if first.joints is None:
         if first.unnamed and len(scalar_joints(robot)) > 1:
             raise RecordingError(
@@ -83,8 +89,10 @@ def propose_import(model: Path, logs: Sequence[Path], folder: Path) -> Import:
                 "stand side by side). Write a first line with the names of the columns, such as "
                 f"t,{robot.joint(scalar_joints(robot)[0]).name}_pos,..."
             )
-        return Import(propose_experiment(model, logs[0], folder), "", ())
-    return _propose(model, logs, folder, robot, first, fixed)
+        return Import(propose_experiment(model, logs, folder), "", ())
+    further = further_logs(logs, first.recording, first.clock, first.used, first.unnamed)
+    _check_joints(logs, further, first.joints, robot)
+    return _propose(model, logs, folder, robot, first, fixed, further)
 
 
 def _propose(
@@ -94,6 +102,7 @@ def _propose(
     robot: mujoco.MjModel,
     log: ImportedLog,
     fixed: bool,
+    further: Sequence[Recording],
 ) -> Import:
     joints = log.joints
     assert joints is not None
@@ -116,6 +125,9 @@ def _propose(
         model_lines = [hangs, "base: fixed", *model_lines]
         points.append("the free joint is taken away (base: fixed), as of a robot that hangs")
     by_torque = any("torque" in line for line in model_lines)
+    if series.effort is not None:
+        points += _unknown_torques(robot, readings)
+    by_torque = by_torque and _explains_torques(robot, readings)
     moved = [r.joint for r in readings]
     largest = {}
     if series.effort is not None:
@@ -146,43 +158,38 @@ def _propose(
         further=[relative_path(path, folder) for path in logs[1:]],
         search_lines=_search_lines(by_torque),
     )
-    proposal = Proposal(text, signal_matches, control_matches, [p.name for p in unknowns], points)
+    if any(line.startswith("kp:") for line in model_lines):
+        used |= {c.column for c in joints.columns if c.quantity in ("kp", "kd")}
+    proposal = Proposal(
+        text,
+        signal_matches,
+        control_matches,
+        [p.name for p in unknowns],
+        points,
+        left_out([log.recording, *further], used, log.clock),
+    )
     opened = {logs[0].resolve(): log.recording}
     return Import(tried(proposal, folder, opened), joints.source, _rows(robot, readings))
 
 
-def _check_further(logs: Sequence[Path], first: ImportedLog) -> None:
-    """Raise RecordingError where further logs have other columns, or cover the same time."""
-    spans = [(logs[0], first.recording)]
-    for path in logs[1:]:
-        recording = _same_clock(path, first)
-        missing = [c for c in first.used if c not in recording.columns]
-        if missing:
-            raise RecordingError(
-                f"{path.name} has no column {listing(missing)}, which {logs[0].name} has: import "
-                "logs with other columns on their own. Topics of one run belong into one bag"
-            )
-        spans.append((path, recording))
-    ends = [(p, r.streams[0].times[0], r.streams[0].times[-1]) for p, r in spans]
-    for i, (path, start, end) in enumerate(ends):
-        for other, first_time, last_time in ends[:i]:
-            # clocks that begin at zero say nothing of the hour
-            if min(start, first_time) > 60 and start < last_time and first_time < end:
-                since, until = max(start, first_time), min(end, last_time)
+def _check_joints(
+    logs: Sequence[Path], further: Sequence[Recording], first: JointLog, robot: mujoco.MjModel
+) -> None:
+    """Raise RecordingError where a column of a further log belongs to another joint."""
+    for path, recording in zip(logs[1:], further, strict=True):
+        found = recognise(recording, robot)
+        if found is None or first.by_order:
+            continue
+        labels = {c.column: c.label for c in found.columns}
+        for column in first.columns:
+            joint = first.joints.get(column.label, -1)
+            other = found.joints.get(labels.get(column.column, column.label), -1)
+            if joint != other:
+                names = [robot.joint(j).name if j >= 0 else "no joint" for j in (joint, other)]
                 raise RecordingError(
-                    f"{other.name} and {path.name} cover the same time ({since:.6g} to "
-                    f"{until:.6g} s): they are two views of one run. Give one of them, or merge "
-                    "them into one file"
+                    f"the column {column.column!r} is {names[0]} in {logs[0].name} and {names[1]} "
+                    f"in {path.name}: import logs with another order of joints on their own"
                 )
-
-
-def _same_clock(path: Path, first: ImportedLog) -> Recording:
-    if first.clock.column or first.clock.rate is not None:
-        header: dict[str, Any] = {"header": False} if first.unnamed else {}
-        column = first.clock.column or None
-        unit = first.clock.unit if column else None
-        return read(path, time=column, rate=first.clock.rate, time_unit=unit, **header)
-    return read(path)
 
 
 def _signals(
@@ -298,6 +305,28 @@ def _gains(
         pairs = ", ".join(f"{quoted(name)}: {value:.6g}" for name, value in values.items())
         lines.append(f"{kind}: {{{pairs}}}")
     return lines, points
+
+
+def _unknown_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> list[str]:
+    """A sentence on forces because of which torques are not compared with links."""
+    known = [torque_is_known(robot, r.joint) for r in readings]
+    said = left_out_sentence(robot)
+    if all(known) or not said:
+        return []
+    names = [robot.joint(r.joint).name for r, k in zip(readings, known, strict=True) if not k]
+    return [
+        f"{said}: the zero, sign and gain of {listing(names)} were not looked for in torques; look "
+        "at them. The simulation has these forces"
+    ]
+
+
+def _explains_torques(robot: mujoco.MjModel, readings: Sequence[Reading]) -> bool:
+    """Whether inverse dynamics can be the method: the motion is known and some torque too."""
+    measured = {r.joint for r in readings}
+    coupled = {dof for f in left_out_forces(robot) if f.couples for dof in f.dofs}
+    moving = {j for j in range(robot.njnt) if int(robot.jnt_dofadr[j]) not in coupled}
+    left_out = left_out_dofs(robot)
+    return moving <= measured and any(int(robot.jnt_dofadr[j]) not in left_out for j in measured)
 
 
 def _search_lines(by_torque: bool) -> list[str]:

@@ -20,6 +20,7 @@ from trueup.sysid.recordings.joint_families import (
     scalar_joints,
 )
 from trueup.sysid.recordings.unnamed_columns import is_unnamed, read_unnamed, time_column
+from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 BY_NAMES = "a table"
@@ -223,6 +224,8 @@ def effort_gain(
     weight = link_regressor(model, qpos, still, still) @ parameters_of(model)
     gains, sizes = [], []
     for k, r in enumerate(readings):
+        if not torque_is_known(model, r.joint):
+            continue
         load = weight[:, int(model.jnt_dofadr[r.joint])]
         effort = series.effort[::every, k]
         load, effort = load - load.mean(), effort - effort.mean()

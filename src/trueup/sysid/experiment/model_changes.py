@@ -15,8 +15,8 @@ def change_model(spec: Any, part: ModelPart) -> None:
     """Give a model the base and the actuators that an experiment asks for.
 
     Raises:
-      ExperimentError: a gain of an actuator that the model does not have, or a base to fix that is
-        not free.
+      ExperimentError: a gain of an actuator that the model does not have, actuators of which none
+        drives a joint, or a base to fix that is not free.
     """
     if part.base == "fixed":
         _fix_base(spec)
@@ -30,6 +30,11 @@ def change_model(spec: Any, part: ModelPart) -> None:
                 )
     changed = [a for a in spec.actuators if a.trntype in _ON_JOINTS]
     names = [a.name for a in changed]
+    if not changed:
+        raise ExperimentError(
+            f"model.actuators is {part.actuators}, and no actuator of the model drives a joint; it "
+            f"has {listing(a.name for a in spec.actuators)}"
+        )
     for actuator in changed:
         if part.actuators == "torque":
             _make_motor(actuator)
@@ -81,6 +86,9 @@ def _gain(given: float | dict[str, float] | None, name: str, names: list[str], w
                 f"{listing(names)}.{did_you_mean(unknown[0], names)}"
             )
         if name not in given:
-            raise ExperimentError(f"model.{what} has no value for the actuator {name!r}")
+            raise ExperimentError(
+                f"model.{what} has no value for the actuator {name!r}: give one for each of "
+                f"{listing(names)}"
+            )
         return given[name]
     return 0.0 if given is None else given

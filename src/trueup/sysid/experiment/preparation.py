@@ -1,14 +1,14 @@
 """From an experiment file to problems: models, unknowns, recordings, what is held out."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import mujoco
 
-from trueup.errors import ExperimentError, RecordingError, did_you_mean, listing
+from trueup.errors import ExperimentError, RecordingError, SignalError, did_you_mean, listing
 from trueup.parameters import ParameterDict
 from trueup.signals import Recording, split_by_time
 from trueup.simulation.element_names import generated_names
@@ -17,6 +17,7 @@ from trueup.simulation.model_sequences import ModelSequences
 from trueup.simulation.spare_memory import release_spare_memory
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
+from trueup.sysid.experiment.design_names import check_design
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
 from trueup.sysid.experiment.measurement import (
     check_patterns,
@@ -28,6 +29,7 @@ from trueup.sysid.experiment.settings import Experiment, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.fit.observation_settings import ObservationSettings
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.recordings.closed_loops import check_loops
 from trueup.sysid.recordings.loading import CheckedRecording, load_recording, read_recording
 from trueup.sysid.recordings.measured_state import state_columns
 from trueup.sysid.recordings.overlap import check_overlap
@@ -37,6 +39,7 @@ from trueup.sysid.recordings.sequence_start import (
     unmeasured_positions,
 )
 from trueup.sysid.recordings.state_smoothing import WIDEST, chosen_half_width
+from trueup.sysid.torque.left_out_instants import left_out_notes
 from trueup.sysid.torque.setup import torque_problem
 
 _Part = tuple[CheckedRecording, SystemTrajectory]
@@ -155,6 +158,7 @@ def prepare(
     if change is not None:
         simulated = {name: change(spec) for name, spec in simulated.items()}
     models = {name: spec.copy().compile() for name, spec in simulated.items()}
+    check_design(experiment.design, models["model"])
     parameters = build_parameters(experiment.parameters, simulated["model"], models["model"])
     rules = measurement_rules(experiment.measurement, parameters)
     opened = opened or {}
@@ -192,6 +196,11 @@ def prepare(
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for model in models.values() for note in generated_names(model)]
     notes += [note for facts in recordings for note in facts.notes]
+    unused = [
+        name for name in experiment.variants if name not in {_variant(r.part) for r in recordings}
+    ]
+    if unused:
+        notes.append(f"No recording has the variant {listing(unused)} of the model.")
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
             f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "
@@ -204,7 +213,11 @@ def prepare(
             "to see whether they give the same parameters; all count in the held-out error."
         )
     for facts, whole in loaded:
+        notes += check_loops(whole)
+        if experiment.search.method == "inverse-dynamics":
+            notes += left_out_notes(whole, _numbers(whole.model, facts.part.controls))
         notes += unmeasured_positions(facts.part, whole, estimated_joints)
+    notes = list(dict.fromkeys(notes))
     fitted, unseen, apart = (_groups(parts, simulated) for parts in (training, held_out, alone))
     release_spare_memory()
     return Prepared(
@@ -224,6 +237,11 @@ def prepare(
     )
 
 
+def _numbers(model: mujoco.MjModel, names: Collection[str]) -> set[int]:
+    """Numbers of actuators."""
+    return {i for i in range(model.nu) if model.actuator(i).name in names}
+
+
 def _spread_over(parts: list[_Part], most: int) -> list[_Part]:
     """The parts, or so many of them spread evenly over the list."""
     if len(parts) <= most:
@@ -241,7 +259,7 @@ def _load(
     variant = _variant(part)
     if variant not in models:
         raise ExperimentError(
-            f"recording {part.file!r}: model {variant!r} is not among the variants "
+            f"recording {part.file!r} names the model {variant!r}; variants are "
             f"{listing(experiment.variants)}.{did_you_mean(variant, experiment.variants)}"
         )
     path = folder / part.file
@@ -315,14 +333,22 @@ def _split(
 ) -> tuple[SystemTrajectory | None, SystemTrajectory | None]:
     """The part of a recording for the fit and the part that is held out, None where there is none.
 
-    Whole recordings are held out where the experiment names some, else the end of each.
+    Recordings that the experiment names are held out whole, of the others the end.
     """
     chosen = experiment.held_out
     if facts.name in chosen.recordings:
         return None, whole
-    if chosen.recordings or chosen.fraction == 0:
+    if chosen.fraction == 0:
         return whole, None
-    split = split_by_time(whole.sensordata.times, held_out=chosen.fraction)
+    times = whole.sensordata.times
+    try:
+        split = split_by_time(times, held_out=chosen.fraction)
+    except SignalError as error:
+        raise ExperimentError(
+            f"held_out.fraction is {chosen.fraction:g}: of the recording {facts.name!r}, with "
+            f"{len(times)} samples from {times[0]:.6g} to {times[-1]:.6g} s, one part would have "
+            "fewer than 2 samples; give a share that leaves some to both, or 0 to hold out nothing"
+        ) from error
     return (
         first_part(whole, split.training[0], experiment.control),
         later_part(whole, split.held_out[0], experiment.control, f"{whole.name} (held out)"),

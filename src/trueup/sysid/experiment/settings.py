@@ -13,10 +13,15 @@ from trueup.fitting.losses import LOSSES
 from trueup.fitting.uncertainty import METHODS
 
 Number = float | list[float]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Bound = Annotated[float, Field(allow_inf_nan=True)]
+"""A bound, infinite where there is none."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # numbers are finite where nothing else is said
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class FrictionHardness(_Part):
@@ -27,6 +32,26 @@ class FrictionHardness(_Part):
     """Time constant [s] and damping ratio, or negative stiffness and damping."""
     solimp: tuple[float, float, float, float, float] | None = None
     """Impedance of the friction constraint."""
+
+    @model_validator(mode="after")
+    def _formats(self) -> "FrictionHardness":
+        if self.solref is not None and not (
+            min(self.solref) > 0 or (self.solref[0] <= 0 and self.solref[1] < 0)
+        ):
+            raise ValueError(
+                f"solref is a time constant and a damping ratio, both above 0, or negative "
+                f"stiffness and damping; found {list(self.solref)}"
+            )
+        if self.solimp is not None:
+            first, last, width, middle, power = self.solimp
+            if min(first, last, middle) < 0 or max(first, last, middle) > 1 or width < 0:
+                raise ValueError(
+                    "solimp is two impedances from 0 to 1, a width from 0, a middle from 0 to 1 "
+                    f"and a power from 1; found {list(self.solimp)}"
+                )
+            if power < 1:
+                raise ValueError(f"the power of solimp is {power:g}, and at least 1 is needed")
+        return self
 
 
 class ModelPart(_Part):
@@ -45,9 +70,9 @@ class ModelPart(_Part):
     control is the torque (gears stay, limits go), ``position`` for position servos with the gains
     ``kp`` and ``kd``. A joint without an actuator gets one with its name where the model has none.
     """
-    kp: float | dict[str, float] | None = Field(default=None)
+    kp: Positive | dict[str, Positive] | None = Field(default=None)
     """Stiffness of position servos [N m/rad, N/m], one for all or by actuator."""
-    kd: float | dict[str, float] | None = Field(default=None)
+    kd: NotNegative | dict[str, NotNegative] | None = Field(default=None)
     """Damping of position servos [N m s/rad, N s/m], likewise."""
     base: Literal["free", "fixed"] | None = None
     """``fixed`` takes free joints away, for a robot that hangs or is clamped."""
@@ -78,6 +103,13 @@ class ColumnPart(_Part):
     minus_scale: float = 1.0
     """Factor on that column, such as one over the gear ratio."""
 
+    @field_validator("scale", "minus_scale")
+    @classmethod
+    def _not_zero(cls, given: float) -> float:
+        if given == 0:
+            raise ValueError("a factor of 0 leaves nothing of the column")
+        return given
+
 
 class SignalPart(ColumnPart):
     """The columns of a signal and their unit."""
@@ -94,6 +126,12 @@ class Trim(_Part):
     """First time [s], on the recording's clock."""
     end: float | None = None
     """Last time [s]."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Trim":
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ValueError(f"start {self.start:g} is not before end {self.end:g}")
+        return self
 
 
 class InitialState(_Part):
@@ -169,7 +207,7 @@ class ParameterPart(_Part):
     """Parameterisation of the inertia."""
     start: Number | None = None
     """Start value; the model's own where absent and there is a target."""
-    bounds: tuple[Number, Number] | Literal["auto"] | None = None
+    bounds: tuple[Bound | list[Bound], Bound | list[Bound]] | Literal["auto"] | None = None
     """Lower and upper bound; auto: a factor of 20 about the model's own positive value, searched by
     its logarithm."""
     scale: Literal["linear", "log", "logit"] = "linear"
@@ -215,6 +253,8 @@ class ParameterPart(_Part):
             raise ValueError("bounds: auto is for one target; give bounds such as [0.1, 5]")
         if self.bounds is not None and self.bounds != "auto":
             lower, upper = self.bounds
+            if any(math.isnan(bound) for bound in (*_listed(lower), *_listed(upper))):
+                raise ValueError("a bound is nan: give a number, or .inf where there is none")
             pairs = zip(_listed(lower), _listed(upper), strict=False)
             if any(low > high for low, high in pairs):
                 raise ValueError(f"the lower bound {lower} is above the upper bound {upper}")
@@ -224,6 +264,13 @@ class ParameterPart(_Part):
                     f"the bounds {lower} and {upper} are the same, so there is nothing to find: "
                     "give a range, or write frozen: true"
                 )
+            if self.prior is not None and self.prior.mean is not None:
+                mean = self.prior.mean
+                if not min(_listed(lower)) <= mean <= max(_listed(upper)):
+                    raise ValueError(
+                        f"prior.mean {mean:g} is outside of the bounds {lower} to {upper}: widen "
+                        "them, or correct the prior"
+                    )
         return self
 
 
@@ -286,7 +333,7 @@ class SearchPart(_Part):
     ``inverse-dynamics`` explains recorded torques by recorded motion, without a simulation."""
     max_iters: int = Field(default=100, ge=0)
     """Iterations."""
-    starts: int = Field(default=1, ge=1)
+    starts: int = Field(default=1, ge=1, le=100_000)
     """Start points: the given one, then scrambled Sobol points; the best are polished. Of the
     method ``mujoco``."""
     population: int | None = Field(default=None, ge=4)
@@ -297,12 +344,12 @@ class SearchPart(_Part):
     """Simulated candidates of CMA-ES, before its best is polished."""
     loss: Literal[*LOSSES] = "linear"  # pyright: ignore[reportInvalidTypeForm]
     """Robust loss."""
-    loss_scale: float | Literal["auto"] = "auto"
+    loss_scale: Positive | Literal["auto"] = "auto"
     """Residual above which the loss bends, in units of the weighted residual; auto: 1.345 times the
     robust spread of the residuals."""
     time_limit: float | None = Field(default=None, gt=0)
     """Seconds; a batch of simulations under way is cut off. Not of scipy's methods."""
-    difference: float = Field(default=1e-6, gt=0)
+    difference: float = Field(default=1e-6, gt=0, lt=1)
     """Relative step of finite differences; the method ``scipy`` has its own."""
 
 
@@ -312,9 +359,16 @@ class HeldOut(_Part):
     recordings: list[str] = []
     """Names of recordings."""
     fraction: float = Field(default=0.0, ge=0, lt=1)
-    """Last part of every other recording."""
+    """Last part of every recording that is not named."""
     folds: int = Field(default=0, ge=0)
-    """Folds of a cross-validation over recordings (or over time, for one recording)."""
+    """Folds of a cross-validation over recordings; 0 for none."""
+
+    @field_validator("folds")
+    @classmethod
+    def _several(cls, given: int) -> int:
+        if given == 1:
+            raise ValueError("one fold leaves nothing to fit: give 2 or more, or 0 for none")
+        return given
 
 
 class ConfidencePart(_Part):
@@ -345,26 +399,34 @@ class DesignLimits(_Part):
     position: tuple[float, float] | dict[str, tuple[float, float]] | None = None
     """Lowest and highest position [rad, m]; the range of the model where absent, and 1 to both
     sides of the pose where the model has none."""
-    speed: float | dict[str, float] | None = None
+    speed: Positive | dict[str, Positive] | None = None
     """Highest speed [rad/s, m/s]; 2 where absent."""
-    acceleration: float | dict[str, float] | None = None
+    acceleration: Positive | dict[str, Positive] | None = None
     """Highest acceleration of the command [rad/s^2, m/s^2]; 20 where absent."""
-    torque: float | dict[str, float] | None = None
+    torque: Positive | dict[str, Positive] | None = None
     """Highest force of the actuator [N m, N]; that of the model where absent."""
-    torque_rms: float | dict[str, float] | None = None
+    torque_rms: Positive | dict[str, Positive] | None = None
     """Highest root mean square of that force [N m, N]: the heat of the motor, i^2 t."""
     clearance: float = Field(default=0.02, ge=0)
     """Smallest distance between bodies that are no neighbours, the ground among them [m]."""
     margin: float = Field(default=0.1, ge=0, lt=0.9)
     """Share of each limit that is kept free, because the robot is not known exactly."""
 
+    @field_validator("position")
+    @classmethod
+    def _in_order(cls, given: Any) -> Any:
+        for low, high in given.values() if isinstance(given, dict) else [given] if given else []:
+            if low >= high:
+                raise ValueError(f"the lowest position {low:g} is not below the highest {high:g}")
+        return given
+
 
 class DesignPart(_Part):
     """What ``trueup design`` may record next."""
 
-    duration: float = Field(default=20.0, gt=0)
+    duration: float = Field(default=20.0, gt=0, le=3600)
     """Length of the recording [s]."""
-    rate: float = Field(default=200.0, gt=0)
+    rate: float = Field(default=200.0, gt=0, le=20_000)
     """Commands, and samples of the recording, a second."""
     pose: dict[str, float] = {}
     """Position by joint at which the motion begins and ends [rad, m]; where absent that of

@@ -1,6 +1,7 @@
 """Writes a commented experiment file from a model and a recording."""
 
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from trueup.signals import Recording
 from trueup.simulation.element_names import generated_names
 from trueup.sysid.experiment import proposed_parameters as proposals
 from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.further_logs import further_logs
 from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.preparation import prepare
 from trueup.sysid.experiment.settings import ModelPart
@@ -41,9 +43,11 @@ class Proposal:
     """Names of the proposed unknowns."""
     open_points: list[str]
     """What a person has to fill in or look at, in sentences."""
+    left_out: dict[str, list[str]]
+    """Columns that are not used, by recording."""
 
 
-def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
+def propose_experiment(model: Path, logs: Sequence[Path], folder: Path) -> Proposal:
     """Propose an experiment.
 
     Columns are matched to sensors, joints and actuators by their names; units are suggested where
@@ -52,17 +56,20 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
 
     Args:
       model: MJCF or URDF file.
-      recording: recording in any format that :func:`trueup.signals.read` knows.
+      logs: recordings with the same columns, in any format that :func:`trueup.signals.read` knows.
       folder: folder of the experiment file, which its file names refer to.
 
     Raises:
       ModelError: the model cannot be read or does not compile.
-      RecordingError: the recording cannot be read.
+      RecordingError: a recording cannot be read, or recordings do not belong together.
     """
+    recording = logs[0]
     spec = load_spec(ModelPart(file=str(model.resolve())), Path("/"))
     compiled = spec.compile()
     clock, data = find_clock(recording)
     signals, controls = match_columns(data, compiled, [clock.column])
+    used = {c for m in [*signals, *controls] for c in m.columns}
+    further = further_logs(logs, data, clock, sorted(used) or data.columns)
     units = suggest_units(signals, data, compiled)
     points = [*([clock.note] if clock.note else []), *generated_names(compiled)]
     points += _unmatched(signals, controls, data, compiled, clock)
@@ -91,8 +98,10 @@ def propose_experiment(model: Path, recording: Path, folder: Path) -> Proposal:
         parameters=unknowns,
         noise=noise_levels(data, signals),
         model=compiled,
+        further=[relative_path(path, folder) for path in logs[1:]],
     )
-    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points)
+    unused = left_out([data, *further], used, clock)
+    proposal = Proposal(text, signals, controls, [p.name for p in unknowns], points, unused)
     return tried(proposal, folder, {recording.resolve(): data})
 
 
@@ -128,6 +137,23 @@ def _unmatched(
             f"leave them out if they were zero; columns left are {free}"
         )
     return points
+
+
+def left_out(
+    recordings: Sequence[Recording], used: Collection[str], clock: Clock
+) -> dict[str, list[str]]:
+    """Columns of each recording that are not used, those that cannot be read as numbers among them.
+
+    Of a recording after the first, those that the first does not have.
+    """
+    out: dict[str, list[str]] = {}
+    known: set[str] = {*used, clock.column}
+    for recording in recordings:
+        unread = recording.metadata.get("left_out")
+        names = [*recording.columns, *(unread if isinstance(unread, dict) else ())]
+        out[Path(recording.source).name] = [name for name in names if name not in known]
+        known.update(names)
+    return {name: columns for name, columns in out.items() if columns}
 
 
 def noise_levels(recording: Recording, signals: list[Match]) -> dict[str, float]:

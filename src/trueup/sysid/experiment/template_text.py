@@ -90,7 +90,7 @@ def experiment_text(
         "    initial: measured",
         "    # Use a part of the recording [s]:",
         "    # trim: {start: 0.5, end: 20.0}",
-        *_further_lines(further, clock, header, bool(signals), bool(controls)),
+        *_further_lines(further, clock, header),
         "  # More recordings go here, each with its own - file.",
         "",
         *_parameter_lines(parameters, model),
@@ -149,9 +149,7 @@ def _clock_lines(clock: Clock) -> list[str]:
     ]
 
 
-def _further_lines(
-    files: Sequence[str], clock: Clock, header: bool | None, signals: bool, controls: bool
-) -> list[str]:
+def _further_lines(files: Sequence[str], clock: Clock, header: bool | None) -> list[str]:
     """Recordings with the columns of the first."""
     lines = []
     for file in files:
@@ -159,17 +157,17 @@ def _further_lines(
         if header is not None:
             lines.append(f"    header: {str(header).lower()}")
         lines += [line for line in _clock_lines(clock) if not line.lstrip().startswith("#")]
-        lines += ["    signals: *signals"] if signals else []
-        lines += ["    controls: *controls"] if controls else []
+        lines += ["    signals: *signals", "    controls: *controls"]
     return lines
 
 
 def _mapping_lines(
     key: str, matches: list[Match], units: dict[str, tuple[str, str]], shared: bool = False
 ) -> list[str]:
+    head = f"    {key}: &{key}" if shared else f"    {key}:"
     if not matches:
-        return [f"    {key}: {{}}"]
-    lines = [f"    {key}: &{key}" if shared else f"    {key}:"]
+        return [f"{head} {{}}"]
+    lines = [head]
     for match in matches:
         unit, why = units.get(match.place.name, ("", ""))
         columns = [quoted(column) for column in match.columns]

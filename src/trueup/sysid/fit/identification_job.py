@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, RunDirectoryError, TrueupError, did_you_mean, listing
+from trueup.errors import FitError, RunDirectoryError, TrueupError, listing
 from trueup.fitting.least_squares import LeastSquares
 from trueup.fitting.losses import Loss
 from trueup.fitting.solution import Solution, Status
@@ -24,7 +24,7 @@ from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, with_known_cost
-from trueup.sysid.fit.cross_validation import check_folds, cross_validate
+from trueup.sysid.fit.cross_validation import cross_validate
 from trueup.sysid.fit.identification import Identification
 from trueup.sysid.fit.identification_search import (
     SCIPY_METHODS,
@@ -34,6 +34,7 @@ from trueup.sysid.fit.identification_search import (
 )
 from trueup.sysid.fit.prior_weight import refit_with_noise
 from trueup.sysid.fit.problem import GrayBoxProblem
+from trueup.sysid.fit.requests import check_requests
 from trueup.sysid.fit.soft_friction import soft_friction_optimum
 from trueup.sysid.fit.start_noise import measured_starts
 from trueup.sysid.fit.unseen_ends import unseen_ends
@@ -333,24 +334,6 @@ class IdentificationJob(SearchJob):
             "seconds_after_fit": after,
             "notes": self.prepared.notes,
         }
-
-
-def check_requests(experiment: Experiment, prepared: Prepared, problem: GrayBoxProblem) -> None:
-    """Raise where something that is needed only after the fit cannot be had.
-
-    Raises:
-      FitError: ``confidence.profile`` names what is no free parameter.
-      ExperimentError: more folds than training recordings.
-    """
-    names = problem.space.names
-    unknown = [name for name in experiment.confidence.profile if name not in names]
-    if unknown:
-        raise FitError(
-            f"confidence.profile names {listing(unknown)}; free parameters are {listing(names)}."
-            f"{did_you_mean(unknown[0], names)}"
-        )
-    if experiment.held_out.folds > 1:
-        check_folds(prepared, experiment.held_out.folds)
 
 
 def folder_of_inputs(

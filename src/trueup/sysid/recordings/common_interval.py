@@ -49,8 +49,10 @@ def common_interval(
       trim: the part that was asked for.
 
     Raises:
+      ExperimentError: a trim outside of the recording.
       RecordingError: the streams have no interval in common, or hardly any.
     """
+    _check_trim(name, measured, trim)
     begins = {s: float(t[0]) for s, (t, _) in measured.items()}
     ends = {s: float(t[-1]) for s, (t, _) in measured.items()}
     asked = (
@@ -64,8 +66,6 @@ def common_interval(
     late, early = max(begins, key=lambda s: begins[s]), min(ends, key=lambda s: ends[s])
     start, end = max(asked[0], begins[late]), min(asked[1], ends[early])
     span = asked[1] - asked[0]
-    if span <= 0:
-        return CommonInterval(*asked, False, ())  # an empty trim has its own message
     limits = f"{late} begins at {begins[late]:.6g} s and {early} ends at {ends[early]:.6g} s"
     if end - start < _LEAST_COMMON * span:
         common = f"only {start:.6g} to {end:.6g} s" if end > start else "no time"
@@ -85,6 +85,20 @@ def common_interval(
             f"used, the part that all streams cover: {' and '.join(parts)}."
         )
     return CommonInterval(start, end, begins_late, tuple(notes))
+
+
+def _check_trim(name: str, measured: Mapping[str, Samples], trim: Trim) -> None:
+    """Raise ExperimentError for a trim that begins or ends outside of what was recorded."""
+    first = min(float(times[0]) for times, _ in measured.values())
+    last = max(float(times[-1]) for times, _ in measured.values())
+    # an end in round numbers may lie within a sample of the last one
+    slack = max(float(np.median(np.diff(times))) for times, _ in measured.values())
+    for which, given in (("start", trim.start), ("end", trim.end)):
+        if given is not None and not first - slack <= given <= last + slack:
+            raise ExperimentError(
+                f"recording {name!r}: trim.{which} is {given:.9g} s, outside of the recording, "
+                f"which runs from {first:.9g} to {last:.9g} s: correct it, or remove it"
+            )
 
 
 def on_slowest_clock(

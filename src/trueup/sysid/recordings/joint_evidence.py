@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
+from trueup.sysid.torque.left_out_forces import torque_is_known
 from trueup.sysid.torque.link_regressor import link_regressor, parameters_of
 
 CONFIRMED, FOUND, ASSUMED, ASK = "confirmed", "found", "assumed", "ask"
@@ -243,6 +244,9 @@ def _with_torques(
         return readings
     if model.nv != model.njnt or any(r.sure_of("unit") == ASK for r in readings):
         return readings
+    known = [k for k, r in enumerate(readings) if torque_is_known(model, r.joint)]
+    if len(known) < len(readings):
+        return _with_some_torques(model, readings, series, known)
     motion = _Motion(model, readings, series)
     readings = _with_weights_sign(model, readings, series, motion)
     given = motion.error(readings)
@@ -265,6 +269,32 @@ def _with_torques(
             out[k] = out[k].saying("zero", CONFIRMED, "by the weight of the links")
         elif out[k].sure_of("zero") != ASK:
             out[k] = out[k].saying("zero", ASSUMED, "torques hardly depend on it")
+    return out
+
+
+def _with_some_torques(
+    model: mujoco.MjModel, readings: list[Reading], series: JointSeries, known: list[int]
+) -> list[Reading]:
+    """Signs and zeros of those joints whose torque follows from the links."""
+    why = "torques do not tell: a force acts that they are not compared with"
+    out = [
+        reading if k in known or reading.sure_of("zero") == ASK
+        else reading.saying("zero", ASSUMED, why)
+        for k, reading in enumerate(readings)
+    ]  # fmt: skip
+    if not known:
+        return out
+    assert series.effort is not None and series.velocity is not None
+    part = replace(
+        series,
+        joints=tuple(series.joints[k] for k in known),
+        position=series.position[:, known],
+        velocity=series.velocity[:, known],
+        command=None if series.command is None else series.command[:, known],
+        effort=series.effort[:, known],
+    )
+    for k, reading in zip(known, _with_torques(model, [out[k] for k in known], part), strict=True):
+        out[k] = reading
     return out
 
 

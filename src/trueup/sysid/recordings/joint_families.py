@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from trueup.errors import listing
+from trueup.errors import RecordingError, listing
 from trueup.signals import Recording
 from trueup.simulation.element_names import joint_label
 from trueup.sysid.recordings.column_names import likeness, take_apart
+from trueup.sysid.recordings.stated_names import stated_names
 
 _SEPARATOR = r"[/.\[\]_]+"
 _QUANTITIES = {
@@ -164,6 +165,9 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
     Args:
       recording: the log.
       model: the robot.
+
+    Raises:
+      RecordingError: the log has joints, and none of them is one of the model.
     """
     found = []
     for source in SOURCES:
@@ -177,14 +181,43 @@ def recognise(recording: Recording, model: mujoco.MjModel) -> JointLog | None:
     columns = _first_of_each(columns)
     labels = list(dict.fromkeys(c.label for c in columns if c.quantity == "position"))
     names = [joint_label(model, j) for j in scalar_joints(model)]
-    joints, by_order = _joints(labels, model, source, _stated_names(recording, len(labels)))
+    lists = stated_names(recording, names)
+    stated = next((given for given in lists if len(given.names) == len(labels)), None)
+    by_number = all(label.isdigit() for label in labels)
+    own = {label: label for label in labels}
+    if by_number and stated is not None:
+        own = dict(zip(sorted(labels, key=int), stated.names, strict=True))
+    joints, by_order = _joints(labels, model, source, own)
+    if not joints:
+        raise RecordingError(_no_joints(recording, own, by_number and stated is None, names))
     notes = []
-    left = [label for label in labels if label not in joints]
-    if left:
+    unused = next((given for given in lists if given.of_joints), None)
+    if by_order and unused is not None:
         notes.append(
-            f"the log has {listing(left)}, which is no joint of the model; it has {listing(names)}"
+            f"{unused.key} of the log has the {len(unused.names)} names {listing(unused.names)}, "
+            f"and there are {len(labels)} columns of positions: the names were not used"
+        )
+    left = [own[label] for label in labels if label not in joints]
+    if left and not by_order:
+        what = "which is no joint" if len(left) == 1 else "which are no joints"
+        notes.append(
+            f"the log has {listing(left)}, {what} of the model; it has {listing(names)}: left out"
         )
     return JointLog(source.name, tuple(columns), joints, by_order, tuple(notes))
+
+
+def _no_joints(recording: Recording, own: dict[str, str], numbered: bool, names: list[str]) -> str:
+    """A sentence on a log of which no joint is one of the model."""
+    if numbered:
+        return (
+            f"{recording.name} numbers {len(own)} joints and names none, and the model has "
+            f"{len(names)} ({listing(names)}): write their names into the log (joint_names), or "
+            "name the columns after them"
+        )
+    return (
+        f"no joint of {recording.name} is one of the model: the log has {listing(own.values())}, "
+        f"the model {listing(names)}. Rename the joints of one of them"
+    )
 
 
 def scalar_joints(model: mujoco.MjModel) -> list[int]:
@@ -216,27 +249,15 @@ def _first_of_each(columns: list[JointColumn]) -> list[JointColumn]:
     return list(chosen.values())
 
 
-def _stated_names(recording: Recording, count: int) -> list[str]:
-    """Names of numbered joints that the file states, or nothing."""
-    for key, value in recording.metadata.items():
-        if not isinstance(value, list) or len(value) != count:
-            continue
-        if "name" in key.lower() and all(isinstance(v, str) for v in value):
-            return list(value)
-    return []
-
-
 def _joints(
-    labels: list[str], model: mujoco.MjModel, source: Source, stated: list[str]
+    labels: list[str], model: mujoco.MjModel, source: Source, own: dict[str, str]
 ) -> tuple[dict[str, int], bool]:
-    """Joint of each label, and whether that is by the order of the model alone."""
+    """Joint of each label by its own name, and whether that is by the order of the model alone."""
     joints = scalar_joints(model)
     names = {j: joint_label(model, j) for j in joints}
-    if not all(label.isdigit() for label in labels):
-        return _by_name({label: label for label in labels}, names), False
+    if not all(name.isdigit() for name in own.values()):
+        return _by_name(own, names), False
     numbers = sorted(labels, key=int)
-    if stated:
-        return _by_name(dict(zip(numbers, stated, strict=True)), names), False
     for known in _NUMBERED.get(source.name, ()):
         wanted = {label: known[int(label)] for label in numbers if int(label) < len(known)}
         found = _by_name(wanted, names)

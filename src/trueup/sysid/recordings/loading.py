@@ -9,7 +9,14 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from trueup.errors import ColumnError, ExperimentError, RecordingError, did_you_mean, listing
+from trueup.errors import (
+    ColumnError,
+    ExperimentError,
+    RecordingError,
+    SignalError,
+    did_you_mean,
+    listing,
+)
 from trueup.signals import (
     InterpolationMethod,
     QualityReport,
@@ -123,7 +130,7 @@ def load_recording(
     control = _all_controls(model, controls, start, end, method)
     first = max([float(t[0]) for t, _ in controls.values()], default=start)
     earlier = _all_controls(model, controls, first, start, method) if first < start else None
-    measured = _filtered(measured, filters)
+    measured = _filtered(name, measured, filters)
     quality = _quality(part, name, model, measured, control, list(part.controls))
     notes = (*guessed, *interval.notes, *notes, *_without_control(part, model, name))
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
@@ -228,7 +235,7 @@ def _check_actuators(part: RecordingPart, model: mujoco.MjModel, name: str) -> N
         )
 
 
-def _filtered(series: TimeSeries, filters: Mapping[str, FilterPart]) -> TimeSeries:
+def _filtered(recording: str, series: TimeSeries, filters: Mapping[str, FilterPart]) -> TimeSeries:
     mapping = series.signal_mapping or {}
     data = series.data.copy()
     for pattern, part in filters.items():
@@ -240,27 +247,29 @@ def _filtered(series: TimeSeries, filters: Mapping[str, FilterPart]) -> TimeSeri
             )
         for name in matches:
             columns = mapping[name][1]
-            if part.kind == "butterworth":
-                if part.cutoff is None:
-                    raise ExperimentError(f"measurement.filters.{pattern}: cutoff [Hz] is missing")
-                data[:, columns] = butterworth(
-                    series.times,
-                    series.data[:, columns],
-                    cutoff=part.cutoff,
-                    order=part.order,
-                    irregular="resample",
-                )
-            else:
-                if part.window is None:
-                    raise ExperimentError(f"measurement.filters.{pattern}: window [s] is missing")
-                data[:, columns] = savitzky_golay(
-                    series.times,
-                    series.data[:, columns],
-                    window=part.window,
-                    polynomial=part.order,
-                    irregular="resample",
-                )
+            try:
+                data[:, columns] = _smoothed(series, columns, pattern, part)
+            except SignalError as error:
+                raise SignalError(f"recording {recording!r}, {name}: {error}") from error
     return TimeSeries(series.times, data, series.signal_mapping)
+
+
+def _smoothed(
+    series: TimeSeries, columns: np.ndarray, pattern: str, part: FilterPart
+) -> np.ndarray:
+    """Filtered values of some columns ``(n, columns)``."""
+    values = series.data[:, columns]
+    if part.kind == "butterworth":
+        if part.cutoff is None:
+            raise ExperimentError(f"measurement.filters.{pattern}: cutoff [Hz] is missing")
+        return butterworth(
+            series.times, values, cutoff=part.cutoff, order=part.order, irregular="resample"
+        )
+    if part.window is None:
+        raise ExperimentError(f"measurement.filters.{pattern}: window [s] is missing")
+    return savitzky_golay(
+        series.times, values, window=part.window, polynomial=part.order, irregular="resample"
+    )
 
 
 def _quality(

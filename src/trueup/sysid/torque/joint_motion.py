@@ -11,6 +11,7 @@ from trueup.signals import SignalType, TimeSeries, butterworth
 from trueup.simulation.actuator_types import has_static_law
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.recordings.measured_state import StateColumns, state_columns
+from trueup.sysid.torque.left_out_forces import left_out_dofs, left_out_forces
 
 SAMPLES_PER_PERIOD = 2.0
 """Samples that are kept in a period of the corner frequency: enough for what has passed the filter,
@@ -111,7 +112,7 @@ def torque_sources(model: mujoco.MjModel, recorded: TimeSeries, driven: set[int]
         others = tuple(i for i in actuators[dof] if i != measured and has_static_law(model, i))
         if others:
             by_law[dof] = others
-    coupled = _coupled(model)
+    coupled = left_out_dofs(model)
     known = {*sensors, *by_law, *_springs(model)}
     dofs = tuple(d for d in range(model.nv) if d in known and d not in coupled)
     return TorqueSources(dofs, sensors, by_law)
@@ -131,27 +132,6 @@ def _springs(model: mujoco.MjModel) -> set[int]:
         if float(np.ravel(model.jnt_stiffness[j])[0]) > 0
     }
     return set() if elsewhere else stiff - driven
-
-
-def _coupled(model: mujoco.MjModel) -> set[int]:
-    """Degrees of freedom with a force that is not known: of an equality or a tendon."""
-    joint_equality = int(mujoco.mjtEq.mjEQ_JOINT)
-    out: set[int] = set()
-    for i in range(model.neq):
-        if not model.eq_active0[i]:
-            continue
-        if int(model.eq_type[i]) != joint_equality:
-            return set(range(model.nv))
-        for element in (int(model.eq_obj1id[i]), int(model.eq_obj2id[i])):
-            if element >= 0:
-                out.add(int(model.jnt_dofadr[element]))
-    for tendon in range(model.ntendon):
-        first = int(model.tendon_adr[tendon])
-        for k in range(first, first + int(model.tendon_num[tendon])):
-            if int(model.wrap_type[k]) != int(mujoco.mjtWrap.mjWRAP_JOINT):
-                return set(range(model.nv))
-            out.add(int(model.jnt_dofadr[int(model.wrap_objid[k])]))
-    return out
 
 
 def smooth_motion(
@@ -231,16 +211,19 @@ def _states(
 def check_measured(trajectory: SystemTrajectory) -> None:
     """Raise SignalError where the position of a joint was not measured.
 
-    A joint that an equality couples, such as a gripper's finger, is taken at its default.
+    A joint that an equality or a tendon couples to others, such as a gripper's finger, is taken at
+    its default; not so the joints of a loop, whose links move.
     """
     model = trajectory.model
     missing = state_columns(model, trajectory.sensordata).missing(model)
-    coupled = {
-        model.joint(j).name for j in range(model.njnt) if model.jnt_dofadr[j] in _coupled(model)
-    }
-    missing = [name for name in missing if name not in coupled]
-    if missing and model.neq == 0:
+    forces = left_out_forces(model)
+    coupled = {dof for force in forces if force.couples for dof in force.dofs}
+    dofs = {model.joint(j).name or "?": int(model.jnt_dofadr[j]) for j in range(model.njnt)}
+    missing = [name for name in missing if dofs[name] not in coupled]
+    if missing:
+        loops = [f.what for f in forces if f.loop and any(dofs[n] in f.dofs for n in missing)]
+        of_loop = f", which {' and '.join(loops)} moves: it does not solve loops" if loops else ""
         raise SignalError(
             f"inverse dynamics needs the measured position of every joint; {trajectory.name} has "
-            f"none of {listing(missing)}"
+            f"none of {listing(missing)}{of_loop}"
         )

@@ -134,7 +134,9 @@ def _newton_euler(
     # a world that accelerates against gravity: every force of weight then comes with the inertial
     # ones, m (a - g), and no link needs it apart (Luh, Walker and Paul)
     eye = np.broadcast_to(np.eye(3), (count, 3, 3))
-    frames = [_Frame(rest, eye, rest, rest, rest - np.asarray(model.opt.gravity))]
+    off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    gravity = np.zeros(3) if off else np.asarray(model.opt.gravity)
+    frames = [_Frame(rest, eye, rest, rest, rest - gravity)]
     axes: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
     chains: list[list[int]] = [[]]
     for body in range(1, model.nbody):

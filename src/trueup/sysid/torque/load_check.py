@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import SignalError, listing
+from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.linear_fit import LinearColumns, design, torque_of
 from trueup.sysid.torque.link_regressor import parameters_of
 from trueup.sysid.torque.setup import possible_setup
@@ -149,4 +150,10 @@ def torque_notes(prepared: Any) -> list[str]:
         return []
     targets = [t for p in prepared.parameters.values() for t in p.targets]
     known = not any("/gainprm" in t or "/gear" in t for t in targets)
-    return check_loads(load_match(setup.data, setup.linear.columns), known)
+    left_out = left_out_sentence(setup.data[0].model)
+    # where torques are all that is compared, it stands among the notes on the recordings
+    said = prepared.experiment.search.method == "inverse-dynamics" or not left_out
+    notes = (
+        [] if said else [f"{left_out[0].upper()}{left_out[1:]}: torques are not compared there."]
+    )
+    return [*notes, *check_loads(load_match(setup.data, setup.linear.columns), known)]

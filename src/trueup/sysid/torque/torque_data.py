@@ -16,6 +16,7 @@ from trueup.sysid.torque.joint_motion import (
     smooth_motion,
     torque_sources,
 )
+from trueup.sysid.torque.left_out_forces import left_out_sentence
 from trueup.sysid.torque.link_regressor import check_joints, link_regressor
 
 _SLOWEST = 0.002  # of the root mean square velocity: the direction of a slower joint is not known
@@ -155,6 +156,12 @@ def torque_data(
             links = link_regressor(model, motion.qpos, motion.qvel, motion.qacc)
             out.append(TorqueData(motion, sources, model, links[:, list(sources.dofs)]))
     if not out:
+        reasons = {left_out_sentence(t.model) for g in groups for t in g.measured_rollout} - {""}
+        if reasons:
+            raise SignalError(
+                f"{'; '.join(sorted(reasons))}, and no other joint has a recorded torque: give "
+                "search: {method: mujoco}, which simulates these forces"
+            )
         raise SignalError(
             "inverse dynamics needs torques: no recording has the control of a motor on a joint, "
             "or the torque of one (a jointactuatorfrc sensor). Where the model has position servos "

@@ -1,0 +1,77 @@
+"""Whether the states from which recordings are simulated close the loops of a model."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from trueup.errors import ExperimentError, listing
+from trueup.signals import TimeSeries
+from trueup.simulation.initial_state import FULL_PHYSICS
+from trueup.simulation.system_trajectory import SystemTrajectory
+from trueup.sysid.recordings.measured_state import state_columns
+from trueup.sysid.torque.left_out_forces import LeftOutForce, loop_closures
+
+_OPEN = 0.01  # of the extent of the model, or in rad: far more than noise of encoders makes
+
+
+@dataclass(frozen=True)
+class OpenLoop:
+    """A loop that a state does not close."""
+
+    closure: LeftOutForce
+    gap: float
+    """Distance or angle by which it is open [m, rad]."""
+
+
+def open_loops(model: mujoco.MjModel, state: np.ndarray) -> list[OpenLoop]:
+    """Loops that a state (``mjSTATE_FULLPHYSICS``) does not close."""
+    closures = loop_closures(model)
+    if not closures:
+        return []
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, state, FULL_PHYSICS)
+    mujoco.mj_fwdPosition(model, data)
+    rows = data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+    out = []
+    for equality, closure in closures.items():
+        own = rows & (data.efc_id == equality)
+        gap = float(np.abs(data.efc_pos[own]).max(initial=0.0))
+        if gap > _OPEN * max(float(model.stat.extent), 1e-9):
+            out.append(OpenLoop(closure, gap))
+    return out
+
+
+def check_loops(whole: SystemTrajectory) -> list[str]:
+    """Sentences on loops that a recording does not close where it begins.
+
+    Args:
+      whole: the recording.
+
+    Raises:
+      ExperimentError: some joints of a loop were measured and others not. Those follow from the
+        loop, which is not solved.
+    """
+    check_loop_joints(whole.name, whole.model, whole.sensordata)
+    return [
+        f"{whole.name}: {loop.closure.what} is open by {loop.gap:.3g} m at the start: lengths or "
+        "zeros of its joints are not those of the model, and the simulation pulls it together."
+        for loop in open_loops(whole.model, whole.initial_state)
+    ]
+
+
+def check_loop_joints(name: str, model: mujoco.MjModel, measured: TimeSeries) -> None:
+    """Raise ExperimentError where some joints of a loop are measured and others not."""
+    missing = state_columns(model, measured).missing(model)
+    for closure in loop_closures(model).values():
+        dofs = {model.joint(j).name: int(model.jnt_dofadr[j]) for j in range(model.njnt)}
+        joints = [joint for joint, dof in dofs.items() if dof in closure.dofs]
+        unknown = [joint for joint in joints if joint in missing]
+        known = [joint for joint in joints if joint not in missing]
+        if known and unknown:
+            raise ExperimentError(
+                f"{name}: {closure.what} closes a loop of {listing(joints)}, of which "
+                f"{listing(known)} is measured and {listing(unknown)} not. Positions of the "
+                "others are not found from the loop, and torques are not compared across it: "
+                "record all joints of the loop, or none of them"
+            )
