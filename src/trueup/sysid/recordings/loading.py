@@ -128,9 +128,9 @@ def load_recording(
     notes = (*guessed, *interval.notes, *notes, *_without_control(part, model, name))
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
-    # a state that is given, or the default one, is complete: it needs no time before it
     lead_in = None
-    if earlier is not None and not facts.start_is_known:
+    # the model's default is complete: it needs no time before it
+    if earlier is not None and (part.initial != "default" or interval.begins_late):
         lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
 
