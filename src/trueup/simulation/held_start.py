@@ -37,7 +37,7 @@ _DYN, _GAIN, _INPUT = mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtCtrlInput
 
 
 @dataclass(frozen=True)
-class _Holding:
+class Holding:
     """An activation that holds the weight."""
 
     actuator: int
@@ -161,7 +161,13 @@ class HeldStart:
         limits = field("actuator_actrange")[:, actuator]
         return np.clip(value, limits[:, 0], limits[:, 1])
 
-    def _find_holding(self) -> list[_Holding]:
+    def limits(self, one: Holding) -> tuple[float, float]:
+        """Least and largest value of an activation that holds the weight, for the model."""
+        edges, everything = np.array([[-np.inf], [np.inf]]), fields_of([self.model])
+        low, high = (float(self._in_limits(one, edge, everything)[0]) for edge in edges)
+        return low, high
+
+    def _find_holding(self) -> list[Holding]:
         """Activations that hold the weight."""
         model, found = self.model, []
         for i in range(model.nactuator):
@@ -170,14 +176,14 @@ class HeldStart:
             if kind == _DYN.mjDYN_INTEGRATOR:
                 outputs = int(model.actuator_outnum[i]) if self._turns(i) else 1
                 places = range(first + number - outputs, first + number)
-                found += [_Holding(i, output + k, p) for k, p in enumerate(places)]
+                found += [Holding(i, output + k, p) for k, p in enumerate(places)]
             elif kind == _DYN.mjDYN_PID and number > int(model.actuator_dynprm[i, 1] > 0):
-                found.append(_Holding(i, output, first + number - 1))
+                found.append(Holding(i, output, first + number - 1))
             elif i in self._motors:
                 motor = self._motors[i]
                 slot = motor.integral if motor.integral >= 0 else motor.bristle
                 if slot >= 0:
-                    found.append(_Holding(i, output, first + slot))
+                    found.append(Holding(i, output, first + slot))
         return found
 
     def _turns(self, actuator: int) -> bool:
@@ -222,7 +228,7 @@ class HeldStart:
 
     def _law(
         self,
-        one: _Holding,
+        one: Holding,
         commands: np.ndarray,
         values: np.ndarray,
         length: np.ndarray,
@@ -292,7 +298,7 @@ class HeldStart:
         own = moment[:, outputs]
         return np.einsum("nvk,nv->nk", np.linalg.pinv(own, rcond=1e-9), load) if model.nv else own
 
-    def _within_force(self, one: _Holding, force: np.ndarray, field: Field) -> np.ndarray:
+    def _within_force(self, one: Holding, force: np.ndarray, field: Field) -> np.ndarray:
         """Force of an output within the limits of its actuator."""
         if not self.model.actuator_forcelimited[one.actuator] or self._turns(one.actuator):
             return force
@@ -303,11 +309,16 @@ class HeldStart:
         self,
         values: np.ndarray,
         is_open: np.ndarray,
-        one: _Holding,
+        one: Holding,
         value: np.ndarray,
         field: Field,
     ) -> None:
         """Set an open activation, within its limits."""
+        place, value = one.place, self._in_limits(one, value, field)
+        values[:, place] = np.where(is_open[:, place], value, values[:, place])
+
+    def _in_limits(self, one: Holding, value: np.ndarray, field: Field) -> np.ndarray:
+        """Value ``(n,)`` of an activation that holds the weight, within its limits."""
         most = np.full(len(value), np.inf)
         i, dynamics = one.actuator, field("actuator_dynprm")[:, one.actuator]
         if int(self.model.actuator_dyntype[i]) == _DYN.mjDYN_PID:
@@ -319,9 +330,7 @@ class HeldStart:
             else:
                 friction = field("actuator_biasprm")[:, i, 4]
                 most = friction / np.maximum(dynamics[:, 5], mujoco.mjMINVAL)
-        value = self._limited(i, np.clip(value, -most, most), field)
-        place = one.place
-        values[:, place] = np.where(is_open[:, place], value, values[:, place])
+        return self._limited(i, np.clip(value, -most, most), field)
 
     def _set_currents(
         self,

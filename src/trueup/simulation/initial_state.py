@@ -141,6 +141,29 @@ def _columns(
     return np.array(columns, dtype=int)
 
 
+def with_commands_before(
+    model: mujoco.MjModel, state: np.ndarray, times: np.ndarray, controls: np.ndarray
+) -> np.ndarray:
+    """Return a copy of a state whose open samples of delayed commands are those that were recorded.
+
+    Args:
+        model: the model.
+        state: full-physics state, shape (state size,).
+        times: when commands were given, on the clock of the state, shape (commands,) [s].
+        controls: the commands, held from then on, shape (commands, nu).
+    """
+    filled, start = np.array(state, dtype=float), 1 + model.nq + model.nv + model.na
+    for actuator in np.flatnonzero(model.actuator_historyadr >= 0):
+        size = int(model.actuator_history[actuator, 0])
+        first = start + int(model.actuator_historyadr[actuator]) + 2
+        stamps, samples = filled[first : first + size], filled[first + size : first + 2 * size]
+        # a stamp is a sum of time steps, and may lie a rounding before its command
+        place = np.searchsorted(times, stamps + 1e-6 * model.opt.timestep, side="right") - 1
+        commands = controls[np.maximum(place, 0), model.actuator_ctrladr[actuator]]
+        samples[:] = np.where(np.isnan(samples), commands, samples)
+    return filled
+
+
 def open_places(model: mujoco.MjModel) -> np.ndarray:
     """Entries ``(state size,)`` of a state that may be open: activations, samples of delays."""
     places = np.zeros(state_size(model), bool)

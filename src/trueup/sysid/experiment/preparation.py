@@ -17,6 +17,7 @@ from trueup.simulation.spare_memory import release_spare_memory
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
+from trueup.sysid.experiment.integral_unknowns import add_integrals
 from trueup.sysid.experiment.measurement import (
     check_patterns,
     measurement_rules,
@@ -181,12 +182,14 @@ def prepare(
     for facts, sequence in training:
         estimated = facts.part.initial == "estimated"
         _add_initial_unknowns(experiment, parameters, sequence, estimated, smoothing)
+        add_integrals(parameters, sequence)
     held_out_states = ParameterDict()
     alone = _spread_over(held_out, MOST_ALONE)
     for facts, sequence in alone:
         # a measured state has the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
         _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
+        add_integrals(held_out_states, sequence)
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for facts in recordings for note in facts.notes]
