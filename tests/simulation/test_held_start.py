@@ -166,16 +166,19 @@ def test_each_candidate_holds_its_own_weight_with_its_own_gain():
     state = create_initial_state(model, _pose(model), held=True)
     segment = Segment(0.0, state, controls, "run")
     engine = BatchEngine(model, [segment], ("qpos", "act"), n_threads=1)
-    X = np.array([[12.0, 1.0, 0.4], [40.0, 2.5, 0.4], [20.0, 0.3, -0.9]])
+    X = np.array([[12.0, 1.0, 0.4], [40.0, 2.5, 0.4], [20.0, 0.3, 0.1]])
     models, writes = variants.batch(X, {})
     (block,) = engine.run(len(X), writes, models)
     compiled = [variants.model_at(x) for x in X]
     (again,) = engine.run(len(X), [w for w in writes if "state" in w[0].field], compiled)
-    # the first step: afterwards the integral follows the error, and the ball falls
-    speed = (block.records["qpos"][:, 0, 0, 0] - X[:, 2]) / 0.002
-    assert np.abs(speed).max() < 0.02
+    # in the first step the integral follows the error
     integral = block.records["act"][:, 0, 0, 1] - 0.002 * (COMMAND - 2 * X[:, 2])
-    assert len(set(np.round(integral, 3))) == 3
+    for one, x, value in zip(compiled, X, integral, strict=True):
+        data = mujoco.MjData(one)
+        data.qpos[:] = [x[2], *_pose(one)[1:]]
+        data.act[:], data.ctrl[:] = [COMMAND, value], COMMAND
+        mujoco.mj_forward(one, data)
+        assert abs(data.qfrc_smooth[0]) < 1e-9
     np.testing.assert_allclose(again.records["act"], block.records["act"], atol=1e-12)
 
 
@@ -199,11 +202,10 @@ def test_the_rest_of_a_state_is_the_models_default():
     model = _model(ARRIVED["filter"])
     state = create_initial_state(model, _pose(model), held=True)
     segment = Segment(5.0, state, np.full((2, 1), COMMAND), "run", clock=1.5)
-    record = ("mocap_pos", "userdata", "time", "eq_active", "act")
+    record = ("mocap_pos", "mocap_quat", "act")
     engine = BatchEngine(model, [segment], record, n_threads=1)
     (block,) = engine.run(1)
     np.testing.assert_array_equal(block.records["mocap_pos"][0, 0, 0], [1, 2, 3])
-    assert block.records["time"][0, 0, 0] == pytest.approx(1.502)
     assert block.records["act"][0, 0, 0] == pytest.approx(COMMAND)
 
 

@@ -46,15 +46,15 @@ class DcMotor:
         self,
         commands: np.ndarray,
         length: np.ndarray,
-        integral: np.ndarray,
+        integral: np.ndarray | float,
         gain: np.ndarray,
     ) -> np.ndarray:
-        """Torque ``(n,)`` that a motor at rest would have without the limit of its supply.
+        """Torque ``(n,)`` that a cool motor at rest would have, without the limit of its supply.
 
         Args:
           commands: commands of all actuators ``(n, nu)``.
           length: of the transmission ``(n,)``.
-          integral: state of the controller ``(n,)``.
+          integral: state of the controller, ``(n,)`` or a number.
           gain: ``actuator_gainprm`` of the motor ``(n, 10)``.
         """
         given = inputs(self.model, self.actuator, commands)
@@ -67,7 +67,22 @@ class DcMotor:
             out = out + given.get(int(_INPUT.mjINPUT_FF), 0.0)
         return out
 
+    def warmth(self, states: np.ndarray, gain: np.ndarray, dynamics: np.ndarray) -> np.ndarray:
+        """Resistance ``(n,)`` over that of the reference temperature.
+
+        The voltage takes no account of it: torque and current are so many times smaller.
+
+        Args:
+          states: states of the motor ``(n, states)``.
+          gain: ``actuator_gainprm`` of the motor ``(n, 10)``.
+          dynamics: ``actuator_dynprm`` of the motor ``(n, 10)``.
+        """
+        if self.temperature < 0:
+            return np.ones(len(gain))
+        above = states[:, self.temperature] + dynamics[:, 4] - gain[:, 3]
+        return np.maximum(1.0 + gain[:, 2] * above, mujoco.mjMINVAL)
+
     def most(self, gain: np.ndarray) -> np.ndarray:
-        """Largest torque ``(n,)`` at rest that the supply gives."""
+        """Largest torque ``(n,)`` of a cool motor at rest that the supply gives."""
         constant = gain[:, 1] / np.maximum(gain[:, 0], mujoco.mjMINVAL)
         return np.where(gain[:, 7] > 0, gain[:, 7] * constant, np.inf)

@@ -27,8 +27,10 @@ from trueup.simulation.segment import INTEGRATION
 Field = Callable[[str], np.ndarray]
 """Values ``(simulations, ...)`` of a field of MjModel."""
 
-_CORRECTIONS = 2
-"""Evaluations after the first that correct what holds the weight where it acts nonlinearly."""
+_CORRECTIONS = 1
+_TURNING = 8
+"""Evaluations after the first that correct what holds the weight, and those where it turns a ball,
+which is nonlinear."""
 
 _READ = ("actuator_length", "actuator_force", "actuator_moment", "moment_colind", "moment_rownnz",
          "moment_rowadr", "qfrc_bias", "qfrc_passive", "qfrc_gravcomp")  # fmt: skip
@@ -215,7 +217,8 @@ class HeldStart:
             rest, slope = self._law(one, commands, values, length, force, field)
             self._set(values, is_open, one, _quotient(wanted - rest, slope), field)
         self._set_currents(values, is_open, commands, length, field)
-        for _ in range(_CORRECTIONS):
+        turns = any(self._turns(one.actuator) for one in holding)
+        for _ in range(_TURNING if turns else _CORRECTIONS):
             act[ids] = values
             batch.forward(ids)
             force = batch.bind("actuator_force")[ids]
@@ -244,17 +247,17 @@ class HeldStart:
         own = length[:, one.output]
         if i in self._motors:
             motor, first = self._motors[i], int(model.actuator_actadr[i])
-            present = np.zeros(len(own))
-            asked = motor.torque(self._setpoint(i, commands, values), own, present, gain)
+            dynamics, setpoint = field("actuator_dynprm")[:, i], self._setpoint(i, commands, values)
+            warmth = motor.warmth(values[:, first:], gain, dynamics)
+            asked = motor.torque(setpoint, own, 0.0, gain)
             if one.place - first == motor.integral:
-                return asked, gain[:, 5]
-            stiffness = -field("actuator_dynprm")[:, i, 5]
-            at_rest = force[:, one.output] - stiffness * values[:, one.place]
+                return asked / warmth, gain[:, 5] / warmth
+            at_rest = force[:, one.output] + dynamics[:, 5] * values[:, one.place]
             if motor.current >= 0:
                 most = motor.most(gain)
-                at_rest = at_rest + np.clip(asked, -most, most)
+                at_rest = at_rest + np.clip(asked, -most, most) / warmth
                 at_rest = at_rest - gain[:, 1] * values[:, first + motor.current]
-            return at_rest, stiffness
+            return at_rest, -dynamics[:, 5]
         affine = int(model.actuator_biastype[i]) == mujoco.mjtBias.mjBIAS_AFFINE
         offset = bias[:, 0] + bias[:, 1] * own if affine or self._turns(i) else np.zeros(len(own))
         if int(model.actuator_dyntype[i]) == _DYN.mjDYN_PID:
@@ -347,10 +350,9 @@ class HeldStart:
             first, gain = int(self.model.actuator_actadr[i]), field("actuator_gainprm")[:, i]
             integral = values[:, first + motor.integral] if motor.integral >= 0 else 0.0
             own, most = length[:, self.model.actuator_outadr[i]], motor.most(gain)
-            asked = motor.torque(
-                self._setpoint(i, commands, values), own, np.broadcast_to(integral, own.shape), gain
-            )
-            current = _quotient(np.clip(asked, -most, most), gain[:, 1])
+            asked = motor.torque(self._setpoint(i, commands, values), own, integral, gain)
+            warmth = motor.warmth(values[:, first:], gain, field("actuator_dynprm")[:, i])
+            current = _quotient(np.clip(asked, -most, most) / warmth, gain[:, 1])
             place = first + motor.current
             values[:, place] = np.where(is_open[:, place], current, values[:, place])
 
