@@ -116,6 +116,20 @@ def test_integrals_that_rest_does_not_imply_are_unknowns(tmp_path):
     assert np.isfinite(default.training[0].initial_state[0]).all()
 
 
+def test_measured_activations_win(tmp_path):
+    def columns(data):
+        return [*data.qpos, data.act[0], data.act[1]]
+
+    write_log(tmp_path, PID, sweep(hold=-0.4), settle=0.5, columns=columns, noise=1e-6)
+    signals = "lift_qpos: s0, bend_qpos: s1, ml_act: s2, mb_act: s3"
+    text = write_experiment(tmp_path, PID, signals=signals, values=TRUTH)
+    prepared = _prepared(tmp_path, text)
+    assert len(prepared.parameters) == 2
+    begun = prepared.training[0].initial_state[0]
+    rows = np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(begun[5:7], rows[0, 3:5], atol=1e-3)
+
+
 def test_delayed_sensors_begin_with_their_first_value(tmp_path):
     sensors = "".join(
         f'<jointpos name="{j}_late" joint="{j}" delay="0.02" nsample="12" interp="linear"/>'
