@@ -79,6 +79,17 @@ def test_a_start_that_is_estimated_given_or_trimmed_begins_likewise(tmp_path, in
         assert _early(_prepared(tmp_path, text)) < 6.0
 
 
+def test_commands_before_the_trimmed_part_count_from_their_last_gap_on(tmp_path):
+    servos = delayed(0.0193)
+    rows = write_log(tmp_path, servos)
+    rows[:60, 3:] = np.nan
+    header = "t,s0,s1,u0,u1"
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=header, comments="", fmt="%.17g")
+    trimmed = ", initial: estimated, trim: {start: 0.9}"
+    text = write_experiment(tmp_path, servos, values=TRUTH, each=trimmed)
+    assert _early(_prepared(tmp_path, text)) < 6.0
+
+
 def test_a_delay_is_identified_from_a_robot_that_rests_away_from_zero(tmp_path):
     write_log(tmp_path, delayed(0.0193), duration=4.0)
     text = write_experiment(tmp_path, delayed(0.004), parameters=DELAY)
