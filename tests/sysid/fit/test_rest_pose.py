@@ -118,6 +118,14 @@ def test_integrals_that_rest_does_not_imply_are_unknowns(tmp_path):
     )
     write_log(tmp_path, PID)
     assert "initial_ml_act_run" in _prepared(tmp_path, sticky).parameters
+    write_log(tmp_path, PID, sweep((-0.4, 0.6)), "two")
+    several = sticky.replace("parameters:", "".join(
+        line.replace("run.csv", "two.csv") + "\n"
+        for line in sticky.splitlines() if "run.csv" in line
+    ) + "parameters:", 1)  # fmt: skip
+    assert {"initial_ml_act_run", "initial_ml_act_two"} < set(
+        _prepared(tmp_path, several).parameters
+    )
     # and nothing is unknown where the user has it, or the default is asked for
     own = "  i: {target: state/ml/act, start: 0, bounds: [-1, 1]}\n" + sticky.split("\n")[8]
     given = _prepared(tmp_path, write_experiment(tmp_path, PID, parameters=own.strip("\n")))

@@ -37,7 +37,8 @@ def add_integrals(parameters: ParameterDict, sequence: SystemTrajectory) -> None
     control = sequence.control.data
     (held,) = held_states([model], sequence.initial_state[None], control[:1])
     values = held[1 + model.nq + model.nv :]
-    given = {target.partition("@")[0] for p in parameters.values() for target in p.targets}
+    named = [target.partition("@") for p in parameters.values() for target in p.targets]
+    given = {place for place, _, label in named if label in ("", sequence.name)}
     for one in opened:
         actuator = model.actuator(one.actuator).name
         place = f"state/{actuator}/act"
