@@ -113,22 +113,18 @@ def test_integrals_that_rest_does_not_imply_are_unknowns(tmp_path):
     assert values["armature"] == pytest.approx(TRUTH["armature"], rel=0.1)
     assert values["damping"] == pytest.approx(TRUTH["damping"], rel=0.05)
     # friction may hold a part of the weight
-    sticky = write_experiment(
-        tmp_path, PID, parameters="  f: {target: joint/*/frictionloss, bounds: [0, 1]}"
-    )
+    friction = "  f: {target: joint/*/frictionloss, bounds: [0, 1]}"
     write_log(tmp_path, PID)
-    assert "initial_ml_act_run" in _prepared(tmp_path, sticky).parameters
     write_log(tmp_path, PID, sweep((-0.4, 0.6)), "two")
-    several = sticky.replace("parameters:", "".join(
-        line.replace("run.csv", "two.csv") + "\n"
-        for line in sticky.splitlines() if "run.csv" in line
-    ) + "parameters:", 1)  # fmt: skip
-    assert {"initial_ml_act_run", "initial_ml_act_two"} < set(
-        _prepared(tmp_path, several).parameters
-    )
+    both = write_experiment(tmp_path, PID, ("run", "two"), parameters=friction)
+    names = set(_prepared(tmp_path, both).parameters)
+    assert {"initial_ml_act_run", "initial_ml_act_two"} < names
+    unseen = _prepared(tmp_path, both + "held_out: {recordings: [two]}\n")
+    assert "initial_ml_act_two" not in unseen.parameters
+    assert any("two: what 'ml', 'mb' integrated" in note for note in unseen.notes)
     # and nothing is unknown where the user has it, or the default is asked for
-    own = "  i: {target: state/ml/act, start: 0, bounds: [-1, 1]}\n" + sticky.split("\n")[8]
-    given = _prepared(tmp_path, write_experiment(tmp_path, PID, parameters=own.strip("\n")))
+    own = "  i: {target: state/ml/act, start: 0, bounds: [-1, 1]}\n" + friction
+    given = _prepared(tmp_path, write_experiment(tmp_path, PID, parameters=own))
     assert "initial_ml_act_run" not in given.parameters
     default = _prepared(tmp_path, write_experiment(tmp_path, PID, each=", initial: default"))
     assert len(default.parameters) == 2

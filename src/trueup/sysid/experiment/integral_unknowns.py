@@ -20,25 +20,32 @@ _FEWEST = 5  # samples of it
 _REACH = 10.0  # of an unknown, in integrals whose effect is that of the proportional part
 
 
-def add_integrals(parameters: ParameterDict, sequence: SystemTrajectory) -> None:
-    """Add an unknown for each integral at the first sample that cannot be told from rest.
+def add_integrals(
+    parameters: ParameterDict, sequence: SystemTrajectory, own: ParameterDict
+) -> list[str]:
+    """Add an unknown for each integral at the first sample that rest does not imply.
 
     Args:
       parameters: changed in place.
       sequence: the recording.
+      own: unknowns of the experiment.
+
+    Returns:
+      Actuators that integrate it.
     """
     model, before = sequence.model, sequence.lead_in
     act = sequence.initial_state[1 + model.nq + model.nv :][: model.na]
     opened = [one for one in HeldStart(model).holding if np.isnan(act[one.place])]
     if not opened or (before is not None and before.measured is not None):
-        return  # it goes on from the simulation of the time before
-    if before is None and not _has_friction(model, parameters) and _rests(sequence):
-        return
+        return []  # it goes on from the simulation of the time before
+    if before is None and not _has_friction(model, own) and _rests(sequence):
+        return []
     control = sequence.control.data
     (held,) = held_states([model], sequence.initial_state[None], control[:1])
     values = held[1 + model.nq + model.nv :]
-    named = [target.partition("@") for p in parameters.values() for target in p.targets]
+    named = [target.partition("@") for p in own.values() for target in p.targets]
     given = {place for place, _, label in named if label in ("", sequence.name)}
+    added = []
     for one in opened:
         actuator = model.actuator(one.actuator).name
         place = f"state/{actuator}/act"
@@ -59,6 +66,8 @@ def add_integrals(parameters: ParameterDict, sequence: SystemTrajectory) -> None
                 description=f"integral of {actuator} at the beginning of {sequence.name}",
             )
         )
+        added.append(actuator)
+    return added
 
 
 def _has_friction(model: mujoco.MjModel, parameters: ParameterDict) -> bool:

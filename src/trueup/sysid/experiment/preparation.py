@@ -182,17 +182,22 @@ def prepare(
     for facts, sequence in training:
         estimated = facts.part.initial == "estimated"
         _add_initial_unknowns(experiment, parameters, sequence, estimated, smoothing)
-        add_integrals(parameters, sequence)
-    held_out_states = ParameterDict()
+        add_integrals(parameters, sequence, parameters)
+    held_out_states, guessed = ParameterDict(), []
     alone = _spread_over(held_out, MOST_ALONE)
     for facts, sequence in alone:
         # a measured state has the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
         _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
-        add_integrals(held_out_states, sequence)
+        integrals = add_integrals(held_out_states, sequence, parameters)
+        if integrals:
+            guessed.append(
+                f"{sequence.name}: what {listing(integrals)} integrated before it is not known: "
+                "the held-out error takes what holds the weight in its first pose."
+            )
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
-    notes = [note for facts in recordings for note in facts.notes]
+    notes = [*(note for facts in recordings for note in facts.notes), *guessed]
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
             f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "
