@@ -83,7 +83,7 @@ def state_mappings(
         qpos[name + "_qpos"] = (SignalType.MjStateQPos, np.arange(start, start + width_qpos))
         start = int(model.jnt_dofadr[joint]) + model.nq
         qvel[name + "_qvel"] = (SignalType.MjStateQVel, np.arange(start, start + width_qvel))
-    for actuator in range(model.nu):
+    for actuator in range(model.nactuator):
         start = int(model.actuator_actadr[actuator])
         if start >= 0:
             start += model.nq + model.nv

@@ -67,6 +67,7 @@ class Continuation:
         writes: Writes,
         longest: int,
         advance: Callable[[np.ndarray, int, np.ndarray], None],
+        fill: Callable[[np.ndarray, np.ndarray], None],
     ) -> list[np.ndarray]:
         """Simulate all chains for ``n`` candidates.
 
@@ -78,6 +79,8 @@ class Continuation:
           longest: steps simulated at once.
           advance: simulates ``(simulations, steps, controls (simulations, steps, nu))`` and notes
             those in which MuJoCo raises.
+          fill: begins simulations with what holding their first command ``(simulations, nu)``
+            implies, where their states are open.
 
         Returns:
           Values ``(n, columns)`` for each pair of ``taken_over``.
@@ -89,6 +92,7 @@ class Continuation:
         for c, lane in enumerate(lanes):
             batch.state[lane] = self.rows[c][0]
             self._write(batch, lane, c, 0, writes)
+            fill(lane, np.tile(self.chains[c][0].first_control, (n, 1)))
         while running := [c for c in range(len(lanes)) if stage[c] + 1 < len(self.chains[c])]:
             left = {c: self._steps(c, stage[c]) - done[c] for c in running}
             todo = min([longest, *left.values()])

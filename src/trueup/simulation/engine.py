@@ -1,7 +1,7 @@
 """The batch engine: candidates x segments of one model layout in one rollout on all cores."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ from mujoco.batch import Batch
 from mujoco.batch import SimulationError as BatchError
 
 from trueup.simulation.continuation import Continuation
+from trueup.simulation.held_start import HeldStart, fields_of
 from trueup.simulation.initial_state import with_start_time
 from trueup.simulation.pace import Pace
 from trueup.simulation.segment import FULL_PHYSICS, INTEGRATION, Segment
@@ -65,12 +66,11 @@ class BatchEngine:
         self._rows = _integration_rows(model, self._data, self.segments)
         self._places = _places(self.segments)
         chains = [c for c in chains if any(s.carried is not None for s in c)]
-        self._continuation = Continuation(
-            model,
-            chains,
-            {id(s): i for i, s in enumerate(self.segments)},
-            [_integration_rows(model, self._data, c) for c in chains],
-        )
+        rows = [_integration_rows(model, self._data, c) for c in chains]
+        self._has_open = any(np.isnan(r).any() for r in (self._rows, *rows))
+        places = {id(s): i for i, s in enumerate(self.segments)}
+        self._continuation = Continuation(model, chains, places, rows)
+        self._held = HeldStart(model)
         self._widths = {name: int(np.size(getattr(self._data, name))) for name in self.record}
         self._batch: Batch | None = None
         self._model_batches: dict[int, Batch] = {}
@@ -142,8 +142,11 @@ class BatchEngine:
             else:
                 self._set_fields(batch, n, writes, failures)
             batch.warning[...] = 0
-            carried = self._carried(batch, n, states, failures)
+            fill = partial(self._fill, batch, self._fields(batch, models), failures)
+            carried = self._carried(batch, n, states, fill, failures)
             self._set_states(batch, n, states, carried)
+            first = np.array([s.first_control for s in self.segments])
+            fill(np.arange(n * count), np.tile(first, (n, 1)))
             yield from self._advance(batch, n, failures)
 
     def model_of(self, sim: int) -> mujoco.MjModel:
@@ -159,7 +162,39 @@ class BatchEngine:
             self._model_batches[nsim] = Batch(self.model, nsim, self.n_threads)
         return self._model_batches[nsim]
 
-    def _carried(self, batch: Batch, n: int, writes, failures: dict[int, str]) -> list[np.ndarray]:
+    def _fields(
+        self, batch: Batch, models: Sequence[mujoco.MjModel] | None
+    ) -> Callable[[str], Any]:
+        """Values of a field of the model in simulations, by its name."""
+        if models is not None:
+            own, count = fields_of(models), len(self.segments)
+            return lambda name: np.repeat(own(name), count, axis=0)
+
+        def field(name: str) -> np.ndarray:
+            if name in self._expanded:
+                return batch.expand(name)
+            value = model_field(self.model, name)
+            return np.broadcast_to(value, (batch.nsim, *value.shape))
+
+        return field
+
+    def _fill(
+        self,
+        batch: Batch,
+        fields: Callable[[str], np.ndarray],
+        failures: dict[int, str],
+        ids: np.ndarray,
+        controls: np.ndarray,
+    ) -> None:
+        """Begin simulations whose states are open with what holding their command implies."""
+        if not self._has_open:
+            return
+        attempt = partial(self._try, batch, failures, len(self.segments))
+        self._held.fill(batch, ids, controls, lambda name: fields(name)[ids], attempt)
+
+    def _carried(
+        self, batch: Batch, n: int, writes, fill, failures: dict[int, str]
+    ) -> list[np.ndarray]:
         """Final states of the simulation before the segments, from which they continue."""
         going_on = self._continuation
         if not going_on.taken_over:
@@ -171,7 +206,7 @@ class BatchEngine:
             self._rollout(batch, steps, controls, ids, {}, failures)
 
         longest = max(16, BLOCK_BYTES // width)
-        found = going_on.run(batch, n, count, writes, longest, advance)
+        found = going_on.run(batch, n, count, writes, longest, advance, fill)
         self._collect_warnings(batch, n, failures)
         batch.warning[...] = 0
         return found
@@ -323,7 +358,11 @@ def written_models(
 def _integration_rows(
     model: mujoco.MjModel, data: mujoco.MjData, segments: Sequence[Segment]
 ) -> np.ndarray:
-    """Complete state rows ``(segments, nstate)``: what the initial state leaves open is default."""
+    """Complete state rows ``(segments, nstate)``.
+
+    What a state does not hold is the model's default: applied forces, bodies of motion capture,
+    equalities that are active, numbers of the user, the start of the solver.
+    """
     rows = np.empty((len(segments), mujoco.mj_stateSize(model, INTEGRATION)))
     for row, segment in zip(rows, segments, strict=True):
         mujoco.mj_resetData(model, data)

@@ -27,12 +27,18 @@ def create_initial_state(
     qpos_names: Sequence[str] | None = None,
     qvel_names: Sequence[str] | None = None,
     act_names: Sequence[str] | None = None,
+    held: bool = False,
 ) -> np.ndarray:
     """Pack positions, velocities and activations into a full-physics state at time zero.
 
     Without names the values are in the model's order and complete. With names they are those of the
     named joints, free bodies or actuators, one after the other; the others keep the model's
     defaults.
+
+    As in MuJoCo's toolbox, activations that are not given are zero and buffers of delays are
+    empty: a robot that rests away from zero is kicked. With ``held`` both are left open, as NaN;
+    :func:`sysid_rollout` and fits then begin, for each candidate, with what holding the first
+    command at this pose implies.
 
     Args:
         model: the model.
@@ -42,6 +48,7 @@ def create_initial_state(
         qpos_names: signals that ``qpos`` holds, such as ``elbow_qpos`` or ``elbow``.
         qvel_names: likewise for ``qvel``.
         act_names: likewise for ``act``.
+        held: leave activations that are not given, and samples of delays, to the first command.
 
     Returns:
         State vector of :func:`state_size` elements.
@@ -57,6 +64,9 @@ def create_initial_state(
         ("qvel", qvel, qvel_names, qvel_signals, data.qvel, model.nq),
         ("act", act, act_names, act_signals, data.act, model.nq + model.nv),
     )
+    if held:
+        data.act[:] = np.nan
+        data.history[_places_in_history(model, samples=True)] = np.nan
     for quantity, values, names, signals, out, offset in parts:
         if values is None:
             if names is not None:
@@ -107,7 +117,8 @@ def with_shifted_clock(model: mujoco.MjModel, states: np.ndarray, shift: float) 
     if shift != 0:
         moved[..., 0] += shift
         if model.nhistory:
-            moved[..., _history_stamps(model)] += shift
+            start = 1 + model.nq + model.nv + model.na
+            moved[..., start + _places_in_history(model, samples=False)] += shift
     return moved
 
 
@@ -130,18 +141,49 @@ def _columns(
     return np.array(columns, dtype=int)
 
 
-def _history_stamps(model: mujoco.MjModel) -> np.ndarray:
-    """Return the places of the buffers' time stamps in a full-physics state.
+def with_commands_before(
+    model: mujoco.MjModel, state: np.ndarray, times: np.ndarray, controls: np.ndarray
+) -> np.ndarray:
+    """Return a copy of a state whose open samples of delayed commands are those that were recorded.
+
+    Args:
+        model: the model.
+        state: full-physics state, shape (state size,).
+        times: when commands were given, on the clock of the state, shape (commands,) [s].
+        controls: the commands, held from then on, shape (commands, nu).
+    """
+    filled, start = np.array(state, dtype=float), 1 + model.nq + model.nv + model.na
+    for actuator in np.flatnonzero(model.actuator_historyadr >= 0):
+        size = int(model.actuator_history[actuator, 0])
+        first = start + int(model.actuator_historyadr[actuator]) + 2
+        stamps, samples = filled[first : first + size], filled[first + size : first + 2 * size]
+        # a stamp is a sum of time steps, and may lie a rounding before its command
+        place = np.searchsorted(times, stamps + 1e-6 * model.opt.timestep, side="right") - 1
+        commands = controls[np.maximum(place, 0), model.actuator_ctrladr[actuator]]
+        samples[:] = np.where(np.isnan(samples), commands, samples)
+    return filled
+
+
+def open_places(model: mujoco.MjModel) -> np.ndarray:
+    """Entries ``(state size,)`` of a state that may be open: activations, samples of delays."""
+    places = np.zeros(state_size(model), bool)
+    start = 1 + model.nq + model.nv
+    places[start : start + model.na] = True
+    places[start + model.na + _places_in_history(model, samples=True)] = True
+    return places
+
+
+def _places_in_history(model: mujoco.MjModel, samples: bool) -> np.ndarray:
+    """Places of samples, or of their time stamps, in the buffers of delays.
 
     A buffer of n samples is laid out as user value, cursor, n time stamps, then the samples.
     """
-    start = 1 + model.nq + model.nv + model.na
     sizes = np.concatenate([model.actuator_history[:, 0], model.sensor_history[:, 0]])
+    widths = np.concatenate([np.ones(model.nactuator, int), model.sensor_dim])
     addresses = np.concatenate([model.actuator_historyadr, model.sensor_historyadr])
-    return np.concatenate(
-        [
-            np.arange(address + 2, address + 2 + size) + start
-            for address, size in zip(addresses.tolist(), sizes.tolist())
-            if address >= 0
-        ]
-    )
+    found = [np.zeros(0, int)]
+    for address, size, width in zip(addresses.tolist(), sizes.tolist(), widths.tolist()):
+        if address >= 0:
+            first, count = (address + 2 + size, size * width) if samples else (address + 2, size)
+            found.append(np.arange(first, first + count))
+    return np.concatenate(found)

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.errors import ModelError, SignalError, did_you_mean, listing
 from trueup.signals.time_series import TimeSeries
+from trueup.simulation.initial_state import open_places
 from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.system_trajectory import SystemTrajectory
 
@@ -22,7 +23,9 @@ class ModelSequences:
         name: name of the group, also of files written for it.
         spec: the model that a fit varies.
         sequence_name: name of each sequence, or of the one.
-        initial_state: full-physics state at the first control of each sequence.
+        initial_state: full-physics state at the first control of each sequence. It holds as it is;
+            activations and samples of delays that are NaN, as with ``create_initial_state(...,
+            held=True)``, begin for each candidate with what holding the first command implies.
         control: controls of each sequence.
         sensordata: measured signals of each sequence.
         allow_missing_sensors: accept sequences that hold only some of the model's sensors.
@@ -204,9 +207,11 @@ def _check(trajectory: SystemTrajectory, allow_missing_sensors: bool) -> None:
     control, sensordata = trajectory.control, trajectory.sensordata
     if len(control) < 2:
         raise SignalError("the control has one sample; a simulation needs at least two.")
+    state = trajectory.initial_state
+    may_be_open = open_places(trajectory.model) & np.isnan(state)
     for what, values in (
         ("control", control.data),
-        ("initial state", trajectory.initial_state),
+        ("initial state", state[~may_be_open]),
     ):
         if not np.isfinite(values).all():
             raise SignalError(

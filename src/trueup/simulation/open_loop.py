@@ -11,6 +11,7 @@ from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.signals.signal_type import SignalMapping
 from trueup.signals.time_series import TimeSeries
 from trueup.simulation.control_layout import control_in_model_order
+from trueup.simulation.held_start import held_states
 from trueup.simulation.initial_state import state_size, with_shifted_clock, with_start_time
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.warning_capture import captured_warnings
@@ -39,7 +40,8 @@ def sysid_rollout(
         models: one model, or one a simulation; all of one layout.
         datas: scratch memory, one a thread.
         control_signal: controls of one sequence, or of each, sampled at the model's time step.
-        initial_states: full-physics states, shape (state size,) or (simulations, state size).
+        initial_states: full-physics states, shape (state size,) or (simulations, state size). What
+            is NaN in them begins with what holding the first control implies.
         rollout_signal_mapping: names of the sensor columns; those of the model when None.
         rollout_state_mapping: names of the state columns, counted without the time as
             :meth:`TimeSeries.compute_all_state_mappings` gives them; those of the model when None.
@@ -79,10 +81,11 @@ def sysid_rollout(
         _applied_control(model, control, position)
         for position, (model, control) in enumerate(zip(all_models, controls))
     ]
-    starts = [
-        _start(model, state, position)
-        for position, (model, state) in enumerate(zip(all_models, states))
-    ]
+    starts = held_states(
+        all_models,
+        np.stack([_start(m, s, k) for k, (m, s) in enumerate(zip(all_models, states))]),
+        np.stack([control[0] for control in applied]),
+    )
     results: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for same_length in _grouped_by_length(applied):
         state, sensordata = _run(

@@ -28,6 +28,8 @@ def recorded_states(
 ) -> np.ndarray:
     """Return full-physics states at the given times, shape (times, state size).
 
+    Samples of delays are open where no states are known.
+
     Args:
         model: the model.
         state: states of a trajectory, where they are known.
@@ -83,6 +85,7 @@ def _from_signals(model: mujoco.MjModel, sensordata: TimeSeries, times: np.ndarr
             qpos_names=list(qpos),
             qvel_names=list(qvel),
             act_names=list(act),
+            held=True,
         )
         mujoco.mj_normalizeQuat(model, state[1 : 1 + model.nq])
         states.append(with_start_time(model, state, time))

@@ -16,7 +16,9 @@ class Segment:
     start_time: float
     """Time of the initial state on the recording's clock [s]."""
     initial_state: np.ndarray
-    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``."""
+    """State vector ``mjSTATE_FULLPHYSICS``; its clock is set to ``clock``. Entries that are NaN
+    begin with what holding the first control implies, see
+    :mod:`trueup.simulation.held_start`."""
     controls: np.ndarray
     """Control of each step ``(steps, nu)``."""
     sequence: str = ""
@@ -33,6 +35,11 @@ class Segment:
     def steps(self) -> int:
         """Number of simulation steps."""
         return len(self.controls)
+
+    @property
+    def first_control(self) -> np.ndarray:
+        """Control of the first step ``(nu,)``; zero without steps."""
+        return self.controls[0] if self.steps else np.zeros(self.controls.shape[1])
 
     @property
     def begins(self) -> bool:

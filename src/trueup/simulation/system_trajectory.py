@@ -15,8 +15,8 @@ from trueup.signals.model_signals import sensor_mapping, state_mappings
 from trueup.signals.npz_archive import read_npz
 from trueup.signals.signal_type import SignalType, decode_signal_mapping, encode_signal_mapping
 from trueup.signals.time_series import TimeSeries
-from trueup.simulation.control_layout import control_columns
-from trueup.simulation.initial_state import state_size
+from trueup.simulation.control_layout import control_columns, control_in_model_order
+from trueup.simulation.initial_state import state_size, with_commands_before
 from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.recorded_state import recorded_states
 
@@ -205,7 +205,8 @@ class SystemTrajectory:
 
         A chunk starts from ``state`` where it is known, and else from the recording: all positions
         and velocities (and activations, if the model has any) have to be among its signals, as
-        states or as joint sensors. Incomplete trailing samples are dropped. Signal names are kept.
+        states or as joint sensors; delays go on with the controls before. Incomplete trailing
+        samples are dropped. Signal names are kept.
 
         Args:
             chunk_size: samples of controls and of sensor data in each chunk.
@@ -227,7 +228,9 @@ class SystemTrajectory:
         starts = np.arange(samples // chunk_size) * chunk_size
         later = self.control.times[starts[1:]]
         known = recorded_states(self.model, self.state, self.sensordata, later)
-        states = np.vstack([self.initial_state, known])
+        order = control_in_model_order(self.model, self.control)
+        known = [with_commands_before(self.model, k, self.control.times, order) for k in known]
+        states = np.vstack([self.initial_state, *known])
         return [
             SystemTrajectory(
                 model=self.model,

@@ -37,11 +37,17 @@ held_out: {fraction: 0.3}
 """
 
 
-def _record(folder: Path, actuator: str, noise: float = 0.0, drift: float = 0.0) -> None:
-    """A run of the model, whose damping rises by ``drift`` where the held-out part begins."""
+def _record(
+    folder: Path, actuator: str, noise: float = 0.0, drift: float = 0.0, held: bool = False
+) -> None:
+    """A run of the model, whose damping rises by ``drift`` where the held-out part begins.
+
+    It begins as after a reset, or, ``held``, where its first command has held for long.
+    """
     text = MODEL % ACTUATORS[actuator]
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
+    data.act[:] = 0.8 * held
     rows, steps = [], 2000
     for k in range(steps):
         t = 0.002 * k
@@ -86,7 +92,7 @@ def test_windows_and_held_out_parts_take_over_what_commands_left(tmp_path, actua
 
 
 def test_a_recording_that_is_trimmed_takes_over_from_the_commands_before(tmp_path):
-    _record(tmp_path, "filter")
+    _record(tmp_path, "filter", held=True)
     late = ("initial: default", "initial: measured, trim: {start: 1.501}")
     assert _largest(_prepared(tmp_path, late)) < 0.002
 

@@ -297,9 +297,7 @@ def _settled(
     data.qpos[[int(model.joint(j).qposadr[0]) for j in joints]] = pose
     data.ctrl[list(actuators)] = pose * gears
     mujoco.mj_step(model, data, round(_SETTLE / model.opt.timestep))
-    return create_initial_state(
-        model, data.qpos, np.zeros(model.nv), data.act if model.na else None
-    )
+    return create_initial_state(model, data.qpos, np.zeros(model.nv), held=True)
 
 
 def _without_contact(
@@ -312,7 +310,7 @@ def _without_contact(
     free = spec.copy()
     free.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     compiled = ModelVariants(free, parameters).model_at(parameters.as_vector())
-    same = np.allclose(_settled(compiled, *servos), state, atol=_SAME_PLACE)
+    same = np.allclose(_settled(compiled, *servos), state, atol=_SAME_PLACE, equal_nan=True)
     return (free, compiled) if same else (spec, model)
 
 

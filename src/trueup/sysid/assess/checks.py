@@ -13,7 +13,6 @@ from trueup.fitting.identifiability import analyse
 from trueup.fitting.linearisation import final_jacobian
 from trueup.simulation.actuator_types import velocity_gain
 from trueup.simulation.initial_state import (
-    FULL_PHYSICS,
     create_initial_state,
     with_start_time,
 )
@@ -172,7 +171,7 @@ def _shift(
         states = models.initial_state
         if "timestep" in change:
             _change_timestep(spec, change["timestep"])
-            states = _with_default_history(models.gt_model, spec.compile(), states)
+            states = _with_open_history(models.gt_model, spec.compile(), states)
         if change.get("hard_friction"):
             for joint in spec.joints:
                 joint.solref_friction = [2 * step, 1.0]
@@ -217,17 +216,18 @@ def _change_timestep(spec: mujoco.MjSpec, factor: float) -> None:
         delayed.nsample = int(np.ceil(delayed.nsample / factor))
 
 
-def _with_default_history(
+def _with_open_history(
     model: mujoco.MjModel, changed: mujoco.MjModel, states: list[np.ndarray]
 ) -> list[np.ndarray]:
-    """Initial states for a model whose buffers of delays have another size."""
+    """Initial states for a model whose buffers of delays have another size, which are left open."""
     if changed.nhistory == model.nhistory:
         return states
-    data, found = mujoco.MjData(model), []
+    default, found = create_initial_state(changed, changed.qpos0, held=True), []
+    moved = 1 + model.nq + model.nv + model.na
     for state in states:
-        mujoco.mj_setState(model, data, state, FULL_PHYSICS)
-        fresh = create_initial_state(changed, data.qpos, data.qvel, data.act)
-        found.append(with_start_time(changed, fresh, data.time))
+        fresh = with_start_time(changed, default, float(state[0]))
+        fresh[:moved] = state[:moved]
+        found.append(fresh)
     return found
 
 

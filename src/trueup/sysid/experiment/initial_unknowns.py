@@ -60,7 +60,7 @@ def add_initial_states(
             ):
                 parameters.add(
                     Parameter(
-                        _name(joint, kind, label),
+                        start_name(f"state/{joint}/{kind}", label),
                         value,
                         value - span,
                         value + span,
@@ -71,19 +71,19 @@ def add_initial_states(
 
 
 def estimated_starts(parameters: ParameterDict) -> set[str]:
-    """Names of the unknowns that :func:`add_initial_states` made: no unknowns of the robot."""
+    """Names of unknown starts that no user named: they are no unknowns of the robot."""
     out = set()
     for param in parameters.values():
         for target in param.targets[:1]:
             place, _, label = target.partition("@")
-            kind, *rest = place.split("/")
-            if kind == "state" and len(rest) == 2 and param.name == _name(rest[0], rest[1], label):
+            if place.startswith("state/") and param.name == start_name(place, label):
                 out.add(param.name)
     return out
 
 
-def _name(joint: str, kind: str, label: str) -> str:
-    return f"initial_{joint}_{kind}_{label}"
+def start_name(place: str, label: str) -> str:
+    """Name of the unknown of a place, such as ``state/elbow/qpos``, in a sequence or window."""
+    return f"initial_{place.removeprefix('state/').replace('/', '_')}_{label}"
 
 
 def _spans(measured: TimeSeries, columns: StateColumns, address: int) -> tuple[float, float]:

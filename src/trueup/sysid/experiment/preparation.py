@@ -19,6 +19,7 @@ from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
 from trueup.sysid.experiment.design_names import check_design
 from trueup.sysid.experiment.initial_unknowns import add_initial_states, window_starts
+from trueup.sysid.experiment.integral_unknowns import add_integrals
 from trueup.sysid.experiment.measurement import (
     check_patterns,
     measurement_rules,
@@ -186,12 +187,19 @@ def prepare(
     for facts, sequence in training:
         estimated = facts.part.initial == "estimated"
         _add_initial_unknowns(experiment, parameters, sequence, estimated, smoothing)
-    held_out_states = ParameterDict()
+        add_integrals(parameters, sequence, parameters)
+    held_out_states, guessed = ParameterDict(), []
     alone = _spread_over(held_out, MOST_ALONE)
     for facts, sequence in alone:
         # a measured state has the noise of its samples
         measured = sequence.name != facts.name or not facts.start_is_known
         _add_initial_unknowns(experiment, held_out_states, sequence, measured, smoothing)
+        integrals = add_integrals(held_out_states, sequence, parameters)
+        if integrals:
+            guessed.append(
+                f"{sequence.name}: what {listing(integrals)} integrated before it is not known: "
+                "the held-out error takes what holds the weight in its first pose."
+            )
     if not training:
         raise ExperimentError("held_out.recordings names all recordings: nothing is left to fit")
     notes = [note for model in models.values() for note in generated_names(model)]
@@ -201,6 +209,7 @@ def prepare(
     ]
     if unused:
         notes.append(f"No recording has the variant {listing(unused)} of the model.")
+    notes += guessed
     if experiment.window > 0 and smoothing < WIDEST:
         notes.append(
             f"Windows begin with states from quadratics over {1e3 * smoothing:.2g} ms on either "

@@ -167,7 +167,9 @@ class RecordingPart(_Part):
     controls: dict[str, ColumnPart | str] = {}
     """Actuator -> column."""
     initial: Literal["measured", "default", "estimated"] | InitialState = "measured"
-    """Initial state: from the recording, the model's default, unknowns of the fit, or given."""
+    """Initial state: from the recording, the model's default, unknowns of the fit, or given. The
+    default is complete, as MuJoCo resets it; otherwise activations and delays begin with what
+    holding the first command implies."""
     trim: Trim = Trim()
     """Part that is used."""
     accept: list[str] = []

@@ -241,11 +241,11 @@ def _remarks(model: mujoco.MjModel, measured: TimeSeries, name: str) -> list[str
     """What starts take from the recording besides positions and velocities of scalar joints."""
     columns = state_columns(model, measured)
     others = set(columns.positions) - set(columns.position_of_velocity.values())
-    if not others:
-        return []
+    found = ["the pose of a free or ball joint starts"] if others else []
+    found += ["activations start"] if columns.activations else []
     return [
-        f"{name}: the pose of a free or ball joint starts from the recording; the noise of that "
-        "start is not in the intervals"
+        f"{name}: {what} from the recording; the noise of that start is not in the intervals"
+        for what in found
     ]
 
 

@@ -129,15 +129,17 @@ def load_recording(
     start, end = float(times[0]), float(times[-1])
     control = _all_controls(model, controls, start, end, method)
     first = max([float(t[0]) for t, _ in controls.values()], default=start)
-    earlier = _all_controls(model, controls, first, start, method) if first < start else None
+    earlier = None
+    if first < start:
+        earlier = _since_gap(_all_controls(model, controls, first, start, method))
     measured = _filtered(name, measured, filters)
     quality = _quality(part, name, model, measured, control, list(part.controls))
     notes = (*guessed, *interval.notes, *notes, *_without_control(part, model, name))
     facts = CheckedRecording(name, part, path, quality, interval.begins_late, notes)
     state = initial_state(part.initial, name, model, measured, interval.begins_late)
-    # a state that is given, or the default one, is complete: it needs no time before it
     lead_in = None
-    if earlier is not None and not facts.start_is_known:
+    # the model's default is complete: it needs no time before it
+    if earlier is not None and (part.initial != "default" or interval.begins_late):
         lead_in = LeadIn(earlier, state)
     return facts, SystemTrajectory(model, control, measured, state, name=name, lead_in=lead_in)
 
@@ -210,6 +212,15 @@ def _all_controls(
         full = np.zeros((len(grid), model.nu))
         full[:, [actuators.index(actuator) for actuator in controls]] = values
     return TimeSeries.from_control_names(grid, full, model)
+
+
+def _since_gap(control: TimeSeries) -> TimeSeries | None:
+    """Commands after the last sample that is not finite; None where that leaves no time."""
+    broken = np.flatnonzero(np.logical_not(np.isfinite(control.data).all(axis=1)))
+    rows = slice(int(broken[-1]) + 1 if broken.size else 0, None)
+    if len(control.times[rows]) < 2:
+        return None
+    return TimeSeries(control.times[rows], control.data[rows], control.signal_mapping)
 
 
 def _without_control(part: RecordingPart, model: mujoco.MjModel, name: str) -> list[str]:

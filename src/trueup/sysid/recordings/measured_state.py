@@ -5,7 +5,7 @@ signals. A noisy sample is no state: a local quadratic fit over a short stretch 
 gives the velocity where only the position was measured.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
@@ -19,7 +19,7 @@ _FEWEST = 5  # samples in a local fit of three coefficients
 
 @dataclass(frozen=True)
 class StateColumns:
-    """Columns of a recording that hold positions and velocities of the model."""
+    """Columns of a recording that hold positions, velocities and activations of the model."""
 
     positions: dict[int, int]
     """Index into qpos -> column."""
@@ -29,6 +29,8 @@ class StateColumns:
     """Index into qvel -> index into qpos of the same scalar joint."""
     from_sensors: frozenset[int] = frozenset()
     """Columns that a sensor of the model gives; the others are states."""
+    activations: dict[int, int] = field(default_factory=dict)
+    """Index into act -> column."""
 
     def gives(self, dof: int) -> bool:
         """Whether a velocity was measured, or follows from a measured position."""
@@ -51,7 +53,8 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
     """Find the columns of a recording that determine the state."""
     positions: dict[int, int] = {}
     velocities: dict[int, int] = {}
-    qpos, qvel, _, _ = state_mappings(model)
+    activations: dict[int, int] = {}
+    qpos, qvel, act, _ = state_mappings(model)
     scalar = [j for j in range(model.njnt) if int(model.jnt_type[j]) in _SCALAR]
     sensors: set[int] = set()
     twin = {int(model.jnt_dofadr[j]): int(model.jnt_qposadr[j]) for j in scalar}
@@ -61,6 +64,9 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
         elif kind is SignalType.MjStateQVel:
             places = (int(i) - model.nq for i in qvel[name][1])
             velocities.update(zip(places, map(int, columns), strict=True))
+        elif kind is SignalType.MjStateAct:
+            places = (int(i) - model.nq - model.nv for i in act[name][1])
+            activations.update(zip(places, map(int, columns), strict=True))
         elif kind is SignalType.MjSensor:
             sensor = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SENSOR, name)
             kind_of_sensor = int(model.sensor_type[sensor])
@@ -70,7 +76,7 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
                 positions[int(model.jnt_qposadr[joint])] = int(columns[0])
             elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
                 velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
-    return StateColumns(positions, velocities, twin, frozenset(sensors))
+    return StateColumns(positions, velocities, twin, frozenset(sensors), activations)
 
 
 def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> np.ndarray | None:
@@ -81,8 +87,8 @@ def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> n
       columns: from :func:`state_columns`; None takes positions and velocities for known.
 
     Returns:
-      ``(state size,)`` of bool for ``mjSTATE_FULLPHYSICS``, with the time, activations and delay
-      buffers; None where positions and velocities are all there is and all are known.
+      ``(state size,)`` of bool for ``mjSTATE_FULLPHYSICS``, with the time, delay buffers and
+      activations that were not measured; None where nothing but the time is left open.
     """
     entries = np.ones(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS), bool)
     if columns is None:
@@ -90,6 +96,7 @@ def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> n
     else:
         entries[[1 + address for address in columns.positions]] = False
         entries[[1 + model.nq + dof for dof in range(model.nv) if columns.gives(dof)]] = False
+        entries[[1 + model.nq + model.nv + place for place in columns.activations]] = False
     return entries if entries[1:].any() else None
 
 
@@ -125,6 +132,8 @@ def measured_state(
         )
     for address, column in columns.positions.items():
         qpos[address] = value[column]
+    for place, column in columns.activations.items():
+        state[1 + model.nq + model.nv + place] = value[column]
     for dof in range(model.nv):
         if dof in columns.velocities:
             qvel[dof] = value[columns.velocities[dof]]

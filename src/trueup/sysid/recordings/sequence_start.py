@@ -24,6 +24,9 @@ def initial_state(
 ) -> np.ndarray:
     """State ``mjSTATE_FULLPHYSICS`` at the first sample of a recording.
 
+    Activations and delays are open: they begin with what the first command implies. Only the
+    model's default is complete, as MuJoCo resets it.
+
     Args:
       given: the initial state of the experiment file.
       name: name of the recording, for messages.
@@ -45,12 +48,12 @@ def initial_state(
             data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
         for joint, value in given.qvel.items():
             data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
-    return create_initial_state(model, data.qpos, data.qvel)
+    return create_initial_state(model, data.qpos, data.qvel, held=given != "default")
 
 
 def state_at(model: mujoco.MjModel, measured: TimeSeries, time: float) -> np.ndarray:
     """Measured state at a time [s]; what was not measured has the model's default."""
-    default = create_initial_state(model, model.qpos0)
+    default = create_initial_state(model, model.qpos0, held=True)
     columns = state_columns(model, measured)
     half_width = chosen_half_width([(measured, columns)])
     return measured_state(model, measured, columns, time, half_width, default)

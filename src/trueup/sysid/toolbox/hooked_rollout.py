@@ -14,6 +14,8 @@ from trueup.fitting.problem import LARGE_RESIDUAL, Failures
 from trueup.parameters import ParameterDict
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import sensor_mapping, state_mappings
+from trueup.simulation.control_layout import control_in_model_order
+from trueup.simulation.held_start import held_states
 from trueup.simulation.open_loop import sysid_rollout
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.variants import ModelVariants
@@ -158,12 +160,15 @@ class HookedRollout:
     ) -> Sequence[SystemTrajectory]:
         model = models[0]
         qpos, qvel, act, ctrl = state_mappings(model)
+        control = self._control(trajectory.control, model)
+        first = np.tile(control_in_model_order(model, control)[0], (len(models), 1))
+        starts = held_states(models, np.array(states), first)
         threads = self.hooks.n_threads or os.cpu_count() or 1
         arguments: dict[str, Any] = {
             "models": list(models),
             "datas": [mujoco.MjData(model) for _ in range(threads)],
-            "control_signal": [self._control(trajectory.control, model)] * len(models),
-            "initial_states": states,
+            "control_signal": [control] * len(models),
+            "initial_states": list(starts),
             "rollout_signal_mapping": sensor_mapping(model),
             "rollout_state_mapping": qpos | qvel | act,
             "ctrl_mapping": ctrl,
