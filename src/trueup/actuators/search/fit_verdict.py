@@ -11,7 +11,6 @@ from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import ENDLESS
 from trueup.actuators.search.left_out_errors import WORDS, LeftOutErrors
 from trueup.actuators.search.unseen_logs import UnseenLogs
-from trueup.errors import listing
 from trueup.fitting import (
     Comparison,
     Estimates,
@@ -128,7 +127,7 @@ def _shape_limits(solution: Solution, space: Space, found: ServoAssessment) -> l
     if not names:
         return []
     sentence = (
-        f"{listing(names)} ended on a bound: the logs ask for another shape of the friction in "
+        f"{', '.join(names)} ended on a bound: the logs ask for another shape of the friction in "
         "slow motion than the Stribeck curve has. Look at the residuals of slow motion; to "
         "determine it, record slow ramps."
     )

@@ -75,7 +75,9 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
     held_out = [s.held_out for s in signals]
     windows = [np.array(s.window_starts, int) for s in signals]
     rivals = {
-        baselines.CONSTANT: baselines.constant(measured, held_out),
+        baselines.CONSTANT: baselines.constant(
+            measured, held_out, [s.repeats_training for s in signals]
+        ),
         baselines.STATE_HELD: baselines.state_held(measured, windows),
         baselines.BEFORE_FIT: before,
     }
