@@ -130,6 +130,29 @@ def test_a_constant_has_not_seen_what_it_is_compared_on(tmp_path, folds):
     assert found["baselines"]["a constant"] == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.parametrize("folds", [0, 2])
+def test_a_start_at_an_earlier_result_is_no_baseline_on_what_that_has_seen(tmp_path, folds):
+    for i in range(2):
+        record(tmp_path / f"run_{i}.csv", seed=i, samples=240)
+    more = {"held_out": {"folds": folds} if folds else {}, "output": {"report": False}}
+    content = experiment(tmp_path, 2, name="first") | more
+    first = run(tmp_path, content)
+    for name, value in first.solution.parameters.items():
+        content["parameters"][name]["start"] = float(value)
+    again = run(tmp_path, content | {"name": "again"})
+    np.testing.assert_allclose(again.solution.x, first.solution.x, rtol=1e-3)
+    verdicts = [each.summary["verdict"] for each in (first, again)]
+    for verdict, has_start in zip(verdicts, (True, False), strict=True):
+        unseen = [each for each in verdict["comparisons"] if each["held_out"]]
+        assert unseen
+        for each in unseen:
+            assert ("the model before the fit" in each["baselines"]) == has_start
+            assert "a constant" in each["baselines"]
+    assert all(verdict["grade"] != "do not use" for verdict in verdicts)
+    # the fit itself brought nothing, and that is said
+    assert "on the data of the fit" in str(verdicts[1]["reasons"])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_of_intervals_can_be_asked_for(recorded, method):
     content = experiment(recorded, 1, name=method, confidence={"method": method})
