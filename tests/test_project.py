@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
@@ -119,7 +120,21 @@ def test_public_names_are_flat_and_complete(package):
         _ = module.no_such_name
 
 
-@pytest.mark.parametrize("package", [p for p in PACKAGES if p != "trueup.errors"])
+def test_every_package_is_an_attribute_of_the_one_above_it():
+    # dir() too: a package that another module has loaded is an attribute by chance alone
+    found = [info for info in pkgutil.iter_modules(trueup.__path__) if info.ispkg]
+    packages = {f"trueup.{info.name}" for info in found} | {*PACKAGES}
+    packages |= {"trueup.actuators.mjlab", "trueup.networks.isaac_lab"}  # names of a simulator
+    code = "import importlib, trueup\n"
+    for package in sorted(packages):
+        parent, _, name = package.rpartition(".")
+        code += f"assert {name!r} in dir({parent}), {package!r}\n"
+        code += f"assert {package}.__name__ == {package!r}\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("package", ["trueup", *(p for p in PACKAGES if p != "trueup.errors")])
 def test_editors_see_the_names_that_are_loaded_lazily(package):
     module = importlib.import_module(package)
     tree = ast.parse(inspect.getsource(module))

@@ -100,6 +100,29 @@ def mjlab_difference(folder: Path) -> float:
     return float(np.abs(found[0] - found[1]).max())
 
 
+def check_missing_inertia() -> None:
+    """Without the inertia of the load, none of the real classes is made."""
+    module = module_of(model_of("voltage, m6"), "isaac-lab-module")
+    cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], physics_dt=DT)
+    drive = module_of(model_of("voltage, m6"), "newton-module").DriveServo
+    for make in (
+        lambda: cfg.class_type(cfg, ["hip"], slice(None), 2, "cpu"),
+        drive,
+        lambda: drive.resolve_arguments({}),
+    ):
+        try:
+            make()
+        except ValueError as error:
+            if "load_inertia" in str(error):
+                continue
+        raise SystemExit("an actuator was made without load_inertia")
+    joints = {".*_hip": 0.02, ".*_knee": 0.004}
+    cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], physics_dt=DT, load_inertia=joints)
+    actuator = cfg.class_type(cfg, ["a_hip", "a_knee"], slice(None), 2, "cpu")
+    assert actuator.servo.load_inertia.tolist() == torch.tensor([0.02, 0.004]).tolist()
+    print("load_inertia: required, and taken by names of joints")
+
+
 def check_signatures() -> None:
     """The stand-ins take what the real classes take."""
     import isaaclab.actuators
@@ -129,6 +152,7 @@ def main() -> None:
     import isaaclab.actuators  # noqa: F401
 
     check_signatures()
+    check_missing_inertia()
     worst = 0.0
     for title in MODELS:
         model = model_of(title)

@@ -1,10 +1,12 @@
 """trueup makes simulators match reality.
 
 A MuJoCo model and recordings go in; the parameters that make the simulation reproduce the
-recordings come out, with an interval for each number. The capabilities are subpackages, loaded on
-first use so that ``import trueup`` stays light::
+recordings come out, with an interval for each number. The subpackages are attributes that load on
+first use, so that ``import trueup`` stays light::
 
-    from trueup import sysid
+    import trueup
+
+    trueup.sysid.identify
 """
 
 from typing import TYPE_CHECKING
@@ -14,9 +16,14 @@ from trueup._version import __version__
 
 if TYPE_CHECKING:
     from trueup import (
+        actuators,
+        cli,
         errors,
         fitting,
+        gait,
+        networks,
         parameters,
+        posterior,
         reports,
         runs,
         signals,
@@ -26,9 +33,14 @@ if TYPE_CHECKING:
     )
 
 _EXPORTS = {
+    "actuators": "trueup.actuators",
+    "cli": "trueup.cli",
     "errors": "trueup.errors",
     "fitting": "trueup.fitting",
+    "gait": "trueup.gait",
+    "networks": "trueup.networks",
     "parameters": "trueup.parameters",
+    "posterior": "trueup.posterior",
     "reports": "trueup.reports",
     "runs": "trueup.runs",
     "signals": "trueup.signals",
@@ -39,9 +51,14 @@ _EXPORTS = {
 
 __all__ = [
     "__version__",
+    "actuators",
+    "cli",
     "errors",
     "fitting",
+    "gait",
+    "networks",
     "parameters",
+    "posterior",
     "reports",
     "runs",
     "signals",

@@ -70,7 +70,7 @@ def test_people_see_what_a_fit_is_worth(options, capsys):
     text = capsys.readouterr().out
     assert "mean absolute error, mrad" in text
     assert "95 % interval" in text
-    assert "start values" in text
+    assert "before the fit" in text
     assert "  R " not in text
 
 

@@ -27,6 +27,18 @@ def test_a_constant_is_the_mean_of_what_was_seen():
     assert np.all(baselines.constant([np.array([[np.nan], [4.0]])])[0] == 4.0)
 
 
+def test_a_constant_for_a_part_of_what_was_seen_is_the_mean_of_the_rest():
+    whole = np.array([[1.0, np.nan], [3.0, 5.0], [8.0, 7.0], [10.0, np.nan]])
+    other = np.array([[2.0, 9.0]])
+    held = [False, False, True, True]
+    found = baselines.constant([whole, other, whole[2:], other], held, held)
+    assert np.all(found[2] == [2.0, 7.0]) and found[2].shape == (2, 2)
+    assert np.all(found[3] == [5.5, 6.0])
+    assert np.all(found[0] == [4.8, 7.0])
+    # nothing else was seen: no sample to take a mean of
+    assert np.all(baselines.constant([other, other], [False, True], [False, True])[1] == 0.0)
+
+
 def test_a_constant_needs_something_to_learn_from():
     with pytest.raises(FitError, match="held out"):
         baselines.constant([np.ones((3, 1))], [True])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.actuators import record
+    from trueup.actuators import mjlab, record
     from trueup.actuators.bench.joint_bench import bench_from_mujoco
     from trueup.actuators.bench.loads import Bench, Pendulum, TabulatedBench, bench_of
     from trueup.actuators.bench.objective import Objective
@@ -192,6 +192,7 @@ _EXPORTS = {
     "stall_torque": "trueup.actuators.report._drive_backdrive",
     "trajectory_named": "trueup.actuators.record.trajectories",
     "write_log": "trueup.actuators.logs.log_files",
+    "mjlab": "trueup.actuators.mjlab",
 }
 
 __all__ = [
@@ -267,6 +268,7 @@ __all__ = [
     "load_model",
     "load_models",
     "mjcf_snippet",
+    "mjlab",
     "model_errors",
     "model_from_dict",
     "model_to_dict",

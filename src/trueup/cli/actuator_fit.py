@@ -88,7 +88,7 @@ def show_summary(outcome: Outcome, output: Output) -> None:
     if result.held_out is not None and result.held_out_start is not None:
         rows.append(["held out", str(len(result.held_out_logs)), milli(result.held_out.mae),
                      milli(result.held_out_start.mae), milli(result.held_out.at_rest)])  # fmt: skip
-    columns = ["mean absolute error, mrad", "logs", "fitted", "start values", "at rest"]
+    columns = ["mean absolute error, mrad", "logs", "fitted", "before the fit", "at rest"]
     output.table(columns, rows)
     by_log = [(name, error, "") for name, error in result.training.by_log.items()]
     if result.held_out is not None:

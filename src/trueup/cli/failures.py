@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
-import trueup
 from trueup import _stop_signals
 from trueup._input_files import check_regular
 from trueup._secrets import mask
 
-_OWN = Path(trueup.__file__).parent
+_OWN = Path(__file__).parents[1]
 _INSTALLED = tuple(
     Path(path).resolve() for path in {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix}
 )

@@ -13,6 +13,9 @@ to a :class:`Solution`::
     solution = fitting.minimise(problem, fitting.LeastSquares(problem.space))
 """
 
+from typing import TYPE_CHECKING
+
+from trueup._lazy import lazy_exports
 from trueup.fitting import baselines
 from trueup.fitting._make_search import make_search
 from trueup.fitting._minimise import Search, minimise
@@ -81,6 +84,9 @@ from trueup.fitting.uncertainty import (
 )
 from trueup.fitting.verdict import Comparison, Criterion, Grade, Reason, Verdict
 
+if TYPE_CHECKING:
+    from trueup.fitting import cma_es, test_problems, uncertainty
+
 __all__ = [
     "LARGE_COST",
     "LARGE_RESIDUAL",
@@ -136,6 +142,7 @@ __all__ = [
     "analyse",
     "baselines",
     "channel_scores",
+    "cma_es",
     "compare_predictors",
     "compromise",
     "crowding_distances",
@@ -153,5 +160,15 @@ __all__ = [
     "pareto_front",
     "parse_cma_options",
     "profile_likelihood",
+    "test_problems",
+    "uncertainty",
     "whiteness",
 ]
+
+_PACKAGES = {
+    "cma_es": "trueup.fitting.cma_es",
+    "test_problems": "trueup.fitting.test_problems",
+    "uncertainty": "trueup.fitting.uncertainty",
+}
+
+__getattr__, __dir__ = lazy_exports(__name__, globals(), _PACKAGES)

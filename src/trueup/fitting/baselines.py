@@ -43,19 +43,30 @@ MEASURES = ("RMSE", "MAE")
 _ROUNDING = 1e-6  # of the size of a channel: errors below it are rounding
 
 
-def constant(measured: Arrays, held_out: Sequence[bool] | None = None) -> list[np.ndarray]:
+def constant(
+    measured: Arrays,
+    held_out: Sequence[bool] | None = None,
+    repeated: Sequence[bool] | None = None,
+) -> list[np.ndarray]:
     """Mean of each channel over the samples that the fit has seen.
 
     Args:
         measured: recordings.
         held_out: which of them the fit has not seen; none where absent.
+        repeated: which of these stand among the other recordings too, as parts that only a second
+            fit has not seen: the mean for each is that of all other samples.
 
     Raises:
         FitError: no sample was seen, or shapes do not match.
     """
     tables = _tables(measured, "measured")
-    mean = _mean(_seen(tables, held_out))
-    return [np.broadcast_to(mean, table.shape).copy() for table in tables]
+    seen = _seen(tables, held_out)
+    mean = _mean(seen)
+    again = _mask(tables, repeated)
+    return [
+        np.broadcast_to(_mean(seen, table) if is_again else mean, table.shape).copy()
+        for table, is_again in zip(tables, again, strict=True)
+    ]
 
 
 def state_held(
@@ -271,11 +282,19 @@ def _seen(tables: Sequence[np.ndarray], held_out: Sequence[bool] | None) -> list
     return seen
 
 
-def _mean(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean of each channel over the samples that exist; 0 where there is none."""
-    rows = np.concatenate(list(tables))
+def _mean(tables: Sequence[np.ndarray], without: np.ndarray | None = None) -> np.ndarray:
+    """Mean of each channel over the samples that exist, less those of a part; 0 without any."""
+    total, count = _sums(np.concatenate(list(tables)))
+    if without is not None:
+        part, less = _sums(without)
+        total, count = np.where(count > less, total - part, 0.0), count - less
+    return total / np.maximum(count, 1)
+
+
+def _sums(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of each channel over the samples that exist, and their number."""
     known = np.isfinite(rows)
-    return np.where(known, rows, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0)
 
 
 def _filled(table: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.networks import export, isaac_lab, training
     from trueup.networks.base.analytic_base import AnalyticBase
     from trueup.networks.base.servo_base import ServoBase
     from trueup.networks.data.actuator_series import ActuatorSeries
@@ -59,10 +60,6 @@ if TYPE_CHECKING:
     from trueup.networks.training.training_run import train
 
 _EXPORTS = {
-    "FAMILIES": "trueup.networks.model.network",
-    "FEATURES": "trueup.networks.data.features",
-    "FEATURE_NAMES": "trueup.networks.data.features",
-    "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
     "ActuatorSeries": "trueup.networks.data.actuator_series",
     "AnalyticBase": "trueup.networks.base.analytic_base",
     "Band": "trueup.networks.evaluation.metrics",
@@ -71,6 +68,9 @@ _EXPORTS = {
     "DataSettings": "trueup.networks.data.data_settings",
     "DataSplit": "trueup.networks.data.data_splits",
     "EnsembleTorque": "trueup.networks.runtime.ensemble",
+    "FAMILIES": "trueup.networks.model.network",
+    "FEATURES": "trueup.networks.data.features",
+    "FEATURE_NAMES": "trueup.networks.data.features",
     "Feature": "trueup.networks.data.features",
     "FileCheck": "trueup.networks.data.data_check",
     "InertiaGroup": "trueup.networks.data.data_settings",
@@ -87,6 +87,7 @@ _EXPORTS = {
     "Normalization": "trueup.networks.data.normalization",
     "PdJoint": "trueup.networks.motion.motion_base",
     "RollOut": "trueup.networks.evaluation.closed_loop",
+    "SIMULATOR_FEATURE_NAMES": "trueup.networks.data.features",
     "Scores": "trueup.networks.evaluation.metrics",
     "SeriesScores": "trueup.networks.evaluation.metrics",
     "ServoBase": "trueup.networks.base.servo_base",
@@ -95,8 +96,10 @@ _EXPORTS = {
     "SyntheticSettings": "trueup.networks.data.synthetic_settings",
     "TorqueTerms": "trueup.networks.data.data_settings",
     "check_data": "trueup.networks.data.data_check",
+    "export": "trueup.networks.export",
     "fit_linear": "trueup.networks.evaluation.baseline_networks",
     "fit_linear_chosen": "trueup.networks.evaluation.baseline_networks",
+    "isaac_lab": "trueup.networks.isaac_lab",
     "load_network": "trueup.networks.model.network_file",
     "motion_errors": "trueup.networks.motion.motion_training",
     "network_law": "trueup.networks.runtime.control_law",
@@ -116,6 +119,7 @@ _EXPORTS = {
     "synthesize": "trueup.networks.data.synthetic_recordings",
     "train": "trueup.networks.training.training_run",
     "train_motion": "trueup.networks.motion.motion_training",
+    "training": "trueup.networks.training",
 }
 
 __all__ = [
@@ -155,8 +159,10 @@ __all__ = [
     "SyntheticSettings",
     "TorqueTerms",
     "check_data",
+    "export",
     "fit_linear",
     "fit_linear_chosen",
+    "isaac_lab",
     "load_network",
     "motion_errors",
     "network_law",
@@ -176,6 +182,7 @@ __all__ = [
     "synthesize",
     "train",
     "train_motion",
+    "training",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, globals(), _EXPORTS)

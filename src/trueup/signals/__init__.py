@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trueup.signals import readers
     from trueup.signals._interpolation import InterpolationMethod
     from trueup.signals._read import read, read_all
     from trueup.signals._suspect_units import suspect_units
@@ -74,6 +75,7 @@ _EXPORTS = {
     "split_by_sequence": "trueup.signals.splits",
     "split_by_time": "trueup.signals.splits",
     "suspect_units": "trueup.signals._suspect_units",
+    "readers": "trueup.signals.readers",
 }
 
 __all__ = [
@@ -106,6 +108,7 @@ __all__ = [
     "k_fold_by_time",
     "read",
     "read_all",
+    "readers",
     "register_reader",
     "same_signals",
     "savitzky_golay",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from trueup._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from trueup.studies import atomic, provenance
+    from trueup.studies import atomic, evaluators, optuna_storage, provenance, trackers
     from trueup.studies._run import ResumableSearch, run
     from trueup.studies._warm_start import WarmStart, warm_start
     from trueup.studies.budget import Budget
@@ -48,9 +48,12 @@ _EXPORTS = {
     "WandbTracker": "trueup.studies.trackers.wandb_tracker",
     "WarmStart": "trueup.studies._warm_start",
     "atomic": "trueup.studies.atomic",
+    "evaluators": "trueup.studies.evaluators",
+    "optuna_storage": "trueup.studies.optuna_storage",
     "provenance": "trueup.studies.provenance",
     "removed_on_early_error": "trueup.studies.early_errors",
     "run": "trueup.studies._run",
+    "trackers": "trueup.studies.trackers",
     "warm_start": "trueup.studies._warm_start",
 }
 
@@ -72,9 +75,12 @@ __all__ = [
     "WandbTracker",
     "WarmStart",
     "atomic",
+    "evaluators",
+    "optuna_storage",
     "provenance",
     "removed_on_early_error",
     "run",
+    "trackers",
     "warm_start",
 ]
 

@@ -38,11 +38,17 @@ class IdealPDActuatorCfg:
 
 
 def configclass(cls: type) -> type:
-    """``isaaclab.utils.configclass``: a dataclass whose bare values are defaults too."""
+    """``isaaclab.utils.configclass``: a dataclass whose bare values are defaults too.
+
+    A field without a default is MISSING until it is given.
+    """
     for base in cls.__mro__[1:]:
         for name, kind in vars(base).get("__annotations__", {}).items():
             if name in vars(cls):
                 cls.__annotations__.setdefault(name, kind)
+    for name in vars(cls).get("__annotations__", {}):
+        if vars(cls).get(name) is dataclasses.MISSING:
+            setattr(cls, name, dataclasses.field(default_factory=lambda: dataclasses.MISSING))
     return dataclasses.dataclass(cls)
 
 

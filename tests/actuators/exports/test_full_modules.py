@@ -113,7 +113,7 @@ def test_the_torque_of_the_load_is_observed():
 def test_environments_are_reset_alone():
     terms = ("command_delay", "max_velocity")
     module = module_of(distinct_model("voltage", "m1", terms), "numpy-module")
-    servo, fresh = module.Servo(DT), module.Servo(DT)
+    servo, fresh = (module.Servo(DT, load_inertia=0.01) for _ in range(2))
     position, zeros = np.array([[0.1], [0.2]]), np.zeros((2, 1))
     for goal in (0.0, 1.0, -1.0, 0.5):
         servo.torque(goal, position, zeros, zeros)
@@ -128,8 +128,7 @@ def test_gain_and_voltage_of_a_module():
     module = module_of(model, "numpy-module", kp=7.0, vin=5.0)
     assert (module.KP, module.VIN) == (7.0, 5.0)
     one, zero = np.ones(1), np.zeros(1)
-    module.Servo(DT).torque(0.1 * one, zero, zero, zero)
-    servo = module.Servo(DT)
+    servo = module.Servo(DT, load_inertia=0.01)
     servo.torque(0.1 * one, zero, zero, zero)
     assert servo.motor_torque[0] == pytest.approx(model.torque(0.1, 0.0, kp=7.0, vin=5.0))
 
@@ -155,7 +154,7 @@ def test_the_numpy_module_imports_numpy_alone(tmp_path):
     path.write_text(export_servo(model, "numpy-module").text)
     code = (
         "import sys, servo, numpy as np\n"
-        "t = servo.Servo(0.002).torque(0.3, np.zeros(3), np.zeros(3))\n"
+        "t = servo.Servo(0.002, load_inertia=0.01).torque(0.3, np.zeros(3), np.zeros(3))\n"
         "assert t.shape == (3,)\n"
         "bad = [m for m in sys.modules if m.split('.')[0] in ('trueup', 'scipy', 'torch')]\n"
         "assert not bad, bad\n"
@@ -242,7 +241,9 @@ def test_the_drive_of_newton_gives_the_torque(title, monkeypatch):
     now.drive_state.reset(mask)
     assert now.drive_state.servo._fresh.sum() == 1
     with pytest.raises(ValueError, match="no arguments"):
-        module.DriveServo.resolve_arguments({"kq": 1.0})
+        module.DriveServo.resolve_arguments({"load_inertia": 0.01, "kq": 1.0})
+    found = module.DriveServo.resolve_arguments({"load_inertia": 0.01, "kp": 3.0})
+    assert (found["load_inertia"], found["kp"], found["vin"]) == (0.01, 3.0, module.VIN)
 
 
 def test_memory_of_newtons_drive_moves_as_the_bench(monkeypatch):
@@ -321,10 +322,90 @@ def nominal(model: ServoModel) -> float:
     return 1.0 if model.servo.law == "torque_pd" else model.servo.vin
 
 
-def test_a_time_step_is_positive():
+@pytest.mark.parametrize("step", [0.0, -0.002, np.nan, np.inf, None])
+def test_a_time_step_is_positive(step):
     module = module_of(distinct_model("voltage", "m1"), "numpy-module")
     with pytest.raises(ValueError, match="time step has to be positive"):
-        module.Servo(0.0)
+        module.Servo(step, load_inertia=0.01)
+
+
+NO_INERTIA = [None, -0.01, np.nan, np.inf, "0.01 kg", np.array([0.01, -0.01])]
+
+
+@pytest.mark.parametrize("inertia", NO_INERTIA, ids=repr)
+def test_no_module_guesses_the_inertia_of_the_load(inertia, monkeypatch):
+    """Without it friction is wrong by a tenth of the torque, and nothing would say so."""
+    pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_isaac_lab(monkeypatch)
+    simulator_stand_ins.install_newton(monkeypatch)
+    model = model_of("voltage, m6")
+    given = {} if inertia is None else {"load_inertia": inertia}
+
+    def isaac_lab(module):
+        cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], physics_dt=DT, **given)
+        return cfg.class_type(cfg, ["hip"], slice(None), 2, "cpu")
+
+    start = (np.zeros(1), np.zeros(1))
+    made = (
+        ("numpy-module", lambda module: module.Servo(DT, **given)),
+        ("numpy-module", lambda module: module.Bench(DT, inertia, *start)),
+        ("isaac-lab-module", isaac_lab),
+        ("isaac-lab-module", lambda module: module.Servo(DT, **given)),
+        ("newton-module", lambda module: module.DriveServo(**given)),
+        ("newton-module", lambda module: module.DriveServo.resolve_arguments(given)),
+    )
+    for form, make in made:
+        module = module_of(model, form)
+        with pytest.raises(ValueError, match="load_inertia is the inertia that the joint moves"):
+            make(module)
+
+
+def test_a_gain_is_not_taken_for_an_inertia():
+    # the second argument once was the gain
+    module = module_of(distinct_model("voltage", "m1"), "numpy-module")
+    with pytest.raises(TypeError, match="positional"):
+        module.Servo(DT, 16.0)
+
+
+def test_a_bare_motor_and_several_joints_have_an_inertia():
+    model = model_of("voltage, m6")
+    module = module_of(model, "numpy-module")
+    found = {name: values[:2] for name, values in states().items()}
+    alone = [module.Servo(DT, load_inertia=each).torque(**found)[k] for k, each in
+             enumerate((0.0, 0.02))]  # fmt: skip
+    both = module.Servo(DT, load_inertia=np.array([0.0, 0.02])).torque(**found)
+    np.testing.assert_array_equal(both, alone)
+
+
+def test_joints_of_isaac_lab_have_their_own_inertia(monkeypatch):
+    torch = pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_isaac_lab(monkeypatch)
+    module = module_of(model_of("voltage, m6"), "isaac-lab-module")
+
+    def actuator(inertia, names):
+        cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], physics_dt=DT, load_inertia=inertia)
+        return cfg.class_type(cfg, names, slice(None), 3, "cpu")
+
+    legs = actuator({".*_hip": 0.02, "left_knee|right_knee": 0.004}, ["left_hip", "left_knee"])
+    torch.testing.assert_close(legs.servo.load_inertia, torch.tensor([0.02, 0.004]))
+    for wrong in ({".*_hip": 0.02}, {".*": 0.02, ".*_knee": 0.1}, {".*": 0.02, "elbow": 0.1}):
+        with pytest.raises(ValueError, match="one value to each joint"):
+            actuator(wrong, ["left_hip", "left_knee"])
+
+
+def test_the_physics_step_of_isaac_lab_is_not_guessed(monkeypatch):
+    pytest.importorskip("torch")
+    import simulator_stand_ins
+
+    simulator_stand_ins.install_isaac_lab(monkeypatch)
+    module = module_of(model_of("voltage, m6"), "isaac-lab-module")
+    cfg = module.ServoActuatorCfg(joint_names_expr=[".*"], load_inertia=0.01)
+    with pytest.raises(ValueError, match="time step has to be positive"):
+        cfg.class_type(cfg, ["hip"], slice(None), 2, "cpu")
 
 
 @pytest.mark.parametrize("form", ["numpy-module", "mujoco", "mjlab"])

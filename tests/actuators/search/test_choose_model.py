@@ -14,6 +14,7 @@ from trueup.actuators.search.missing_terms import term_findings
 from trueup.actuators.search.model_choice import simplest
 from trueup.actuators.search.suitable_terms import suitable_terms
 from trueup.errors import FitError, RecordingError
+from trueup.fitting import Grade
 
 NOISE = 1e-3
 
@@ -216,9 +217,14 @@ def test_what_cannot_be_chosen_from_is_named(changes, error, message):
 SETTINGS = FitSettings(models=("m1",), try_terms=("torque_saturation",))
 
 
-def test_a_fit_without_a_model_takes_the_chosen_one(saturated_logs, tmp_path):
-    output = tmp_path / "xl330.json"
-    found = actuators.fit("xl330", None, saturated_logs, settings=SETTINGS, output=output)
+@pytest.fixture(scope="module")
+def chosen_fit(saturated_logs, tmp_path_factory):
+    output = tmp_path_factory.mktemp("chosen") / "xl330.json"
+    return actuators.fit("xl330", None, saturated_logs, settings=SETTINGS, output=output)
+
+
+def test_a_fit_without_a_model_takes_the_chosen_one(chosen_fit):
+    found, output = chosen_fit, chosen_fit.output
     assert found.choice.chosen.label == "m1+torque_saturation"
     assert found.model.terms == ("torque_saturation",)
     assert found.training.mae <= found.choice.chosen.training * (1.0 + 1e-9)
@@ -226,8 +232,37 @@ def test_a_fit_without_a_model_takes_the_chosen_one(saturated_logs, tmp_path):
     assert kept.values == found.model.values
     assert len(kept.provenance["choice"]["tried"]) == len(found.choice.tried)
     assert any("torque_saturation takes the error" in sentence for sentence in found.findings)
-    report = (tmp_path / "xl330.run" / "report.html").read_text()
+    report = (output.parent / "xl330.run" / "report.html").read_text()
     assert "Choice of the model" in report
+
+
+def test_a_chosen_model_is_judged_on_logs_that_no_fit_has_seen(chosen_fit, saturated_logs):
+    """Neither it nor what it is compared with: its optimum on all logs is no baseline."""
+    found, chosen = chosen_fit, chosen_fit.choice.chosen
+    verdict = found.verdict
+    assert verdict.grade is Grade.USE, verdict.lines()
+    unseen = [each for each in verdict.comparisons if each.held_out]
+    assert [each.channel for each in unseen] == [
+        "position, each gain left out",
+        "position, each mass left out",
+    ]
+    plain = actuators.ServoModel.create("xl330", "m1", ("torque_saturation",))
+    before = actuators.evaluate(plain, saturated_logs).by_log
+    without = next(tried for tried in found.choice.tried if tried.label == "m1")
+    for each, quantity in zip(unseen, ("kp", "mass"), strict=True):
+        assert each.error == chosen.by_quantity[quantity]
+        parts: dict[float, list[float]] = {}
+        for log in saturated_logs:
+            parts.setdefault(getattr(log, quantity), []).append(before[log.name])
+        means = [np.mean(part) for part in parts.values()]
+        assert each.baselines["the model before the fit"] == pytest.approx(
+            np.sqrt(means[0] * means[1])
+        )
+        assert each.baselines["the simpler model"] == without.by_quantity[quantity]
+        rest = actuators.evaluate(plain, saturated_logs).at_rest
+        assert each.baselines["a servo that stays where it began"] == pytest.approx(rest, rel=0.5)
+    assert found.unseen is None
+    assert any("each gain and each mass in turn" in r.sentence for r in verdict.reasons)
 
 
 def test_an_interrupted_choice_is_resumed(saturated_logs, tmp_path, monkeypatch):

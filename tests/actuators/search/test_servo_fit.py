@@ -19,6 +19,7 @@ from trueup.actuators import (
 )
 from trueup.actuators.search.experiment_advice import Coverage, experiments
 from trueup.actuators.search.fit_settings import parse_values
+from trueup.actuators.search.fit_verdict import verdict_of
 from trueup.actuators.search.live_parameters import LiveParameters
 from trueup.actuators.search.model_faces import FaceProblem, model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
@@ -422,16 +423,71 @@ def test_a_fit_is_judged_beside_what_knows_less(fitted, logs):
 
 def test_where_no_log_is_held_out_a_second_fit_leaves_some_out(logs):
     found = fit("xl330", "m1", logs, settings=FitSettings("least-squares"))
-    assert found.held_out is None and found.unseen.logs == (logs[3].name,)
+    # one of the two at the gain 200: no other leaves a log of its gain in the fit
+    assert found.held_out is None and found.unseen.logs == (logs[1].name,)
     assert set(found.training.by_log) == {log.name for log in logs}
     assert found.unseen.fitted.mae == pytest.approx(NOISE * np.sqrt(2 / np.pi), rel=0.3)
     # of a fit that has not seen the log, not of the one that has
-    assert found.unseen.fitted.mae != found.training.by_log[logs[3].name]
+    assert found.unseen.fitted.mae != found.training.by_log[logs[1].name]
     assert found.verdict.grade is Grade.USE
     assert found.verdict.comparisons[0].held_out
     assert any("without 1 of the logs" in r.sentence for r in found.verdict.reasons)
     alone = fit("xl330", "m1", logs[:1], settings=FitSettings("least-squares"))
     assert alone.unseen is None and alone.verdict.grade is not Grade.USE
+
+
+@pytest.mark.parametrize("held_out", [(), (100.0,)])
+@pytest.mark.parametrize("start", ["run", "file", "values"])
+def test_the_model_before_the_fit_has_not_seen_the_logs(logs, fitted, tmp_path, start, held_out):
+    """The optimum of all logs is where the search starts, and no baseline of it."""
+    everything = FitSettings("least-squares", validation_kp=held_out)
+    first = fit("xl330", "m1", logs, settings=FitSettings("refine"), output=tmp_path / "one.json")
+    given = {
+        "run": tmp_path / "one.run",
+        "file": tmp_path / "one.json",
+        "values": first.solution.x,
+    }[start]
+    settings = dataclasses.replace(everything, method="refine")
+    again = fit("xl330", "m1", logs, settings=settings, start=given)
+    space = again.problem.space
+    np.testing.assert_allclose(space.start, first.solution.x)
+    plain = ServoModel.create("xl330", "m1")
+    unseen = evaluate(plain, [log for log in logs if log.kp in held_out or not held_out])
+    assert again.training_start.mae > 10.0 * again.training.mae
+    if held_out:
+        assert again.held_out_start.mae == pytest.approx(unseen.mae)
+    else:
+        assert again.unseen.before.mae == pytest.approx(unseen.by_log[again.unseen.logs[0]])
+        assert again.training_start.mae == pytest.approx(unseen.mae)
+    before = again.verdict.comparisons[0].baselines["the model before the fit"]
+    assert before > 10.0 * again.verdict.comparisons[0].error
+    assert again.verdict.grade is Grade.USE
+
+
+def test_the_model_before_the_fit_keeps_what_is_fixed(logs):
+    settings = FitSettings("refine", fixed={"kt": 0.35})
+    found = fit("xl330", "m1", logs, settings=settings)
+    assert found.training_start.mae == pytest.approx(
+        evaluate(ServoModel.create("xl330", "m1", kt=0.35), logs).mae
+    )
+
+
+def test_a_shape_of_friction_on_its_bound_is_looked_at(fitted):
+    space = fitted.problem.space
+    hit = np.array([name == "friction_base" for name in space.names])
+    assessment = dataclasses.replace(fitted.assessment, at_bound=hit)
+    names = {"friction_base": "alpha"}
+    space = dataclasses.replace(space, lower=space.lower + 1e-9)  # 0 is a limit of what exists
+    shaped = dataclasses.replace(space, names=tuple(names.get(n, n) for n in space.names))
+    verdicts = [
+        verdict_of(
+            fitted.solution, each, assessment, training=(fitted.training, fitted.training_start),
+            held_out=(fitted.held_out, fitted.held_out_start), method="least-squares",
+        )
+        for each in (shaped, space)
+    ]  # fmt: skip
+    assert [verdict.grade for verdict in verdicts] == [Grade.LOOK, Grade.DO_NOT_USE]
+    assert any("alpha ended on a bound" in r.sentence for r in verdicts[0].reasons)
 
 
 @pytest.mark.parametrize(

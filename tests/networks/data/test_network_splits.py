@@ -23,6 +23,18 @@ def stamped(lengths, groups=None):
     return found, first
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("groups", ["aabbccddeeff", "aaaabbbbcccc", "aaabbbccdd", "abbbbbbbba"])
+def test_no_group_is_tested_or_validated_entirely(groups, seed):
+    series = [linear_series(WEIGHTS, 20, g, f"file{i}", i) for i, g in enumerate(groups)]
+    split = split_global(series, 0.6, 0.2, by="file", seed=seed)
+    assert {each.group for each in split.training} == set(groups)
+    for part in (split.validation, split.test):
+        names = [each.group for each in part]
+        for group in set(names):
+            assert names.count(group) <= np.ceil(len(names) * groups.count(group) / len(groups)) + 1
+
+
 def numbers(parts):
     return np.concatenate([part.torque for part in parts]) if parts else np.empty(0)
 

@@ -16,6 +16,7 @@ from trueup.networks.evaluation.network_verdict import (
     start_note,
     training_verdict,
 )
+from trueup.networks.evaluation.prediction_figures import score_figures
 from trueup.networks.evaluation.report import evaluation_report
 
 WEIGHTS = np.array([[2.0, -1.0, 0.3], [0.5, 0.0, -0.2]])
@@ -57,6 +58,77 @@ def test_what_speaks_against_a_network_is_named(change, grade, words):
     verdict = training_verdict(metrics(**change))
     assert verdict.grade is grade
     assert any(words in reason.sentence for reason in verdict.reasons)
+
+
+TABLE = {
+    "recordings": ["slow", "fast", "hard"],
+    "deviations": [2.0, 4.0, 10.0],
+    "rmse": {"constant": [2.0, 4.0, 10.0], "linear": [1.2, 2.4, 8.0], "trained": [0.8, 1.6, 7.0]},
+}
+
+
+def left_out(taken="trained", table=True, network=GOOD, rival=POOR, **errors):
+    """Metrics of an easy test part, and a choice by recordings left out with these errors [N m]."""
+    rmse = {**TABLE["rmse"], **errors}
+    scale = np.array(TABLE["deviations"])
+    relative = {n: float(np.sqrt(np.mean((np.array(e) / scale) ** 2))) for n, e in rmse.items()}
+    kept = {**TABLE, "rmse": rmse, "settled": rmse} if table else None
+    choice = {"taken": taken, "left_out_errors": relative, "left_out": kept}
+    return metrics(network, rival, choice=choice), relative
+
+
+@pytest.mark.parametrize(
+    ("errors", "grade", "words"),
+    [
+        ({}, Grade.USE, "Better than every baseline"),
+        ({"trained": [0.8, 1.6, 8.4]}, Grade.LOOK, "hard, left out RMSE 8.4"),
+        ({"trained": [2.4, 4.8, 9.0]}, Grade.DO_NOT_USE, "Worse than a linear model"),
+        ({"trained": [2.0, 4.0, 9.9], "linear": [3.0, 6.0, 15.0]}, Grade.DO_NOT_USE, "nothing"),
+    ],
+)
+@pytest.mark.parametrize("table", [True, False])
+def test_recordings_left_out_decide_however_easy_the_test_part_is(errors, grade, words, table):
+    assert training_verdict(metrics()).grade is Grade.USE
+    scores, relative = left_out(table=table, **errors)
+    verdict = training_verdict(scores)
+    if table or grade is not Grade.LOOK:  # a run of an older trueup keeps no single recordings
+        assert verdict.grade is grade
+        assert any(words in reason.sentence for reason in verdict.reasons)
+    sentence = f"error of {relative['trained']:.3g} of their torque's deviation"
+    assert any(sentence in reason.sentence for reason in verdict.reasons)
+    assert all(each.held_out for each in verdict.comparisons)
+
+
+def test_the_worst_recording_left_out_is_named_in_verdict_and_tiles():
+    scores, relative = left_out()
+    sentences = [reason.sentence for reason in training_verdict(scores).reasons]
+    assert any("the worst, hard, with 0.7" in sentence for sentence in sentences)
+    first, second, *_ = score_figures(scores).figures
+    assert first.value == pytest.approx(relative["trained"])
+    assert second.value == pytest.approx(1.0 - relative["trained"] ** 2)
+    assert "linear" in first.note and "hard 0.7" in first.note
+    plain = score_figures(metrics()).figures
+    assert not any("left out" in figure.label for figure in plain)
+
+
+def test_recordings_left_out_say_what_the_end_of_known_recordings_cannot():
+    ends = {"split_by": "time"}
+    words = "end of recordings that were trained on"
+    scores, _ = left_out()
+    known = training_verdict({**scores, **ends})
+    assert known.grade is Grade.USE
+    assert not any(words in reason.sentence for reason in known.reasons)
+    assert any(words in r.sentence for r in training_verdict(metrics(**ends)).reasons)
+
+
+def test_recordings_left_out_stand_in_for_a_test_part():
+    scores, _ = left_out()
+    assert training_verdict({**scores, "scored_on": "validation"}).grade is Grade.USE
+
+
+def test_a_linear_model_that_was_taken_is_no_better_than_itself():
+    scores, _ = left_out("linear", network=POOR)
+    assert training_verdict(scores).grade is Grade.LOOK
 
 
 def test_a_network_that_a_baseline_beats_is_never_green():

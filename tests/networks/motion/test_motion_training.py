@@ -156,6 +156,20 @@ def test_a_correction_that_is_worse_on_angles_it_has_not_seen_is_not_written():
     assert share > 0.3 and f"{100 * share:.0f} % of it lies at angles" in sentence
 
 
+def test_a_base_that_was_fitted_to_the_test_logs_is_named():
+    """Its error there is no baseline: it has seen them."""
+    parts = MotionParts(tuple(LOGS[:2]), tuple(LOGS[2:4]), (LOGS[4],))
+    name, motion = LOGS[4].name, Motion(LOGS[4].position, 0.01, None)
+    verdicts = []
+    for logs in (LOGS[:4], LOGS):
+        model = replace(MODEL, provenance={"training_logs": {log.name: 0.01 for log in logs}})
+        done = MotionTraining(None, *[MotionBase.of(model)] * 2, (1.0, 1.0), (), 1, 1.0)
+        verdicts.append(judged(done, parts, {name: motion}, {name: motion}).verdict)
+    words = f"was fitted to '{name}', which test here"
+    told = [any(words in reason.sentence for reason in each.reasons) for each in verdicts]
+    assert told == [False, True]
+
+
 def test_the_trajectory_that_is_most_like_the_others_validates():
     """A small slow one judges little, and a wide one visits what the others do not."""
     names = ("wide", "narrow", "alike", "other")

@@ -12,6 +12,7 @@ pytest.importorskip("lightning")
 from trueup.networks import FEATURE_NAMES, split_global, train
 from trueup.networks.evaluation.metrics import predict_series
 from trueup.networks.evaluation.network_verdict import choice_words
+from trueup.networks.evaluation.report import training_report
 from trueup.networks.model.network_file import load_network
 from trueup.networks.training.left_out import (
     SHARES,
@@ -83,13 +84,17 @@ def test_errors_are_in_deviations_of_the_recording_that_is_left_out():
         return template_network(fold.training, FEATURE_NAMES, model, seed=number)
 
     simple = simple_networks(SPLIT, FEATURE_NAMES, None)
-    errors = left_out_errors(folds, start, simple, 0.0)
+    found = left_out_errors(folds, start, simple, 0.0)
+    errors = found.relative()
     assert set(errors) == {*simple, *map(mixture_name, SHARES)}
+    assert len(found.recordings) == len(folds)
     squares = []
     for fold in folds:
         mean = np.concatenate([each.torque for each in fold.training]).mean()
         torque = fold.test[0].torque
         squares.append(np.mean((torque - mean) ** 2) / torque.var())
+    rmse = np.sqrt(np.array(squares)) * found.deviations
+    np.testing.assert_allclose(found.rmse["constant"], rmse, rtol=1e-6)
     assert errors["constant"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-6)
     # a network that is not trained is its linear start in every mixture
     assert errors["trained"] == pytest.approx(errors[mixture_name(0.25)], rel=1e-4)
@@ -104,3 +109,12 @@ def test_a_run_takes_what_is_best_on_recordings_left_out(tmp_path):
     words = choice_words(choice, load_network(tmp_path / "run" / "network.safetensors"))
     assert "by recordings left out in turn" in words
     assert result.metrics["choice"] == choice
+    # verdict and page take the same table
+    reasons = [reason["sentence"] for reason in result.metrics["verdict"]["reasons"]]
+    error = choice["left_out_errors"][choice["taken"]]
+    assert any(f"error of {error:.3g} of their torque's deviation" in each for each in reasons)
+    channels = [each["channel"] for each in result.metrics["verdict"]["comparisons"]]
+    assert channels[:-1] == [f"torque of {n}, left out" for n in choice["left_out"]["recordings"]]
+    page = training_report(tmp_path / "run").html()
+    assert "Recordings left out in turn" in page
+    assert "error on recordings left out in turn" in page

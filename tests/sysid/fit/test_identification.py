@@ -106,6 +106,53 @@ def test_known_values_are_found_and_every_fold_finds_them(recorded):
     assert {name for part in crossed.held_out for name in part} == {f"run_{i}" for i in range(4)}
 
 
+@pytest.mark.parametrize("folds", [0, 2])
+def test_a_constant_has_not_seen_what_it_is_compared_on(tmp_path, folds):
+    """The parts that a second fit predicts are data of the fit, and not of its baseline."""
+    for i in range(2):
+        record(tmp_path / f"run_{i}.csv", seed=i)
+    content = experiment(tmp_path, 2, name="unseen", held_out={"folds": folds} if folds else {})
+    verdict = run(tmp_path, content | {"output": {"report": False}}).summary["verdict"]
+    found = next(each for each in verdict["comparisons"] if each["held_out"])
+    assert found["channel"] == "position"
+    runs = [np.loadtxt(tmp_path / f"run_{i}.csv", delimiter=",", skiprows=1)[:, 1]
+            for i in range(2)]  # fmt: skip
+    parts = runs if folds else [each[750:] for each in runs]
+    total, count = sum(each.sum() for each in runs), sum(map(len, runs))
+    means = [(total - part.sum()) / (count - len(part)) for part in parts]
+
+    def error(guesses):
+        off = [part - guess for part, guess in zip(parts, guesses, strict=True)]
+        return np.sqrt(np.mean(np.concatenate(off) ** 2))
+
+    expected, leaking = error(means), error([total / count] * 2)
+    assert abs(leaking / expected - 1.0) > 0.002  # else the test could not tell
+    assert found["baselines"]["a constant"] == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("folds", [0, 2])
+def test_a_start_at_an_earlier_result_is_no_baseline_on_what_that_has_seen(tmp_path, folds):
+    for i in range(2):
+        record(tmp_path / f"run_{i}.csv", seed=i, samples=240)
+    more = {"held_out": {"folds": folds} if folds else {}, "output": {"report": False}}
+    content = experiment(tmp_path, 2, name="first") | more
+    first = run(tmp_path, content)
+    for name, value in first.solution.parameters.items():
+        content["parameters"][name]["start"] = float(value)
+    again = run(tmp_path, content | {"name": "again"})
+    np.testing.assert_allclose(again.solution.x, first.solution.x, rtol=1e-3)
+    verdicts = [each.summary["verdict"] for each in (first, again)]
+    for verdict, has_start in zip(verdicts, (True, False), strict=True):
+        unseen = [each for each in verdict["comparisons"] if each["held_out"]]
+        assert unseen
+        for each in unseen:
+            assert ("the model before the fit" in each["baselines"]) == has_start
+            assert "a constant" in each["baselines"]
+    assert all(verdict["grade"] != "do not use" for verdict in verdicts)
+    # the fit itself brought nothing, and that is said
+    assert "on the data of the fit" in str(verdicts[1]["reasons"])
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_of_intervals_can_be_asked_for(recorded, method):
     content = experiment(recorded, 1, name=method, confidence={"method": method})

@@ -63,7 +63,8 @@ FRICTION_PARAMETERS = {
 }
 """Name -> parameter of all models, with the published start values and bounds."""
 
-_STRIBECK = ("dtheta_stribeck", "alpha")
+STRIBECK_SHAPE = ("dtheta_stribeck", "alpha")
+"""Parameters that shape the Stribeck curve, and have no effect without a friction that has it."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ FRICTION_MODELS: dict[str, FrictionModel] = {
     model.name: model
     for model in (
         _model("m1", "Coulomb and viscous"),
-        _model("m2", "Stribeck", "friction_stribeck", *_STRIBECK),
+        _model("m2", "Stribeck", "friction_stribeck", *STRIBECK_SHAPE),
         _model("m3", "load-dependent", "load_friction_base"),
         _model(
             "m4",
@@ -158,16 +159,16 @@ FRICTION_MODELS: dict[str, FrictionModel] = {
             "friction_stribeck",
             "load_friction_base",
             "load_friction_stribeck",
-            *_STRIBECK,
+            *STRIBECK_SHAPE,
         ),
-        _model("m5", "Stribeck, load-dependent, directional", *_DIRECTIONAL, *_STRIBECK),
+        _model("m5", "Stribeck, load-dependent, directional", *_DIRECTIONAL, *STRIBECK_SHAPE),
         _model(
             "m6",
             "Stribeck, load-dependent, directional, quadratic",
             *_DIRECTIONAL,
             "load_friction_motor_quad",
             "load_friction_external_quad",
-            *_STRIBECK,
+            *STRIBECK_SHAPE,
         ),
     )
 }

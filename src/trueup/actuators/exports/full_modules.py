@@ -25,8 +25,27 @@ Written by trueup; needs {needs}, not trueup.
 '''
 
 _ISAAC_LAB = '''
+import re
+from dataclasses import MISSING
+
+import torch
 from isaaclab.actuators import IdealPDActuator, IdealPDActuatorCfg
 from isaaclab.utils import configclass
+
+
+def of_joints(value, joint_names, device):
+    """Values of joints; a dictionary gives them by regular expressions of the joints' names."""
+    if not isinstance(value, dict):
+        return value
+    found = [[v for key, v in value.items() if re.fullmatch(key, n)] for n in joint_names]
+    unused = [k for k in value if not any(re.fullmatch(k, name) for name in joint_names)]
+    wrong = [n for n, values in zip(joint_names, found) if len(values) != 1]
+    if wrong or unused:
+        raise ValueError(
+            f"load_inertia gives one value to each joint: {wrong} have none or several, {unused} "
+            f"name no joint; the joints are {list(joint_names)}"
+        )
+    return torch.tensor([float(values[0]) for values in found], device=device)
 
 
 class ServoActuator(IdealPDActuator):
@@ -34,7 +53,9 @@ class ServoActuator(IdealPDActuator):
 
     def __init__(self, cfg, *args, **kwargs):
         super().__init__(cfg, *args, **kwargs)
-        self.servo = Servo(cfg.physics_dt, cfg.kp, cfg.kd, cfg.vin, cfg.load_inertia)
+        step, inertia = (None if v is MISSING else v for v in (cfg.physics_dt, cfg.load_inertia))
+        inertia = of_joints(inertia, self.joint_names, self._device)
+        self.servo = Servo(step, load_inertia=inertia, kp=cfg.kp, kd=cfg.kd, vin=cfg.vin)
         self.external_torque = None
         """Torque of all else on the joints [N m], (environments, joints), where it is known; None:
         that of the last step, from the change of speed."""
@@ -61,7 +82,10 @@ class ServoActuator(IdealPDActuator):
 
 @configclass
 class ServoActuatorCfg(IdealPDActuatorCfg):
-    """Settings of joints with this servo; give ``joint_names_expr`` and ``physics_dt``."""
+    """Settings of joints with this servo.
+
+    ``joint_names_expr``, ``physics_dt`` and ``load_inertia`` have no default.
+    """
 
     class_type: type = ServoActuator
     stiffness = 0.0
@@ -69,16 +93,17 @@ class ServoActuatorCfg(IdealPDActuatorCfg):
     friction = 0.0
     armature = ARMATURE
     effort_limit = 1.0e9
-    physics_dt: float = 0.005
+    physics_dt: float = MISSING
     """Time step of the simulation [s], ``sim.dt``."""
+    load_inertia: float | dict[str, float] = MISSING
+    """Inertia that a joint moves besides the armature [kg m2]; several joints by regular
+    expressions of their names. ``actuator.servo.load_inertia`` can follow the pose."""
     kp: float = KP
     """Firmware gain."""
     kd: float = DAMPING
     """Derivative gain of servos that have one."""
     vin: float = VIN
     """Bus voltage [V]."""
-    load_inertia: float = 0.0
-    """Inertia that the joint moves beside the armature [kg m2]."""
 '''
 
 _NEWTON = '''
@@ -90,10 +115,10 @@ class DriveServo(DriveBase):
     """Drive of Newton's ``Actuator``: joints with this servo; friction is part of the effort.
 
     Set the armature of the joints to ``ARMATURE``. ``newton.actuators.Actuator(indices,
-    drive=DriveServo())`` steps it; the state holds the step before.
+    drive=DriveServo(load_inertia=...))`` steps it; the state holds the step before.
 
     Args:
-      kp, kd, vin, load_inertia: as in :class:`Servo`.
+      load_inertia, kp, kd, vin: as in :class:`Servo`; the inertia has no default.
     """
 
     class State(DriveBase.State):
@@ -111,8 +136,8 @@ class DriveServo(DriveBase):
             """Take over the memory of another state."""
             self.servo = None if other.servo is None else copy.deepcopy(other.servo)
 
-    def __init__(self, kp=KP, kd=DAMPING, vin=VIN, load_inertia=0.0):
-        self._settings = (kp, kd, vin, load_inertia)
+    def __init__(self, *, load_inertia=None, kp=KP, kd=DAMPING, vin=VIN):
+        self._settings = dict(load_inertia=moved_inertia(load_inertia), kp=kp, kd=kd, vin=vin)
         self.external_torque = None
         """Torque of all else on the joints [N m], a tensor (joints,); None: see :class:`Servo`."""
         self.torque_enable = 1.0
@@ -121,10 +146,12 @@ class DriveServo(DriveBase):
     @classmethod
     def resolve_arguments(cls, args):
         """Arguments with their defaults."""
-        known = {"kp": KP, "kd": DAMPING, "vin": VIN, "load_inertia": 0.0}
+        known = {"load_inertia": None, "kp": KP, "kd": DAMPING, "vin": VIN}
         if unknown := sorted(set(args) - set(known)):
             raise ValueError(f"DriveServo has no arguments {unknown}; it has {sorted(known)}")
-        return {**known, **args}
+        found = {**known, **args}
+        moved_inertia(found["load_inertia"])
+        return found
 
     def is_stateful(self):
         """The servo remembers the last step."""
@@ -145,7 +172,7 @@ class DriveServo(DriveBase):
     ):
         """Write the efforts of the next step to ``forces``."""
         if state.servo is None or state.servo.timestep != dt:
-            state.servo = Servo(dt, *self._settings)
+            state.servo = Servo(dt, **self._settings)
 
         def of(values, indices):
             return warp.to_torch(values)[warp.to_torch(indices).long()]
@@ -166,7 +193,8 @@ class DriveServo(DriveBase):
 def numpy_module(request: ExportRequest) -> ServoExport:
     """Module of numpy: ``Servo`` gives torques, ``Bench`` moves joints with a load."""
     use = "``Servo`` gives torques to a simulator, ``Bench`` steps a load itself."
-    source = servo_source(request.model, "numpy", (servo_step.Servo, servo_step.Bench))
+    steps = (servo_step.moved_inertia, servo_step.Servo, servo_step.Bench)
+    source = servo_source(request.model, "numpy", steps)
     return _module(request, "numpy", use, source)
 
 
@@ -176,7 +204,8 @@ def isaac_lab_module(request: ExportRequest) -> ServoExport:
     Raises:
       FitError: the model has backlash.
     """
-    use = "``ServoActuatorCfg`` goes among the actuators of an articulation."
+    use = "``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, goes among the\\n" \
+          "actuators of an articulation."  # fmt: skip
     return _module(request, "torch and Isaac Lab", use, actuator_source(request.model, "isaaclab"))
 
 
@@ -218,8 +247,8 @@ def actuator_source(model: ServoModel, simulator: str, drawn: Sequence[str] = ()
             f"backlash needs a second body between motor and joint, which an actuator of "
             f"{name} cannot add: fit the servo without it, or take the form 'numpy-module'"
         )
-    classes = () if simulator == "mjlab" else (servo_step.Servo,)
-    source = servo_source(model, "torch", classes, drawn).strip()
+    steps = () if simulator == "mjlab" else (servo_step.moved_inertia, servo_step.Servo)
+    source = servo_source(model, "torch", steps, drawn).strip()
     if simulator == "mjlab":
         return f"{source}\n\n{mjlab_source(model)}"
     if simulator == "newton":

@@ -91,14 +91,14 @@ def equation_functions(
 
 
 def servo_source(
-    model: ServoModel, library: str, classes: Sequence[type], drawn: Sequence[str] = ()
+    model: ServoModel, library: str, steps: Sequence[Any], drawn: Sequence[str] = ()
 ) -> str:
-    """Imports, numbers, equations of a servo, and classes that step it.
+    """Imports, numbers, equations of a servo, and what steps it.
 
     Args:
       model: identified servo.
       library: one of :data:`LIBRARIES`.
-      classes: classes of :mod:`trueup.actuators.exports.servo_step`, in their order.
+      steps: classes and functions of :mod:`trueup.actuators.exports.servo_step`, in their order.
       drawn: parameters that the equations read from the module's table ``NUMBERS``, where a draw
         can stand, rather than having them written out.
     """
@@ -107,8 +107,7 @@ def servo_source(
         for name, (equation, arguments) in equation_functions(model, library).items()
         for text in _functions(name, equation, arguments, drawn)
     ]
-    steps = [inspect.getsource(each) for each in classes]
-    body = "\n\n".join([*functions, *steps])
+    body = "\n\n".join([*functions, *(inspect.getsource(each) for each in steps)])
     return f"{_imports(library, body)}\n\n{_numbers(model)}\n\n\n{body}"
 
 

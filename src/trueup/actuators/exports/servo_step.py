@@ -7,8 +7,28 @@ beside them in a module: they are written out there with ``inspect.getsource`` a
 # ruff: noqa: F821
 # pyright: reportUndefinedVariable=false
 
+import math
+
 KP = DAMPING = VIN = REFERENCE_TEMPERATURE = 0.0
 """Defaults of the classes, which stand in a module with the servo's numbers."""
+
+
+def moved_inertia(load_inertia):
+    """The inertia that each joint moves besides the armature [kg m2], checked."""
+    ends = (load_inertia, load_inertia)
+    if hasattr(load_inertia, "min"):
+        ends = (load_inertia.min(), load_inertia.max())
+    try:
+        low, high = float(ends[0]), float(ends[1])
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not 0.0 <= low <= high < math.inf:
+        raise ValueError(
+            "load_inertia is the inertia that the joint moves besides the armature [kg m2], from 0 "
+            "for a bare motor; friction stops a joint only where it is known: give a number, or "
+            f"one for each joint, not {load_inertia!r}"
+        )
+    return load_inertia
 
 
 class Servo:
@@ -19,17 +39,19 @@ class Servo:
 
     Args:
       timestep: physics time step [s].
+      load_inertia: inertia that the joint moves besides the armature [kg m2]; one number, or one
+        for each joint. The attribute can follow the pose. Friction stops the joint within a step
+        where it is right; the motor's torque does not depend on it.
       kp: firmware gain; one number, or one for each joint.
       kd: derivative gain of servos that have one.
       vin: nominal bus voltage [V].
-      load_inertia: inertia that the joint moves beside the armature [kg m2]. Friction stops the
-        joint within a step where it is right; the motor's torque does not depend on it.
     """
 
-    def __init__(self, timestep, kp=KP, kd=DAMPING, vin=VIN, load_inertia=0.0):
-        if not timestep > 0:
-            raise ValueError(f"the time step has to be positive [s], got {timestep}")
-        self.timestep, self.vin, self.load_inertia = timestep, vin, load_inertia
+    def __init__(self, timestep, *, load_inertia=None, kp=KP, kd=DAMPING, vin=VIN):
+        if timestep is None or not 0.0 < timestep < math.inf:
+            raise ValueError(f"the time step has to be positive [s], got {timestep!r}")
+        self.timestep, self.vin = timestep, vin
+        self.load_inertia = moved_inertia(load_inertia)
         self.gain = kp * ERROR_GAIN
         self.rate_gain = kd * kp**0.5 if LAW == "current_pd" else kd
         self.armature, self.max_velocity = ARMATURE, MAX_VELOCITY
@@ -110,7 +132,7 @@ class Bench(Servo):
     """
 
     def __init__(self, timestep, load_inertia, position, speed, kp=KP, kd=DAMPING, vin=VIN):
-        super().__init__(timestep, kp, kd, vin, load_inertia)
+        super().__init__(timestep, load_inertia=load_inertia, kp=kp, kd=kd, vin=vin)
         self.position, self.speed = position + 0.0, speed + 0.0
         self._motor_speed, self._gap = speed + 0.0, None
         self._apart = zeros_like(position)

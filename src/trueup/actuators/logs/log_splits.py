@@ -1,6 +1,8 @@
-"""Split servo logs into training and held-out logs by gain, mass or trajectory."""
+"""Split servo logs into training and held-out logs: by gain, mass or trajectory, or spread."""
 
+import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,12 @@ from trueup.actuators.logs.servo_log import ServoLog
 from trueup.errors import RecordingError, did_you_mean, listing
 
 _SAME_GAIN, _SAME_MASS = 1e-9, 1e-3  # relative: files give masses with three digits or with eight
+
+FACTORS = ("trajectory", "kp", "mass", "arm_mass", "length", "vin", "damping")
+"""What varies from log to log of a bench."""
+
+_DIGITS = 3  # of a value that tells two levels apart
+_GREATEST_SHARE = 1 / 3  # of the logs that may be held out so that each level is represented
 
 Values = float | str | Sequence[float] | Sequence[str] | None
 
@@ -53,6 +61,73 @@ def split_logs(
         )
     training = [log for i, log in enumerate(logs) if i not in held_out]
     return training, [logs[i] for i in sorted(held_out)]
+
+
+def spread_logs(logs: Sequence[ServoLog]) -> list[int]:
+    """Numbers of logs to hold out that are spread over everything that varies.
+
+    A quarter of the logs, or up to a third where that many represent each trajectory, gain and
+    load. One log after the other is taken, so that the share that is held out of each level of each
+    of :data:`FACTORS` comes nearest to that of the whole (least squares, each level in units of its
+    logs), then that of each pair of levels. A level is not held out entirely where that can be
+    avoided; where numbers are nearly all different, neighbours count as one level besides. Nothing
+    depends on the order of the logs or on their names, except among equals.
+
+    Args:
+        logs: at least two logs.
+    """
+    levels = {name: _levels(name, logs) for name in FACTORS}
+    varying = [name for name in FACTORS if len(set(levels[name])) > 1]
+    shared = [_with_neighbours(levels[name], name) for name in varying]
+    pairs = [list(zip(a, b, strict=True)) for a, b in itertools.combinations(shared, 2)]
+    count = len(logs)
+    wanted = max((len(set(column)) for column in shared), default=1)
+    held = max(1, count // 4, min(wanted, int(count * _GREATEST_SHARE)))
+    exact, single, double = (
+        _members(columns, count) for columns in ([levels[n] for n in varying], shared, pairs)
+    )
+    order = sorted(range(count), key=lambda i: ([levels[n][i] for n in varying], logs[i].name))
+    chosen: list[int] = []
+    for _ in range(held):
+        left = [i for i in order if i not in chosen]
+        ranks = []
+        for i in left:
+            rows = [*chosen, i]
+            emptied = int(np.sum(exact[rows].sum(axis=0) == exact.sum(axis=0)))
+            # rounded, since equals must not be told apart by the order of a sum
+            imbalances = (round(_imbalance(each, rows), 9) for each in (single, double))
+            ranks.append((emptied, *imbalances))
+        chosen.append(left[ranks.index(min(ranks))])
+    return sorted(chosen)
+
+
+def _levels(name: str, logs: Sequence[ServoLog]) -> list[int]:
+    """Level of each log, numbered in the order of the values."""
+    values = [getattr(log, name) for log in logs]
+    if name != "trajectory":
+        values = [-1.0 if v is None else float(f"{v:.{_DIGITS}g}") for v in values]
+    distinct = sorted(set(values))
+    return [distinct.index(value) for value in values]
+
+
+def _with_neighbours(levels: list[int], name: str) -> list[int]:
+    """Levels, of which neighbours are joined where numbers are nearly all different."""
+    if name == "trajectory" or 2 * len(set(levels)) <= len(levels):
+        return levels
+    return [level // 2 for level in levels]
+
+
+def _members(columns: Sequence[Sequence[Any]], count: int) -> np.ndarray:
+    """Which log ``(n,)`` belongs to which level of all columns ``(levels,)``."""
+    found = [[each == level for each in column] for column in columns for level in set(column)]
+    return np.array(found, float).reshape(-1, count).T
+
+
+def _imbalance(members: np.ndarray, rows: Sequence[int]) -> float:
+    """How far the share of each level that is held out is from that of all logs."""
+    total = members.sum(axis=0)
+    expected = len(rows) / len(members) * total
+    return float(np.sum((members[list(rows)].sum(axis=0) - expected) ** 2 / total))
 
 
 def _unknown(name: str, value: float | str, logs: Sequence[ServoLog]) -> str:

@@ -21,7 +21,7 @@ from trueup.actuators.search._choose_model import TooFewTrialsError, choose_mode
 from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.comparison_settings import ComparisonSettings
 from trueup.actuators.search.fit_job import ServoFitJob
-from trueup.actuators.search.given_models import given_models
+from trueup.actuators.search.given_models import fitted_to, given_models
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.model_comparison import ModelComparison, compare_models
 from trueup.actuators.search.prepared_fit import default_threads
@@ -367,9 +367,7 @@ class ComparisonJob(Job):
         """Warnings where a file says that it was fitted to logs that are held out here."""
         notes = []
         for label, model in self.given.items():
-            fitted_to = model.provenance.get("training_logs") or {}
-            seen = [log.name for log in self.split[1] if log.name in fitted_to]
-            if seen:
+            if seen := fitted_to(model, self.split[1]):
                 notes.append(
                     f"{label} was fitted to {listing(seen, 3)}, held out here: its held-out error "
                     "is too good"

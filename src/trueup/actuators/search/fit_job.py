@@ -409,8 +409,7 @@ class ServoFitJob(SearchJob):
         self, solution: Solution, directory: Path | None, report: ReportStep = no_report
     ) -> ServoFit:
         """The fit of a solution, judged."""
-        result = self.prepared.result(solution, report)
-        result.choice = self.choice
+        result = self.prepared.result(solution, report, self.choice)
         if self.choice is not None:
             result.findings = (*result.findings, *term_findings(self.choice))
         elif solution.success and result.assessment.spread is not None:

@@ -40,3 +40,9 @@ def given_models(
                 f"{listing(sorted(others))} ({logs[0].source} ...): give files of that servo"
             )
     return models
+
+
+def fitted_to(model: ServoModel, logs: Sequence[ServoLog]) -> list[str]:
+    """Names of the logs that a model was fitted to, as its file says."""
+    known = model.provenance.get("training_logs") or {}
+    return [log.name for log in logs if log.name in known]

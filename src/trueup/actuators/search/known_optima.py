@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from trueup.actuators.equations.extended_terms import ABSENT, EXTENDED_TERMS
+from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
 from trueup.actuators.equations.model_parameter import ModelParameter
 from trueup.parameters import Space
 
-_SHAPE = ("dtheta_stribeck", "alpha")
 _ONE_FOR_TWO = {
     "load_friction_base": ("load_friction_motor", "load_friction_external"),
     "load_friction_stribeck": (
@@ -50,7 +50,7 @@ def carried_over(
             value = float(np.mean([values[each] for each in _ONE_FOR_TWO[name]]))
         elif name in EXTENDED_TERMS:
             value = ABSENT[name]
-        elif parameter.lower <= 0.0 and name not in _SHAPE:
+        elif parameter.lower <= 0.0 and name not in STRIBECK_SHAPE:
             value = 0.0
         else:
             value = parameter.initial

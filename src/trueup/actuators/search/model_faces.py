@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.actuators.bench.objective import Objective
+from trueup.actuators.equations.friction_models import STRIBECK_SHAPE
 from trueup.fitting.problem import Failures, Problem
 from trueup.parameters import Space
 
-_SHAPE = ("dtheta_stribeck", "alpha")
 _LOAD_STRIBECK = (
     "load_friction_stribeck",
     "load_friction_motor_stribeck",
@@ -25,9 +25,9 @@ _ALIKE = {
 
 # name of the model, what it has not, whether motor and load torque count alike
 _MODELS = (
-    ("m1", (*_STRIBECK, *_SHAPE, *_LOAD, *_QUADRATIC), True),
+    ("m1", (*_STRIBECK, *STRIBECK_SHAPE, *_LOAD, *_QUADRATIC), True),
     ("m2", (*_LOAD_STRIBECK, *_LOAD, *_QUADRATIC), True),
-    ("m3", (*_STRIBECK, *_SHAPE, *_QUADRATIC), True),
+    ("m3", (*_STRIBECK, *STRIBECK_SHAPE, *_QUADRATIC), True),
     ("m4", _QUADRATIC, True),
     ("m5", _QUADRATIC, False),
 )
@@ -95,7 +95,7 @@ def _face(space: Space, name: str, without: tuple[str, ...], alike: bool) -> Mod
         else:
             source[i] = len(kept)
             kept.append(i)
-    shape = np.isin(space.names, _SHAPE)
+    shape = np.isin(space.names, STRIBECK_SHAPE)
     narrow = replace(
         space,
         names=tuple(space.names[i] for i in kept),

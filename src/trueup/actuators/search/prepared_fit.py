@@ -21,6 +21,7 @@ from trueup.actuators.search.current_limits import current_findings
 from trueup.actuators.search.fit_assessment import assess
 from trueup.actuators.search.fit_settings import FitSettings
 from trueup.actuators.search.left_out_intervals import ReportStep, no_report
+from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.model_faces import model_faces
 from trueup.actuators.search.nested_search import NestedServoSearch
 from trueup.actuators.search.servo_fit import ServoFit
@@ -91,6 +92,9 @@ class Prepared:
         if settings.scheme == "semi-implicit":
             coarse = self.simulator(self.training_logs, max(_COARSE_STEP, MAX_STEP))
         self.problem = StagedProblem(fine, coarse, settings.objective)
+        self.catalogue_start = self.problem.space.start.copy()
+        """Values before the fit ``(p,)``: the catalogue's, which no log was used for. Those that
+        the search starts from can come from the very logs: of a choice, or of an earlier fit."""
         self.start_at(start)
 
     @functools.cached_property
@@ -163,10 +167,21 @@ class Prepared:
         objectives = len(self.searched.objectives)
         return make_search(settings.method, space, seed=settings.seed, objectives=objectives)
 
-    def result(self, solution: Solution, report: ReportStep = no_report) -> ServoFit:
-        """The fit of a solution, judged; ``report`` takes words on each long step, and a share."""
+    def result(
+        self,
+        solution: Solution,
+        report: ReportStep = no_report,
+        choice: ModelChoice | None = None,
+    ) -> ServoFit:
+        """The fit of a solution, judged.
+
+        Args:
+          solution: end of the search.
+          report: takes words on each long step, and a share.
+          choice: how friction model and terms were chosen, which has left logs out already.
+        """
         solution = _closest(solution)
-        x, begin = solution.x, self.space.start
+        x, begin = solution.x, self.catalogue_start
         held_out = self.simulator(self.held_out_logs) if self.held_out_logs else None
         fine = self.problem.simulator
         assessment = assess(
@@ -185,8 +200,8 @@ class Prepared:
         if beyond is not None:
             findings += beyond.worse_than_trivial("the held-out logs")
         unseen = None
-        if held_out is None and solution.success:
-            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x)
+        if held_out is None and choice is None and solution.success:
+            unseen = unseen_logs(self.simulator, self.training_logs, self.problem, x, begin)
         slope = self.space.slope(x)
         solution.covariance = assessment.covariance.matrix * np.outer(slope, slope)
         solution.intervals = assessment.intervals
@@ -204,6 +219,7 @@ class Prepared:
             assessment=assessment,
             findings=tuple(findings),
             unseen=unseen,
+            choice=choice,
         )
 
 

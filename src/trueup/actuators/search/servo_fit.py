@@ -13,6 +13,7 @@ from trueup.actuators.search._evaluate import Evaluation
 from trueup.actuators.search.fit_assessment import ServoAssessment
 from trueup.actuators.search.fit_settings import ENDLESS, FitSettings
 from trueup.actuators.search.fit_verdict import verdict_of
+from trueup.actuators.search.left_out_errors import LeftOutErrors, left_out_errors
 from trueup.actuators.search.model_choice import ModelChoice
 from trueup.actuators.search.problem import ServoProblem
 from trueup.actuators.search.unseen_logs import UnseenLogs
@@ -48,9 +49,10 @@ class ServoFit:
     held_out: Evaluation | None
     """Errors on the logs held out; None where none is."""
     training_start: Evaluation
-    """Errors of the start values on the training logs."""
+    """Errors of the model before the fit on the training logs: with the catalogue's values,
+    wherever the search began."""
     held_out_start: Evaluation | None
-    """Errors of the start values on the logs held out."""
+    """The same on the logs held out."""
     assessment: ServoAssessment
     """Intervals, bounds, identifiability, advice."""
     findings: tuple[str, ...] = ()
@@ -94,7 +96,14 @@ class ServoFit:
             held_out=(self.held_out, self.held_out_start),
             method=self.settings.method,
             unseen=self.unseen,
+            left_out=self._left_out(),
         )
+
+    def _left_out(self) -> LeftOutErrors | None:
+        """Errors on logs that the choice of the model left out, where none is held out."""
+        if self.choice is None or self.held_out is not None:
+            return None
+        return left_out_errors(self.choice, self.training_logs, self.training_start)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data of everything, as ``solution.json`` holds it; errors in rad."""

@@ -78,8 +78,8 @@ def split_global(
         validation: share for validation; what is left is the test.
         by: ``time``: the first stretch of each file trains, the next validates, the last tests;
             ``stretch``: two stretches within each file validate, its end tests; ``file``: whole
-            files, drawn with ``seed``; ``auto``: whole files test where there are
-            `FILES_FOR_A_TEST` or more, and validate from `FILES_FOR_VALIDATION` on.
+            files, drawn with ``seed``, of each group its share; ``auto``: whole files test where
+            there are `FILES_FOR_A_TEST` or more, and validate from `FILES_FOR_VALIDATION` on.
         seed: of the draw.
 
     Raises:
@@ -329,6 +329,7 @@ def _by_file(
             "more files, or split by time"
         )
     order = np.random.default_rng(seed).permutation(len(files))
+    order = order[_shares_of_groups(series, files, order)]
     # a file for each part that is wanted, the rest by the largest remainder
     counts = np.array([int(want) for want in wanted])
     while counts.sum() < len(files):
@@ -337,6 +338,19 @@ def _by_file(
     parts = [{files[i] for i in part} for part in np.split(order, ends[:-1])]
     first, second, third = (tuple(s for s in series if file_of(s) in part) for part in parts)
     return first, second, third
+
+
+def _shares_of_groups(
+    series: Sequence[ActuatorSeries], files: list[str], order: np.ndarray
+) -> np.ndarray:
+    """Order in which each part of the files gets its share of each group ``(n,)``."""
+    group_of = {file_of(each): each.group for each in series}
+    groups = [group_of[files[i]] for i in order]
+    shares = [
+        (groups[:number].count(group) + 0.5) / groups.count(group)
+        for number, group in enumerate(groups)
+    ]
+    return np.argsort(np.array(shares), kind="stable")
 
 
 def file_of(series: ActuatorSeries) -> str:

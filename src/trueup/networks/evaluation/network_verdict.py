@@ -9,16 +9,8 @@ from typing import Any
 
 from trueup.errors import listing
 from trueup.fitting import Comparison, Grade, Reason, SearchEnd, Status, Verdict, judge
-from trueup.fitting.baselines import BASE_ALONE, CONSTANT, CONTROLLER, LINEAR
+from trueup.networks.evaluation.left_out_scores import BASELINES, LeftOutScores, left_out_scores
 from trueup.networks.model.network import Network
-
-_BASELINES = {
-    "mean": CONSTANT,
-    "linear": LINEAR,
-    "base": BASE_ALONE,
-    "reference": CONTROLLER,
-}
-"""Estimate in the metrics -> baseline of the verdict."""
 
 ENOUGH_GAIN = 0.01
 """A training has converged where the last tenth of its epochs betters its score by at most this."""
@@ -31,17 +23,28 @@ _LONG_START = 1.2
 
 
 def training_verdict(metrics: Mapping[str, Any]) -> Verdict:
-    """Verdict on a training: of its one split, or of all groups held out together."""
+    """Verdict on a training: of its one split, or of all groups held out together.
+
+    Recordings that were left out in turn are compared one by one, beside the test part: they are
+    more than the few of that part, which may be easy ones.
+    """
     folds = metrics.get("folds")
     parts = {"": metrics} if folds is None else folds
     ends = [end for fold in parts.values() if (end := _search_end(fold)) is not None]
+    left_out = None if folds is not None else left_out_scores(metrics)
     return judge(
         search=min(ends, key=lambda end: end.status.success, default=None),
         comparisons=[
-            _comparison(fold, f"torque of {name}" if name else "torque")
-            for name, fold in parts.items()
+            *([] if left_out is None else left_out.comparisons()),
+            *(
+                _comparison(fold, f"torque of {name}" if name else "torque")
+                for name, fold in parts.items()
+            ),
         ],
-        look_at=[r for name, fold in parts.items() for r in _reasons(fold, name)],
+        look_at=[
+            *([] if left_out is None else _left_out_reasons(left_out)),
+            *(r for name, fold in parts.items() for r in _reasons(fold, name, left_out is None)),
+        ],
     )
 
 
@@ -129,7 +132,7 @@ def _comparison(metrics: Mapping[str, Any], channel: str, held_out: bool = True)
     return Comparison(
         channel=channel,
         error=metrics["settled"]["rmse"],
-        baselines={own: others[name]["rmse"] for name, own in _BASELINES.items() if name in others},
+        baselines={own: others[name]["rmse"] for name, own in BASELINES.items() if name in others},
         held_out=held_out and metrics.get("scored_on", "test") == "test",
         unit="N m",
     )
@@ -155,11 +158,39 @@ def _search_end(metrics: Mapping[str, Any]) -> SearchEnd | None:
     return SearchEnd(Status.ITERATION_LIMIT, message, converges=False)
 
 
-def _reasons(metrics: Mapping[str, Any], name: str) -> list[Reason]:
+def _left_out_reasons(found: LeftOutScores) -> list[Reason]:
+    """What the error over all recordings left out says."""
+    text = (
+        f"Whole recordings left out in turn are predicted with an error of {found.error:.3g} of "
+        f"their torque's deviation (R2 {1.0 - found.error**2:.3g})"
+    )
+    if found.worst is not None:
+        text += f", the worst, {found.worst[0]}, with {found.worst[1]:.3g}"
+    reasons = [Reason(Grade.USE, f"{text}.", "scores")]
+    if found.error > (1.0 - EXPLAINS) * found.constant:
+        unit = "of the torque's deviation"
+        reasons.append(_explains_nothing("Left out: ", found.error, found.constant, unit))
+    return reasons
+
+
+def _explains_nothing(where: str, error: float, constant: float, unit: str) -> Reason:
+    return Reason(
+        Grade.DO_NOT_USE,
+        f"{where}The network explains nothing: its error {error:.3g} {unit} is that of a constant, "
+        f"{constant:.3g} {unit}. Look whether the torque belongs to these inputs, and whether "
+        "their clocks agree.",
+        "scores",
+    )
+
+
+def _reasons(
+    metrics: Mapping[str, Any], name: str, other_recordings_are_unknown: bool = True
+) -> list[Reason]:
     where = f"{name}: " if name else ""
     found: list[Reason] = []
     if (
-        metrics.get("tested_by", metrics.get("split_by")) == "time"
+        other_recordings_are_unknown
+        and metrics.get("tested_by", metrics.get("split_by")) == "time"
         and metrics.get("scored_on") == "test"
     ):
         found.append(
@@ -182,15 +213,8 @@ def _reasons(metrics: Mapping[str, Any], name: str) -> list[Reason]:
         )
     nothing = metrics["others_settled"].get("mean")
     if nothing is not None and metrics["settled"]["rmse"] > (1.0 - EXPLAINS) * nothing["rmse"]:
-        found.append(
-            Reason(
-                Grade.DO_NOT_USE,
-                f"{where}The network explains nothing: its error {metrics['settled']['rmse']:.3g} "
-                f"N m is that of a constant, {nothing['rmse']:.3g} N m. Look whether the torque "
-                "belongs to these inputs, and whether their clocks agree.",
-                "scores",
-            )
-        )
+        settled = metrics["settled"]["rmse"]
+        found.append(_explains_nothing(where, settled, nothing["rmse"], "N m"))
     measured = metrics.get("not_deployable")
     if measured:
         found.append(Reason(Grade.LOOK, where + deployable_words(metrics), "scores"))

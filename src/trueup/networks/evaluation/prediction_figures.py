@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup.networks.evaluation.left_out_scores import left_out_scores
 from trueup.networks.evaluation.metrics import SETTLING
 
 _SCATTER_POINTS = 1500
@@ -255,12 +256,50 @@ def groups_table(metrics: Mapping[str, Any]) -> reports.Table:
     return reports.Table(columns, rows)
 
 
+def left_out_table(metrics: Mapping[str, Any]) -> list[reports.Table]:
+    """Errors on each recording left out in turn; none where the choice was made in another way."""
+    found = left_out_scores(metrics)
+    if found is None or found.table is None:
+        return []
+    table, names = found.table, [found.taken, "linear", "constant"]
+    columns = [
+        reports.Column("recording"),
+        reports.Column("torque's deviation", "N m", digits=4),
+        *(reports.Column(f"RMSE, {name}", "N m", digits=4) for name in dict.fromkeys(names)),
+        *(reports.Column(f"settled, {name}", "N m", digits=4) for name in dict.fromkeys(names)),
+    ]
+    rows: list[list[Any]] = [
+        [
+            recording,
+            table["deviations"][number],
+            *(table[kind][n][number] for kind in ("rmse", "settled") for n in dict.fromkeys(names)),
+        ]
+        for number, recording in enumerate(table["recordings"])
+    ]
+    notes = "Networks trained for a shorter time without the recording, from a cold start."
+    return [reports.Table(columns, rows, "Recordings left out in turn", notes=notes)]
+
+
 def score_figures(metrics: Mapping[str, Any]) -> reports.KeyFigures:
-    """The numbers to know first."""
+    """The numbers to know first: those of recordings left out in turn, then of the test part."""
     others = metrics["others_settled"]
-    figures = [
-        reports.KeyFigure(metrics["rmse"], "RMSE, whole recordings", "N m", "from a cold start"),
-        reports.KeyFigure(metrics["r2"], "R2"),
+    left_out = left_out_scores(metrics)
+    figures, part = [], ""
+    if left_out is not None:
+        part = f", {metrics.get('scored_on', 'test')} part"
+        note = f"constant {left_out.constant:.3g}, linear {left_out.linear:.3g}"
+        if left_out.worst is not None:
+            note += f"; {left_out.worst[0]} {left_out.worst[1]:.3g}"
+        label = "error on recordings left out in turn"
+        figures += [
+            reports.KeyFigure(left_out.error, label, "of the torque's deviation", note),
+            reports.KeyFigure(1.0 - left_out.error**2, "R2 on recordings left out in turn"),
+        ]
+    figures += [
+        reports.KeyFigure(
+            metrics["rmse"], f"RMSE, whole recordings{part}", "N m", "from a cold start"
+        ),
+        reports.KeyFigure(metrics["r2"], f"R2{part}"),
         reports.KeyFigure(metrics["settled"]["rmse"], "settled RMSE", "N m", "after 0.5 s"),
     ]
     for name in ("linear", "reference"):

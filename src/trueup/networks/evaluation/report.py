@@ -21,6 +21,7 @@ from trueup.networks.evaluation.prediction_figures import (
     PredictedRecording,
     bands_section,
     groups_table,
+    left_out_table,
     names_groups,
     recordings_tables,
     scatter_section,
@@ -172,7 +173,7 @@ def _notes(notes: Sequence[tuple[str, str]]) -> list[reports.Findings]:
 def _score_sections(
     metrics: Mapping[str, Any], recordings: Sequence[PredictedRecording], name: str = ""
 ) -> list[reports.Section]:
-    tables: list[Any] = [*recordings_tables(metrics)]
+    tables: list[Any] = [*([] if name else left_out_table(metrics)), *recordings_tables(metrics)]
     if len(metrics["groups"]) > 1:
         tables.append(groups_table(metrics))
     if "ensemble" in metrics:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueup._version import __version__
+from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.logs.servo_log import ServoLog
+from trueup.actuators.search.given_models import fitted_to
 from trueup.errors import RecordingError, listing
 from trueup.fitting import Comparison, Grade, Reason, Verdict, judge
 from trueup.fitting.baselines import BASE_ALONE, CONSTANT
@@ -209,6 +211,13 @@ def _verdict(
         for name, motion in own.items()
     ]
     words, reasons = done.start.words, []
+    joint = done.start.joint
+    if isinstance(joint, ServoModel) and (seen := fitted_to(joint, parts.test)):
+        sentence = (
+            f"The {words} was fitted to {listing(seen, 3)}, which test here: its error there is "
+            "too small, and so is that of a correction of it. Fit it without these logs."
+        )
+        reasons.append(Reason(Grade.LOOK, sentence, "scores"))
     if worse:
         sentence = (
             f"The correction has an angle error of {1e3 * worse:.3g} mrad on held-out logs, the "

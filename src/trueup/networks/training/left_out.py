@@ -9,7 +9,8 @@ generalization", Neural Networks 5, 1992), which are networks of the same sizes.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -57,35 +58,55 @@ def folds_of(split: DataSplit) -> list[DataSplit]:
     return found
 
 
+@dataclass(frozen=True)
+class LeftOutErrors:
+    """Errors of networks on recordings that they have not seen, each left out in turn."""
+
+    recordings: tuple[str, ...]
+    """Names of the recordings."""
+    deviations: tuple[float, ...]
+    """Deviation of the torque of each [N m]."""
+    rmse: dict[str, list[float]]
+    """Error on each whole recording [N m], by network, the simplest first."""
+    settled: dict[str, list[float]]
+    """The same without the first half second."""
+
+    def relative(self) -> dict[str, float]:
+        """Root mean square over the recordings, in deviations of their torque, by network."""
+        scale = np.array(self.deviations)
+        return {n: float(np.sqrt(np.mean((e / scale) ** 2))) for n, e in self.rmse.items()}
+
+
 def left_out_errors(
     folds: Sequence[DataSplit],
     trained: Callable[[DataSplit, int], Network],
     simple: dict[str, Network],
     group_weighting: float,
-) -> dict[str, float]:
-    """Error of each network on recordings that it has not seen, in deviations of their torque.
+) -> LeftOutErrors:
+    """Errors of networks on recordings that they have not seen.
 
     Args:
         folds: as `folds_of` gives them.
         trained: network of a fold, by its number.
         simple: what costs nothing, by name; fitted anew without the recording.
         group_weighting: see `sample_weights`.
-
-    Returns:
-        Root mean square over the recordings, by name, the simplest first.
     """
-    squares: dict[str, list[float]] = {}
+    deviations: list[float] = []
+    rmse: dict[str, list[float]] = {}
+    settled: dict[str, list[float]] = {}
     for number, fold in enumerate(folds):
         network = trained(fold, number)
         judged = refitted(simple, fold.training)
         judged |= mixtures(network, fold.training, group_weighting)
         whole = float(np.concatenate([each.torque for each in fold.training]).std())
         own = float(np.concatenate([each.torque for each in fold.test]).std())
-        scale = max(own, _LEAST_DEVIATION * whole) or 1.0
+        deviations.append(max(own, _LEAST_DEVIATION * whole) or 1.0)
         for name, each in judged.items():
-            rmse = score(each, fold.test).total.rmse
-            squares.setdefault(name, []).append((rmse / scale) ** 2)
-    return {name: float(np.sqrt(np.mean(found))) for name, found in squares.items()}
+            found = score(each, fold.test)
+            rmse.setdefault(name, []).append(found.total.rmse)
+            settled.setdefault(name, []).append(found.settled.rmse)
+    names = tuple(Path(fold.name).stem for fold in folds)
+    return LeftOutErrors(names, tuple(deviations), rmse, settled)
 
 
 def mixtures(

@@ -8,7 +8,7 @@ that last judgement is on whole recordings left out in turn, see `left_out`.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,12 @@ from trueup.networks.plain_settings import to_values
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
 from trueup.networks.training.hooks import Interrupted, TrainingHooks
-from trueup.networks.training.left_out import LEFT_OUT_SHARE, folds_of, left_out_errors
+from trueup.networks.training.left_out import (
+    LEFT_OUT_SHARE,
+    LeftOutErrors,
+    folds_of,
+    left_out_errors,
+)
 from trueup.networks.training.network_training import TrainedNetwork, by_group, train_network
 from trueup.networks.training.settings import ModelSettings, ModelType, TrainSettings
 from trueup.networks.training.simple_networks import relative_error, simple_networks, start_of
@@ -118,7 +123,8 @@ def chosen_configuration(
         "model": to_values(model),
         "train": to_values(train),
         "tried": [{"name": t.name, "error": t.error, "epoch_seconds": t.pace} for t in trials],
-        "left_out_errors": left_out,
+        "left_out_errors": None if left_out is None else left_out.relative(),
+        "left_out": None if left_out is None else asdict(left_out),
     }
     atomic.write_json(file, content)
     return replace(configuration, model=model, train=train), rest
@@ -138,7 +144,7 @@ def _left_out(
     pace: float | None,
     hooks: TrainingHooks,
     simple: dict[str, Network],
-) -> dict[str, float]:
+) -> LeftOutErrors:
     """Errors on recordings left out in turn, of short trainings of the network chosen."""
 
     def trained(fold: DataSplit, number: int) -> Network:

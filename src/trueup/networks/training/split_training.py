@@ -271,6 +271,7 @@ def _simplest(
     choice = {"taken": name, "validation_errors": errors, "tried": chosen["tried"]}
     if left_out:
         choice["left_out_errors"] = left_out
+        choice["left_out"] = chosen.get("left_out")
     if name != TRAINED:
         own = {"split": split.name, "trained_on": _trained_on(split), "choice": name}
         best = replace(best, provenance={**network.provenance, **own})

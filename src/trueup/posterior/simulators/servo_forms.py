@@ -14,8 +14,8 @@ from trueup.posterior.simulators import module_text
 from trueup.posterior.simulators.forms import SimulatorForm
 
 _USE_ISAAC_LAB = """
-``ServoActuatorCfg`` goes among the actuators of an articulation, and into the configuration of the
-environment's events::
+``ServoActuatorCfg``, with ``physics_dt`` and ``load_inertia``, goes among the actuators of an
+articulation, and into the configuration of the environment's events::
 
     from posterior_servo import identified_servo
     servo = EventTerm(func=identified_servo, mode="startup",
@@ -168,7 +168,9 @@ def servo_forms(model: ServoModel) -> dict[str, SimulatorForm]:
 
 
 def _isaac_lab_module(model: ServoModel, made: Draws, name: str) -> str:
-    source = _equations(model, made, "isaaclab").replace("= Servo(cfg", "= DrawnServo(cfg")
+    source = _equations(model, made, "isaaclab").replace(
+        "self.servo = Servo(", "self.servo = DrawnServo("
+    )
     equations, classes = source.split("\nfrom isaaclab", 1)
     head = module_text.title(name, len(made.values), "numpy, torch and Isaac Lab", _USE_ISAAC_LAB)
     parts = (head, _table(model, made), equations, _DRAWN_SERVO, f"from isaaclab{classes}")

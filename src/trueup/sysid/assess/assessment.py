@@ -52,6 +52,8 @@ class SequenceSignals:
     velocity_sources: tuple[int, ...] = ()
     """Where the velocity of each channel is recorded, see
     :func:`trueup.sysid.assess.held_motion.velocity_sources`; empty where it is not known."""
+    repeats_training: bool = False
+    """Whether these samples, which a second fit has not seen, are among those of the fit too."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from trueup.fitting import (
     baselines,
     judge,
 )
+from trueup.fitting.judging import EQUAL
 from trueup.parameters import Space
 from trueup.sysid.assess.assessment import Assessment, SequenceSignals
 from trueup.sysid.assess.held_motion import velocities
@@ -61,7 +62,12 @@ def _sentence(text: str) -> str:
 
 
 def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> list[Comparison]:
-    """Errors beside those of the baselines, in the channels that all sequences have in common."""
+    """Errors beside those of the baselines, in the channels that all sequences have in common.
+
+    A model before the fit that is as good on the data of the fit as the fit itself is a result of
+    these recordings, such as an earlier run's. It is no baseline on parts of them that a second fit
+    has not seen.
+    """
     first = signals[0]
     common = [c for c in first.channels if all(c in s.channels for s in signals)]
     common = [c for c in common if c not in still]
@@ -75,7 +81,9 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
     held_out = [s.held_out for s in signals]
     windows = [np.array(s.window_starts, int) for s in signals]
     rivals = {
-        baselines.CONSTANT: baselines.constant(measured, held_out),
+        baselines.CONSTANT: baselines.constant(
+            measured, held_out, [s.repeats_training for s in signals]
+        ),
         baselines.STATE_HELD: baselines.state_held(measured, windows),
         baselines.BEFORE_FIT: before,
     }
@@ -86,7 +94,7 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
         ]
         times = [s.times for s in signals]
         rivals[baselines.VELOCITY_HELD] = baselines.velocity_held(measured, times, windows, speeds)
-    return baselines.compare(
+    found = baselines.compare(
         measured,
         predicted,
         rivals,
@@ -94,6 +102,16 @@ def compared(signals: Sequence[SequenceSignals], still: Sequence[str] = ()) -> l
         common,
         units=[first.units[c] for c in columns[0]] if first.units else (),
     )
+    seen = [c for c in found if not c.held_out]
+    is_result = seen and all(c.ratio(baselines.BEFORE_FIT) > 1.0 - EQUAL for c in seen)
+    if is_result and any(s.repeats_training for s in signals):
+        return [_without_start(each) if each.held_out else each for each in found]
+    return found
+
+
+def _without_start(found: Comparison) -> Comparison:
+    others = {n: e for n, e in found.baselines.items() if n != baselines.BEFORE_FIT}
+    return replace(found, baselines=others)
 
 
 def _estimates(

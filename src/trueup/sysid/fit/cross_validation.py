@@ -1,6 +1,6 @@
 """k-fold cross-validation: each fold is predicted by a fit that has not seen it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def cross_validate(
         np.array(training),
         np.array(tested),
         tuple(parts),
-        tuple(signals),
+        tuple(replace(each, repeats_training=True) for each in signals),
     )
 
 

@@ -1,6 +1,6 @@
 """The end of each recording, predicted by a fit that has not seen it, where nothing is held out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def unseen_ends(
         )
     signals = sequence_signals(unseen, unseen.space.start, fit.x, held_out=True)
     return UnseenEnds(
-        tuple(signals),
+        tuple(replace(each, repeats_training=True) for each in signals),
         "No recording is held out: a second fit without the last quarter of each recording "
         "predicts these quarters, and the values are those of all data.",
     )
