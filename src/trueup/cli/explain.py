@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
-from trueup._seeds import check_seed
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
-from trueup.errors import ExperimentError
 from trueup.posterior.gap.explain_job import ExplainJob
 from trueup.posterior.gap.report import cause_row
 from trueup.runs import Outcome
@@ -31,7 +29,6 @@ def run_explain(
     """Run the command; returns the exit code."""
     experiment = load_experiment(path)
     if seed is not None:
-        check_seed(seed, ExperimentError)
         experiment = experiment.model_copy(update={"seed": seed})
     job = ExplainJob(experiment, path.parent, causes, level)
     directory = job.run_directory(target)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup._marks import marked
 from trueup.errors import GaitError
 from trueup.fitting import Verdict
 from trueup.gait.costs.adult_norm import named_norm
@@ -99,18 +100,20 @@ def evaluate_walk(
     verdict = judge_walk(problem, vector, norms=norms, survivals=survivals)
     page = None
     if look is not None:
-        page = walk_report(
-            look,
-            f"Walk of {walk.target.name}",
-            how_it_walks(problem),
-            norm=norms,
-            start_name="nominal vector",
-            max_torques=max_torques,
-            survivals=survivals,
-            provenance={"target": str(walk.target), "configuration": configuration.plain()},
-            video=_film(look) if film else None,
-            verdict=verdict.plain(),
-        )
+        video = _film(look) if film else None
+        with marked(walk.mark):
+            page = walk_report(
+                look,
+                f"Walk of {walk.target.name}",
+                how_it_walks(problem),
+                norm=norms,
+                start_name="nominal vector",
+                max_torques=max_torques,
+                survivals=survivals,
+                provenance={"target": str(walk.target), "configuration": configuration.plain()},
+                video=video,
+                verdict=verdict.plain(),
+            )
     notes = [
         *checkout_notes(configuration),
         *device_notes(configuration),

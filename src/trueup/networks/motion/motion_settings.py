@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from trueup._seeds import check_seed
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
 
@@ -67,5 +68,6 @@ class MotionSettings:
                 f"there is no input {unknown[0]!r} of a correction; there are "
                 f"{listing((*MOTION, *CONDITIONS))}"
             )
+        check_seed(self.seed)
         if self.target not in TARGETS:
             raise FitError(f"target is {self.target!r}; there are {listing(TARGETS)}")

@@ -19,8 +19,8 @@ from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, read_solution
 from trueup.studies import Progress, RunDirectory, atomic
 from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.experiment.run_inputs import inputs_of_run
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.identification_job import folder_of_inputs
 
 FITS = "fits.json"
 """File of the fits that are made."""
@@ -106,8 +106,8 @@ class ExplainJob(Job):
         except (KeyError, TypeError, ValueError, ValidationError) as error:
             reason = str(error).splitlines()[0]
             raise RunDirectoryError(f"{directory.experiment} is damaged: {reason}") from error
-        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
-        return cls(experiment, place, causes, level)
+        found = inputs_of_run(directory, content.get("folder"), folder, experiment)
+        return cls(*found, causes, level)
 
     def identity(self) -> dict[str, Any]:
         experiment = self.experiment.model_dump(mode="json", exclude={"output"})
