@@ -89,7 +89,7 @@ def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
     if known.names != names:
         only = sorted(set(known.names) ^ set(names))
         raise RunDirectoryError(
-            f"{directory.solution} is damaged: what is known is of other unknowns than its parameters"
+            f"{directory.solution} is damaged: it knows other unknowns than it has parameters"
             + (f" ({listing(only, 6)})" if only else ", or in another order")
         )
     return known

@@ -12,7 +12,7 @@ import numpy as np
 from trueup._marks import KEY, marked
 from trueup._seeds import check_seed
 from trueup._version import __version__
-from trueup.errors import FitError, RunDirectoryError, listing
+from trueup.errors import FitError, RunDirectoryError
 from trueup.posterior.drawn_run import drawn_run
 from trueup.posterior.draws import Draws
 from trueup.posterior.fleet import fleet_run
@@ -181,7 +181,7 @@ def _band_mark(check: HeldOutCheck | None, anyway: bool) -> str | None:
     missed = [] if check is None else check.missed
     if not missed:
         return None
-    words = f"less than half of the held-out part of {listing(missed, 4)} lies in their 90 % band"
+    words = f"less than half of the held-out {', '.join(missed[:4])} lies in their 90 % band"
     if not anyway:
         raise FitError(
             f"the draws do not describe this robot: {words}, noise included. Look at the report of "

@@ -36,12 +36,18 @@ def report(
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     found = class_of(opened)
-    mark = check_inputs(opened, anyway=anyway, folder=folder).mark
+    check = check_inputs(opened, anyway=anyway, folder=folder)
     searched = opened.solution.is_file() and opened.study.is_file()
     if searched and "the assessment" in read_solution(opened).get("failed", {}):
         from trueup.reports import read_study, study_report
 
-        with marked(mark):
+        with marked(check.mark):
             return study_report(read_study(opened))  # only the search is known
-    with read_as_written(opened.path), marked(mark):
-        return found.report(opened)
+    with read_as_written(opened.path), marked(check.mark):
+        page = found.report(opened)
+    if check.missing:
+        from trueup.reports import Note
+
+        names = ", ".join(check.missing)
+        page.add(Note(f"Inputs that were not found, and so not compared with the run: {names}."))
+    return page

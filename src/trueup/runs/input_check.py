@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._marks import KEY
-from trueup.errors import RunDirectoryError, listing
+from trueup.errors import RunDirectoryError
 from trueup.runs.experiment_file import read_experiment
 from trueup.studies import RunDirectory, provenance
 from trueup.studies.input_files import is_same, moved_file
@@ -22,6 +22,7 @@ RESULT = "solution.json"
 
 _ABOVE = 3  # folders above the run that are searched
 _WITHIN = 5  # folders that a file lies below its run
+_SHOWN = 6  # names in a sentence
 _OF_MODELS = {
     *(".xml", ".mjcf", ".urdf", ".obj", ".stl", ".msh", ".dae", ".png", ".skn", ".bin"),
 }
@@ -48,7 +49,7 @@ class InputCheck:
         if not self.changed:
             return self.former
         now = (
-            f"made although {listing(self.changed, 8)} {_has(self.changed)} changed since the run "
+            f"made although {_named(self.changed)} {_has(self.changed)} changed since the run "
             f"{self.directory.path.name} was made"
         )
         return "; ".join(filter(None, (now, self.former)))
@@ -159,10 +160,15 @@ def _matches(now: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
 
 def _changed(directory: RunDirectory, names: Sequence[str]) -> RunDirectoryError:
     return RunDirectoryError(
-        f"{listing(names, 4)} {_has(names)} changed since {directory.path} was made: take the "
+        f"{_named(names)} {_has(names)} changed since {directory.path} was made: take the "
         "former file (its folder with --folder), or make the run again; --anyway goes on all the "
         "same, and what it makes says so"
     )
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _has(names: Sequence[str]) -> str:
@@ -175,7 +181,7 @@ def _entries(directory: RunDirectory) -> Iterator[tuple[dict[str, Any], Path | N
     if not record.get("inputs"):
         return
     _, content = read_experiment(directory)
-    places = content.get("inputs") or ()
+    places = content.get("inputs") or []
     if not isinstance(places, list) or not all(isinstance(each, str) for each in places):
         raise RunDirectoryError(
             f"{directory.experiment} is damaged: inputs has to hold paths. Take it from a copy"
