@@ -23,6 +23,7 @@ def run_explain(
     resume: bool,
     overwrite: bool,
     dry_run: bool,
+    anyway: bool,
     verbose: bool,
     output: Output,
 ) -> int:
@@ -30,7 +31,7 @@ def run_explain(
     experiment = load_experiment(path)
     if seed is not None:
         experiment = experiment.model_copy(update={"seed": seed})
-    job = ExplainJob(experiment, path.parent, causes, level)
+    job = ExplainJob(experiment, path.parent, causes, level, anyway)
     directory = job.run_directory(target)
     if dry_run:
         return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueup._marks import KEY, marked
-from trueup._seeds import check_seed
+from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
 from trueup.posterior.drawn_run import drawn_run
@@ -165,11 +165,8 @@ def _check_numbers(draws: int, seed: int, joints: int | None) -> None:
         raise FitError(f"{draws} draws are too few to describe a distribution: at least {FEWEST}")
     if draws > MOST:
         raise FitError(f"{draws} draws are more than a simulator has environments: at most {MOST}")
-    if joints is not None and not 1 <= joints <= MOST_JOINTS:
-        raise FitError(
-            f"the networks drive {joints} joints of an environment: --joints is between 1 and "
-            f"{MOST_JOINTS}"
-        )
+    if joints is not None:
+        check_count("the number of joints that the networks drive", joints, 1, MOST_JOINTS)
 
 
 def _band_mark(check: HeldOutCheck | None, anyway: bool) -> str | None:

@@ -161,8 +161,8 @@ def _matches(now: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
 def _changed(directory: RunDirectory, names: Sequence[str]) -> RunDirectoryError:
     return RunDirectoryError(
         f"{_named(names)} {_has(names)} changed since {directory.path} was made: take the "
-        "former file (its folder with --folder), or make the run again; --anyway goes on all the "
-        "same, and what it makes says so"
+        "former file, or make the run again; --anyway goes on all the same, and what it makes says "
+        "so"
     )
 
 

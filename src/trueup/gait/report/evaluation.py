@@ -19,6 +19,7 @@ from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
 from trueup.gait.search._make_problem import device_notes
+from trueup.gait.search.configuration import MOST_REPEATS
 from trueup.gait.search.given_walks import GivenWalk
 from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.walk.perturbations import PerturbationSizes
@@ -74,8 +75,11 @@ def evaluate_walk(
       GaitError: the walk cannot start, or the norm or a torque does not fit.
       MissingExtraError: a package that a film needs is not installed.
     """
-    if perturbations < 0:
-        raise GaitError(f"the perturbed repeats are {perturbations}; they cannot be below 0")
+    if not 0 <= perturbations <= MOST_REPEATS:
+        raise GaitError(
+            f"the perturbed repeats are {perturbations}; they cannot be below 0, nor above "
+            f"{MOST_REPEATS}"
+        )
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
     norms: Sequence[GaitNorm | None] = norms_of(configuration)
     if norm is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueup._marks import KEY
-from trueup._seeds import check_seed
+from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
@@ -20,6 +20,8 @@ from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Outcome, Run, SearchJob
 from trueup.runs.solution_file import read_solution
 from trueup.studies import Budget, RunDirectory
+
+_LARGEST_LIBRARY = 1_000_000
 
 SECONDS = 240.0
 """Time of the search [s] unless another is given."""
@@ -53,8 +55,8 @@ class RecordingDesign(SearchJob):
         seed: int | None,
         limits: Budget | None,
     ):
-        if library is not None and library < 1:
-            raise ExperimentError(f"a library of {library} pieces leaves nothing to choose from")
+        if library is not None:
+            check_count("the library of pieces", library, 1, _LARGEST_LIBRARY, ExperimentError)
         if seed is not None:
             check_seed(seed, ExperimentError)
         self.after, self.predicted, self.anyway = after, predicted, anyway
