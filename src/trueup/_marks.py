@@ -18,6 +18,7 @@ KEY = "made_although"
 ENDING = f".{KEY}.txt"
 """Ending of the text file beside a file without room for a mark."""
 
+_BETWEEN = "; "
 _MARK: ContextVar[str | None] = ContextVar("mark of what is written", default=None)
 _HASH = (".py", ".yaml", ".yml", ".csv", ".txt", ".sh", ".toml")
 _XML = (".xml", ".urdf", ".mjcf", ".svg")
@@ -31,13 +32,17 @@ def marked(mark: str | None) -> Iterator[None]:
     if mark is None:
         yield
         return
-    outer = _MARK.get()
-    known = outer is not None and mark in outer
-    token = _MARK.set(outer if known else "; ".join(filter(None, (outer, mark))))
+    token = _MARK.set(joined(_MARK.get(), mark))
     try:
         yield
     finally:
         _MARK.reset(token)
+
+
+def joined(*marks: str | None) -> str | None:
+    """Several sentences as one, each once; None for none."""
+    parts = [part for mark in marks if mark for part in mark.split(_BETWEEN)]
+    return _BETWEEN.join(dict.fromkeys(parts)) or None
 
 
 def current_mark() -> str | None:

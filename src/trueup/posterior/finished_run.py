@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import joined
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Grade, Verdict
@@ -43,7 +44,7 @@ def mark_of(check: InputCheck, verdict: Verdict) -> str | None:
     if verdict.grade is Grade.DO_NOT_USE:
         run = check.directory.path.name
         refused = f'made although the verdict on the run {run} is "{verdict.grade.value}"'
-    return "; ".join(filter(None, (check.mark, refused))) or None
+    return joined(check.mark, refused)
 
 
 def values_of(solution: dict[str, Any], directory: RunDirectory) -> np.ndarray:

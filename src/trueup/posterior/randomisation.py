@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._marks import KEY, marked
+from trueup._marks import KEY, joined, marked
 from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
@@ -96,7 +96,7 @@ def export_randomisation(
     source, fleet = _run_of(run, anyway, folder, joints)
     form = source.form(simulator)
     check, values = source.draw(draws, seed, progress)
-    mark = "; ".join(filter(None, (source.mark, _band_mark(check, anyway)))) or None
+    mark = joined(source.mark, _band_mark(check, anyway))
     made, skipped = source.rows(values)
     lost = [*form.lost(made), *skipped]
     description = _description(source, made, check, lost, simulator, seed, anyway)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._marks import KEY, marked
+from trueup._marks import KEY, joined, marked
 from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
 from trueup.fitting.pooling import FEWEST, Pooled, pool
@@ -147,7 +147,7 @@ def reconcile(
         values,
         intervals,
         copies,
-        "; ".join(filter(None, (run.mark for run in found))) or None,
+        joined(*(run.mark for run in found)),
     )
     common = out.from_search(pooled.common)
     for outlier in pooled.outlying:

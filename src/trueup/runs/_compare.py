@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
 from trueup.runs.input_check import check_inputs
 from trueup.runs.kinds import class_of
@@ -52,7 +52,7 @@ def compare(
         "status": [s["status"] for s in summaries],
         "cost": [s["cost"] for s in summaries],
         "verdict": [s.get("verdict") for s in summaries],
-        **({KEY: "; ".join(filter(None, marks))} if any(marks) else {}),
+        **({KEY: joined(*marks)} if any(marks) else {}),
     }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
 from trueup.runs.experiment_file import read_experiment
 from trueup.studies import RunDirectory, provenance
@@ -52,7 +52,7 @@ class InputCheck:
             f"made although {_named(self.changed)} {_has(self.changed)} changed since the run "
             f"{self.directory.path.name} was made"
         )
-        return "; ".join(filter(None, (now, self.former)))
+        return joined(now, self.former)
 
 
 def check_inputs(

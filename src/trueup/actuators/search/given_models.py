@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.actuators.catalogue.entries import load_catalogue
 from trueup.actuators.catalogue.parameter_file import load_models
 from trueup.actuators.catalogue.servo_model import ServoModel
@@ -47,5 +47,4 @@ def given_models(
 
 def mark_of_models(models: Mapping[str, ServoModel]) -> str | None:
     """What is said of everything made from models; None for nothing."""
-    marks = dict.fromkeys(model.provenance.get(KEY) for model in models.values())
-    return "; ".join(filter(None, marks)) or None
+    return joined(*(model.provenance.get(KEY) for model in models.values()))

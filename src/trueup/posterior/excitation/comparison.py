@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
 from trueup.runs.input_check import RESULT, check_inputs
 from trueup.runs.solution_file import interval_of, read_solution
@@ -70,5 +70,5 @@ def compared_with(
         "parameters": rows,
         "median": float(np.median(ratios)),
         "within": float(np.mean((ratios > 0.8) & (ratios < 1.25))),
-        **({KEY: "; ".join(filter(None, marks))} if any(marks) else {}),
+        **({KEY: joined(*marks)} if any(marks) else {}),
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import ExperimentError, RunDirectoryError
@@ -110,7 +110,7 @@ class RecordingDesign(SearchJob):
     @property
     def mark(self) -> str | None:
         former = None if self.comparison is None else self.comparison.get(KEY)
-        return "; ".join(filter(None, dict.fromkeys((self.mark_of_run, former)))) or None
+        return joined(self.mark_of_run, former)
 
     # --- run directory --------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.posterior.gap.attribution import Attribution
 from trueup.posterior.gap.explained_log import ExplainedLog, explained_log, prepare_log
@@ -126,7 +126,7 @@ class ExplainJob(Job):
         # a model that a run has identified is what that run was made from
         files = [self.folder / part.file for part in parts]
         marks = [mark_of_file(file, anyway=self.anyway) for file in files]
-        self._mark = "; ".join(filter(None, dict.fromkeys(marks))) or None
+        self._mark = joined(*marks)
         _ = self.log
 
     @property
