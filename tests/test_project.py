@@ -48,6 +48,8 @@ FREE = (
     "_secrets",
     "_input_files",
     "_seeds",
+    "_marks",
+    "_writing",
     "_stop_signals",
     "compilation",
     "time_limit",

@@ -6,7 +6,6 @@ import numpy as np
 import yaml
 
 from trueup import reports
-from trueup._marks import marked
 from trueup.parameters import Parameter, ParameterDict
 from trueup.studies import atomic
 
@@ -24,13 +23,13 @@ def test_each_format_holds_the_mark_where_it_has_room(tmp_path):
         "g.json": '{"x": 1}',
     }
     for name, text in texts.items():
-        with marked(MARK):
+        with atomic.marked(MARK):
             atomic.write_text(tmp_path / name, text)
         found = (tmp_path / name).read_text()
         assert "made although arm.xml" in found, name
         atomic.write_text(tmp_path / name, text)
         assert (tmp_path / name).read_text() == text
-    with marked(MARK):
+    with atomic.marked(MARK):
         atomic.write_text(tmp_path / "a.py", texts["a.py"])
         atomic.write_text(tmp_path / "d.xml", texts["d.xml"])
         atomic.write_json(tmp_path / "g.json", {"x": 1})
@@ -42,7 +41,7 @@ def test_each_format_holds_the_mark_where_it_has_room(tmp_path):
 
 
 def test_arrays_hold_it_and_others_have_it_beside_them(tmp_path):
-    with marked(MARK):
+    with atomic.marked(MARK):
         np.savez(tmp_path / "scratch.npz", x=np.arange(3))
         atomic.write_bytes(tmp_path / "a.npz", (tmp_path / "scratch.npz").read_bytes())
         atomic.write_bytes(tmp_path / "net.onnx", b"\x08\xff\x00")
@@ -58,7 +57,7 @@ def test_arrays_hold_it_and_others_have_it_beside_them(tmp_path):
 
 
 def test_a_page_keeps_the_mark_that_it_was_made_with(tmp_path):
-    with marked(MARK):
+    with atomic.marked(MARK):
         page = reports.Page("Arm")
     page.save(tmp_path / "late.html")
     assert "This page was made although arm.xml" in (tmp_path / "late.html").read_text()
@@ -69,7 +68,7 @@ def test_a_page_keeps_the_mark_that_it_was_made_with(tmp_path):
 def test_parameter_files_are_written_by_the_same_writer(tmp_path):
     secret = "from postgresql://anna:hunter2secret@db/robots"
     parameters = ParameterDict({"m": Parameter("m", 1.0, 0.0, 2.0, description=secret)})
-    with marked(MARK):
+    with atomic.marked(MARK):
         parameters.save_to_disk(tmp_path / "p.yaml")
     text = (tmp_path / "p.yaml").read_text()
     assert "hunter2" not in text and "postgresql://***@db/robots" in text
@@ -78,7 +77,11 @@ def test_parameter_files_are_written_by_the_same_writer(tmp_path):
 
 
 def test_marks_of_several_runs_stand_together(tmp_path):
-    with marked("made although a"), marked("made although b"), marked("made although a"):
+    with (
+        atomic.marked("made although a"),
+        atomic.marked("made although b"),
+        atomic.marked("made although a"),
+    ):
         atomic.write_json(tmp_path / "x.json", {})
     assert json.loads((tmp_path / "x.json").read_text())["made_although"] == (
         "made although a; made although b"

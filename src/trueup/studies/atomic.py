@@ -7,7 +7,8 @@ JSON has no words for infinity and not-a-number. Here they are written as the st
 ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, which ``float(...)`` of Python turns back into the
 numbers; other readers see a string where a number was not finite, never an invalid file.
 
-Passwords, tokens and keys are masked in texts and in JSON.
+Passwords, tokens and keys are masked in texts and in JSON. Within :func:`marked` every file says
+what it was made in spite of.
 """
 
 import dataclasses
@@ -22,11 +23,13 @@ from typing import Any
 import numpy as np
 
 from trueup._input_files import check_regular
+from trueup._marks import marked
 from trueup._secrets import masked
 from trueup._writing import remove_partial, write_bytes, write_text
 from trueup.errors import RunDirectoryError
 
 __all__ = [
+    "marked",
     "read_json",
     "remove_partial",
     "to_json",
