@@ -45,6 +45,7 @@ from trueup.gait.search.shipped_walk import start_path
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.search.staged_search import StagedSearch, make_staged_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
+from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob
 from trueup.runs.input_check import mark_of_file
@@ -133,7 +134,7 @@ class GaitJob(SearchJob):
         self.loaded = configuration if loaded is None else loaded
         self.changes = dict(changes or {})
         self.source = source
-        self.threads = threads
+        self.threads = WalkSettings(threads=threads).threads  # refused before a walk is made
         self.repeated = repeated
         self.kept = kept
         self.directory = directory
