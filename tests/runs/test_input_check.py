@@ -120,9 +120,8 @@ def test_anyway_goes_on_and_marks_what_is_made(robot, capsys):
         assert mark in (out / "dr" / file).read_text(), file
     with np.load(out / "dr/posterior.npz") as arrays:
         assert mark in str(arrays["made_although"])
-    assert (
-        main([*words["report"][:3], str(out / "x.html")]) == 2
-    )  # the mark of one command is not the next's
+    # the mark of one command is not that of the next
+    assert main([*words["report"][:3], str(out / "x.html")]) == 2
     assert main([*words["report"], "--anyway"]) == 0
     assert "Made although run.csv" in capsys.readouterr().out
 
