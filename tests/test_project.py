@@ -50,6 +50,8 @@ FREE = (
     "_secrets",
     "_input_files",
     "_seeds",
+    "_marks",
+    "_writing",
     "_stop_signals",
     "compilation",
     "time_limit",

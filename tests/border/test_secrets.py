@@ -166,6 +166,27 @@ def test_no_stored_byte_of_a_run_holds_a_secret(kind, tmp_path, monkeypatch, cap
     assert MARK not in captured.out + captured.err
 
 
+def test_words_of_the_user_are_stored_without_secrets(tmp_path, capfd):
+    """Descriptions of parameters, texts of a model, what a configuration says."""
+    words = f"from postgresql://anna:{MARK}@db/robots with wandb_api_key={MARK}01234567"
+    work = KINDS["sysid"](tmp_path)
+    file, model = tmp_path / "experiment.yaml", tmp_path / "pendulum.xml"
+    content = yaml.safe_load(file.read_text())
+    for part in content["parameters"].values():
+        part["description"] = words
+    file.write_text(yaml.safe_dump(content))
+    text = f'<custom><text name="origin" data="{words}"/></custom><worldbody>'
+    model.write_text(model.read_text().replace("<worldbody>", text))
+    assert main(work.command(tmp_path)) in (0, 3)
+    run = tmp_path / work.run
+    assert main(["export", "dr", str(run), "--draws", "32", "-o", str(tmp_path / "dr")]) == 0
+    assert_clean(run, tmp_path / "dr")
+    for name in ("identified_parameters.yaml", "experiment.yaml", "model.xml"):
+        assert "***" in (run / name).read_text(), name
+    captured = capfd.readouterr()
+    assert MARK not in captured.out + captured.err
+
+
 OWN = f"""\
     import os
 

@@ -127,6 +127,46 @@ def test_a_run_not_to_be_used_is_refused_unless_asked_for(copied, tmp_path):
     made = export_randomisation(copied, tmp_path / "out", draws=64, anyway=True)
     assert made.description["anyway"]
     assert "do not use" in (tmp_path / "out" / "report.html").read_text()
+    assert 'verdict on the run run is "do not use"' in made.description["made_although"]
+
+
+def test_draws_that_miss_what_is_held_out_are_refused_unless_asked_for(copied, tmp_path, capsys):
+    solution = json.loads((copied / "solution.json").read_text())
+    rows = solution["parameters"]
+    damping = [row["name"] for row in rows].index("damping")
+    rows[damping]["value"] *= 1.5
+    solution["known"]["centre"][damping] *= 1.5
+    _change(copied, **solution)
+    words = ["export", "dr", str(copied), "--draws", "64", "--quiet", "-o", str(tmp_path / "out")]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "less than half of the held-out" in said and "angle of log1" in said
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--anyway"]) == 0
+    description = json.loads((tmp_path / "out" / "dr.json").read_text())
+    assert "made although less than half" in description["made_although"]
+    assert "less than half" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--joints", "0"], "between 1 and 1000"),
+        (["--joints", "-1"], "between 1 and 1000"),
+        (["--draws", "1000000000000"], "at most 1048576"),
+        (["--draws", "1e12"], "--draws"),
+        (["--draws", "-1"], "too few"),
+        (["--seed", "-1"], "the seed is -1"),
+        (["--seed", str(2**63)], "the seed is 9223372036854775808"),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True])
+def test_numbers_that_none_can_be_are_refused_at_once(words, said, dry, tmp_path, capsys):
+    # before the run is looked at, which is none
+    given = ["export", "dr", str(tmp_path), *words, *(["--dry-run"] if dry else [])]
+    assert main(given) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_without_intervals_or_with_damage_is_refused(copied, tmp_path):

@@ -105,6 +105,56 @@ def test_runs_that_cannot_be_reconciled_are_refused(fleet, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_copies_of_a_run_count_once(fleet, tmp_path, capsys):
+    runs, _ = fleet
+    copies = [shutil.copytree(runs[0], tmp_path / f"copy{i}") for i in range(2)]
+    solution = json.loads((copies[1] / "solution.json").read_text())
+    # fitted again from the same recordings: other digits, and another name
+    solution["name"] = "again"
+    solution["known"]["centre"][1] += 1e-7
+    (copies[1] / "solution.json").write_text(json.dumps(solution))
+    alone = reconcile(runs, tmp_path / "alone")
+    found = reconcile([*runs, *copies], tmp_path / "out")
+    np.testing.assert_array_equal(found.pooled.common, alone.pooled.common)
+    np.testing.assert_array_equal(found.pooled.covariance, alone.pooled.covariance)
+    content = json.loads((tmp_path / "out" / "reconcile.json").read_text())
+    assert [c["run"][-5:] for c in content["copies"]] == ["copy0", "copy1"]
+    assert {c["of"] for c in content["copies"]} == {str(runs[0])}
+    assert "copy0 is a copy of" in (tmp_path / "out" / "report.html").read_text()
+    assert main(["reconcile", *map(str, [*runs[:3], *copies])]) == 0
+    assert "both count once" in capsys.readouterr().out
+    assert main(["reconcile", *map(str, [runs[0], *copies, runs[1]])]) == 2
+    assert "2 runs cannot be reconciled" in (said := capsys.readouterr().err)
+    assert "copy0 is a copy of run0" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda known: known["precision"][0].__setitem__(1, 1e9), "not symmetric: .* of armature"),
+        (lambda known: known["precision"][1].__setitem__(1, -5.0), "negative: -5 of damping"),
+        (
+            lambda known: [known["precision"][i].__setitem__(j, 1e12) for i, j in ((0, 1), (1, 0))],
+            "negative in a direction of 'armature', 'damping'",
+        ),
+        (lambda known: known["names"].__setitem__(1, "dampling"), "'damping', 'dampling'"),
+        (lambda known: known["names"].__setitem__(1, "armature"), "names 'armature' twice"),
+        (lambda known: known.update(inflation=-1.0), "inflation -1"),
+    ],
+)
+def test_knowledge_that_none_can_be_is_refused_by_name(fleet, tmp_path, change, words, capsys):
+    runs, _ = fleet
+    file = runs[1] / "solution.json"
+    solution = json.loads(file.read_text())
+    change(solution["known"])
+    file.write_text(json.dumps(solution))
+    with pytest.raises(RunDirectoryError, match=words):
+        reconcile(runs, tmp_path / "out")
+    with pytest.raises(RunDirectoryError, match=words):
+        export_randomisation(runs[1], tmp_path / "out", draws=64)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_command_prints_writes_and_refuses(fleet, tmp_path, capsys):
     runs, write = fleet
     write(2, {"damping": 0.2})

@@ -6,6 +6,7 @@ import os
 import signal
 
 import pytest
+import yaml
 from run_kinds import KINDS
 
 from trueup import runs
@@ -180,3 +181,24 @@ def test_the_command_prints_what_it_resumes_of_every_kind():
     for place in study_resume.PRINTERS.values():
         module, name = place.split(":")
         assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_a_run_of_any_kind_is_refused_once_an_input_has_changed(kind, whole, tmp_path, capsys):
+    record = json.loads((whole / "provenance.json").read_text())["inputs"]
+    places = yaml.safe_load((whole / "experiment.yaml").read_text())["inputs"]
+    assert len(record) == len(places)
+    if not record:
+        pytest.skip("it reads no files")
+    path, page = (whole / places[0]).resolve(), tmp_path / "page.html"
+    before = path.read_bytes()
+    path.write_bytes(before + (b"<!-- -->" if path.suffix == ".xml" else b" "))
+    try:
+        assert main(["report", str(whole), "--output", str(page)]) == 2
+        assert f"{record[0]['name']} has changed" in capsys.readouterr().err
+        assert not page.exists()
+        assert main(["report", str(whole), "--output", str(page), "--anyway"]) == 0
+        assert f"made although {record[0]['name']} has changed" in page.read_text()
+    finally:
+        path.write_bytes(before)
+    assert main(["report", str(whole), "--output", str(page)]) == 0
+    assert "has changed since" not in page.read_text()

@@ -24,7 +24,12 @@ def test_what_is_collected(tmp_path):
     assert block["seed"] == 7
     assert block["settings"] == {"rate": 2.0}
     assert block["inputs"] == [
-        {"name": "data/run.csv", "sha256": hashlib.sha256(b"t,q\n").hexdigest(), "size": 4}
+        {
+            "name": "data/run.csv",
+            "sha256": hashlib.sha256(b"t,q\n").hexdigest(),
+            "size": 4,
+            "content": hashlib.sha256(b"t,q").hexdigest(),
+        }
     ]
     assert block["versions"]["numpy"] == np.__version__
     assert set(block["versions"]) == {"trueup", "python", "numpy", "scipy", "mujoco", "numba"}

@@ -138,6 +138,7 @@ class CompareServoModels(SimulationOptions):
             limits=Budget(max_evaluations=self.trials),
             catalogue=self.catalogue,
             skip_bad_logs=self.skip_bad_logs,
+            anyway=self.anyway,
         )
         return run_compare(
             job,

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import KEY
 from trueup.actuators import load_catalogue, load_model, read_logs
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.equations.friction_models import friction_model
@@ -20,6 +21,7 @@ def show_evaluation(
     simulation: dict[str, Any],
     output: Output,
     catalogue: Path | None = None,
+    anyway: bool = False,
 ) -> int:
     """Print the errors of a parameter file on logs; returns the exit code."""
     if catalogue is not None:
@@ -28,7 +30,7 @@ def show_evaluation(
         find_servo(actuator)
     if model is not None:
         friction_model(model)
-    found = load_model(params, servo=actuator, model=model)
+    found = load_model(params, servo=actuator, model=model, anyway=anyway)
     skipped: list[str] = []
     logs = read_logs(logdir, uniform=True, skip_bad=skip_bad_logs, on_skip=skipped.append)
     result = evaluate(found, logs, **simulation)
@@ -48,6 +50,7 @@ def show_evaluation(
             "scheme": simulation["scheme"],
             "notes": list(found.notes),
             "skipped": skipped,
+            **({KEY: mark} if (mark := found.provenance.get(KEY)) else {}),
         }
     )
     return 0

@@ -7,16 +7,17 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from trueup._marks import KEY
 from trueup.actuators.exports.forms import EXPORT_FORMS, export_servo
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.studies.progress import Progress
 
 _FORMS = "; ".join(f"{name}: {form.description}" for name, form in EXPORT_FORMS.items())
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportServo:
+class ExportServo(OfRuns):
     """Write an identified servo for a simulator, its error against the full model stated.
 
     Examples:
@@ -76,7 +77,7 @@ def run_export(command: ExportServo, output: Output) -> int:
         raise ReportError(f"{target} exists: give another --output, or --overwrite")
     if command.catalogue is not None:
         load_catalogue(command.catalogue, replace=True)
-    model = load_model(command.params)
+    model = load_model(command.params, anyway=command.anyway)
     skipped: list[str] = []
     logs = None
     if command.logdir is not None:
@@ -119,6 +120,7 @@ def run_export(command: ExportServo, output: Output) -> int:
             "errors_rad": None if errors is None else dict(errors),
             "skipped": skipped,
             "notes": beyond_bam(model),
+            **({KEY: mark} if (mark := model.provenance.get(KEY)) else {}),
         }
     )
     return 0

@@ -8,7 +8,7 @@ from tyro.conf import UseAppendAction, arg
 
 from trueup.actuators.bench.objective import OBJECTIVES, Objective
 from trueup.actuators.search.fit_settings import METHODS, FitSettings, values_of_options
-from trueup.cli.actuator_simulation_options import names_in
+from trueup.cli.actuator_simulation_options import SimulationOptions, names_in
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json, TrackerOptions
 from trueup.errors import FitError
@@ -179,7 +179,7 @@ class FitServo(TrackerOptions, ServoFitOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateServo:
+class EvaluateServo(SimulationOptions):
     """Give the mean absolute position error of a parameter file on logs, in all and for each.
 
     Examples:
@@ -197,16 +197,6 @@ class EvaluateServo:
     """Servo that the file has to be of."""
     model: Annotated[str | None, arg(metavar="MODEL")] = None
     """Friction model that the file has to be of."""
-    scheme: Scheme = "semi-implicit"
-    """How the bench steps; bam reproduces Better Actuator Models, one explicit step a sample."""
-    reset_period: Annotated[float | None, arg(metavar="S")] = None
-    """Take position and speed from the log again after this time [s]."""
-    vin: Annotated[float | None, arg(metavar="V")] = None
-    """Nominal bus voltage [V] in place of the logs' own."""
-    catalogue: Annotated[Path | None, arg(metavar="FILE")] = None
-    """YAML file with further servos."""
-    skip_bad_logs: bool = False
-    """Leave logs out that cannot be used, rather than refusing them all."""
     json: Json = False
 
     def run(self, output: Output) -> int:
@@ -219,9 +209,10 @@ class EvaluateServo:
             self.actuator,
             self.model,
             self.skip_bad_logs,
-            {"scheme": self.scheme, "reset_period": self.reset_period, "vin": self.vin},
+            self.simulation,
             output,
             catalogue=self.catalogue,
+            anyway=self.anyway,
         )
 
 

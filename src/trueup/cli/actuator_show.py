@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import KEY, marked
 from trueup.actuators import read_logs
 from trueup.actuators.report._drive_backdrive import SPEEDS, drive_backdrive
 from trueup.actuators.report._drive_backdrive_report import (
@@ -14,7 +15,7 @@ from trueup.actuators.report._drive_backdrive_report import (
 from trueup.actuators.report._overlay_report import overlay_report
 from trueup.actuators.report.overlay_figures import select_logs
 from trueup.actuators.report.overlay_image import overlay_images
-from trueup.actuators.search.given_models import given_models
+from trueup.actuators.search.given_models import given_models, mark_of_models
 from trueup.actuators.search.model_errors import ModelErrors, model_errors
 from trueup.cli.actuator_evaluate import milli
 from trueup.cli.output import Output
@@ -34,11 +35,12 @@ def run_plot(
     only: Sequence[str],
     worst: int | None,
     png: bool,
+    anyway: bool,
 ) -> int:
     """Draw logs, and the motions of the models of parameter files; returns the exit code."""
     skipped: list[str] = []
     logs = read_logs(logdir, uniform=bool(params), skip_bad=skip_bad, on_skip=skipped.append)
-    models = given_models(params, catalogue, servo, logs)
+    models = given_models(params, catalogue, servo, logs, anyway)
     logs = [logs[i] for i in select_logs(logs, only)]
     errors: list[ModelErrors] = []
     if models:
@@ -46,9 +48,11 @@ def run_plot(
     chosen = select_logs(logs, worst=worst, errors=errors)
     shown = [logs[i] for i in chosen]
     errors = [each.part(chosen) for each in errors]
-    files = [overlay_report(shown, errors).save(target)]
-    if png:
-        files += overlay_images(shown, errors, target.with_suffix(".png"))
+    mark = mark_of_models(models)
+    with marked(mark):
+        files = [overlay_report(shown, errors).save(target)]
+        if png:
+            files += overlay_images(shown, errors, target.with_suffix(".png"))
     _print_errors(errors, output)
     for message in skipped:
         output.text(f"  ! {message}")
@@ -60,6 +64,7 @@ def run_plot(
             "models": {m.label: _errors_dict(m) for m in errors},
             "files": [str(file) for file in files],
             "skipped": skipped,
+            **({} if mark is None else {KEY: mark}),
         }
     )
     return 0
@@ -72,21 +77,24 @@ def run_drive_backdrive(
     speeds: Sequence[float],
     target: Path,
     png: bool,
+    anyway: bool,
     output: Output,
 ) -> int:
     """Draw the limits of driving and backdriving; returns the exit code."""
-    models = given_models(params, catalogue)
+    models = given_models(params, catalogue, anyway=anyway)
     if not models:
         raise ParameterError("no parameter file is given: --params FILE")
     limits = {
         m: drive_backdrive(model, max_torque, tuple(speeds) or SPEEDS)
         for m, model in models.items()
     }
-    page = drive_backdrive_report(list(limits.values()), list(limits))
-    files = [page.save(target)]
-    if png:
-        image = target.with_suffix(".png")
-        files.append(drive_backdrive_image(list(limits.values()), list(limits), image))
+    mark = mark_of_models(models)
+    with marked(mark):
+        page = drive_backdrive_report(list(limits.values()), list(limits))
+        files = [page.save(target)]
+        if png:
+            image = target.with_suffix(".png")
+            files.append(drive_backdrive_image(list(limits.values()), list(limits), image))
     for label, each in limits.items():
         output.text(label, *(f"  {sentence}" for sentence in sentences(each)))
     for file in files:
@@ -111,6 +119,7 @@ def run_drive_backdrive(
                 for label, each in limits.items()
             },
             "files": [str(file) for file in files],
+            **({} if mark is None else {KEY: mark}),
         }
     )
     return 0

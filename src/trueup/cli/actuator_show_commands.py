@@ -8,7 +8,7 @@ from tyro.conf import UseAppendAction, arg
 
 from trueup.cli.actuator_simulation_options import Catalogue, ParameterFiles, SimulationOptions
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.errors import ParameterError
 
 
@@ -65,11 +65,12 @@ class PlotServoLogs(SimulationOptions):
             only=self.only,
             worst=self.worst,
             png=self.png,
+            anyway=self.anyway,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class DriveBackdriveLimits:
+class DriveBackdriveLimits(OfRuns):
     """Draw what a servo can drive and what drives it back: motor torque against load, by speed.
 
     Examples:
@@ -104,6 +105,7 @@ class DriveBackdriveLimits:
             self.speeds,
             self.output,
             self.png,
+            self.anyway,
             output,
         )
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import UseAppendAction, arg
 
+from trueup.cli.study_options import OfRuns
+
 ParameterFiles = UseAppendAction[tuple[tuple[Path, ...], ...]]
 """``--params A --params B`` and ``--params A B``."""
 
@@ -13,7 +15,7 @@ Catalogue = Annotated[Path | None, arg(metavar="FILE")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulationOptions:
+class SimulationOptions(OfRuns):
     """How logs are read and simulated."""
 
     scheme: Literal["semi-implicit", "bam"] = "semi-implicit"

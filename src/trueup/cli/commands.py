@@ -15,7 +15,7 @@ from trueup.cli.network_commands import Network
 from trueup.cli.output import Output
 from trueup.cli.reconcile_commands import Reconcile
 from trueup.cli.study_commands import Study
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(OfRuns):
     """Write the report of a finished run again.
 
     Examples:
@@ -107,11 +107,11 @@ class Report:
         """Run the command; returns the exit code."""
         from trueup.cli.runs import run_report
 
-        return run_report(self.directory, self.output, output)
+        return run_report(self.directory, self.output, output, self.anyway)
 
 
 @dataclass(frozen=True)
-class Compare:
+class Compare(OfRuns):
     """Compare finished runs: values, intervals and scores side by side.
 
     Examples:
@@ -128,7 +128,7 @@ class Compare:
         """Run the command; returns the exit code."""
         from trueup.cli.runs import run_compare
 
-        return run_compare(list(self.directories), output)
+        return run_compare(list(self.directories), output, self.anyway)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 import time
 from pathlib import Path
 
-from trueup._seeds import check_seed
 from trueup.cli.output import Output, interval_text
-from trueup.errors import ExperimentError, RunDirectoryError
+from trueup.errors import RunDirectoryError
 from trueup.fitting.verdict import Verdict
 from trueup.sysid import identify
 from trueup.sysid.demo import TRUE, write_demo
@@ -15,7 +14,6 @@ from trueup.sysid.experiment.experiment_file import load_experiment
 def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
     """Run the command; returns the exit code."""
     start = time.perf_counter()
-    check_seed(seed, ExperimentError)
     if folder.exists() and not folder.is_dir():
         raise RunDirectoryError(f"{folder} is a file; choose another --output")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
@@ -23,7 +21,6 @@ def run_demo(folder: Path, overwrite: bool, seed: int, output: Output) -> int:
             f"{folder} is not empty; choose another --output, or replace the demonstration with "
             f"--overwrite"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     output.text(f"Recording a simulated arm with known parameters into {folder} ...")
     files = write_demo(folder, seed)
     output.text(f"Identifying it from {len(files.recordings)} noisy recordings ...")

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(OfRuns):
     """Design the next recording: a motion that tells the unknowns apart, under its controller.
 
     Examples:
@@ -54,8 +54,6 @@ class Design:
     """Random pieces to choose from; as many as the time allows where absent."""
     seed: Annotated[int | None, arg(metavar="INT")] = None
     """Seed of everything random; the experiment's own where absent."""
-    anyway: bool = False
-    """Take a run whose verdict is "do not use" too; the result is marked."""
     resume: bool = False
     """Continue an interrupted design."""
     overwrite: bool = False
@@ -124,7 +122,6 @@ class Design:
 
     def _inputs(self) -> tuple[Any, Path, Path | None]:
         """Experiment with the options of the command, its folder, and the last run."""
-        from trueup._seeds import check_seed
         from trueup.errors import ExperimentError
         from trueup.posterior.identified import identified_run
         from trueup.sysid.experiment.experiment_file import load_experiment
@@ -137,8 +134,6 @@ class Design:
             assert folder is not None
         else:
             experiment, folder = load_experiment(self.experiment), self.experiment.parent
-        if self.seed is not None:
-            check_seed(self.seed, ExperimentError)
         changes: dict[str, Any] = {}
         if self.duration is not None:
             if not 0 < self.duration < 1e5:

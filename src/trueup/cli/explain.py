@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
-from trueup._seeds import check_seed
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
-from trueup.errors import ExperimentError
 from trueup.posterior.gap.explain_job import ExplainJob
 from trueup.posterior.gap.report import cause_row
 from trueup.runs import Outcome
@@ -25,15 +23,15 @@ def run_explain(
     resume: bool,
     overwrite: bool,
     dry_run: bool,
+    anyway: bool,
     verbose: bool,
     output: Output,
 ) -> int:
     """Run the command; returns the exit code."""
     experiment = load_experiment(path)
     if seed is not None:
-        check_seed(seed, ExperimentError)
         experiment = experiment.model_copy(update={"seed": seed})
-    job = ExplainJob(experiment, path.parent, causes, level)
+    job = ExplainJob(experiment, path.parent, causes, level, anyway)
     directory = job.run_directory(target)
     if dry_run:
         return _show_plan(job.name, runs.plan(job, directory, overwrite=True), output)

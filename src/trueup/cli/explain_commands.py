@@ -7,11 +7,11 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 
 
 @dataclass(frozen=True)
-class Explain:
+class Explain(OfRuns):
     """Find out why a robot does not do what its simulation does, and what to change first.
 
     Examples:
@@ -60,6 +60,7 @@ class Explain:
             self.resume,
             self.overwrite,
             self.dry_run,
+            self.anyway,
             not (self.quiet or output.json),
             output,
         )

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 
 
 @dataclass(frozen=True)
-class ExportDr:
+class ExportDr(OfRuns):
     """Export what a run leaves open as domain randomisation: joint draws, checked by simulation.
 
     Examples:
@@ -23,7 +23,8 @@ class ExportDr:
       trueup export dr runs/gru5 --simulator isaaclab --joints 12
 
     Writes posterior.npz (rows), dr.json (ranges, correlation, provenance), report.html and, for a
-    simulator, one Python module that gives environment i the whole row i.
+    simulator, one Python module that gives environment i the whole row i. Draws whose band misses
+    what is held out are refused, and so is a run whose inputs have changed; --anyway marks them.
     Exit codes: 0 done, 2 wrong input, 130 interrupted, 143 terminated.
     """
 
@@ -42,8 +43,6 @@ class ExportDr:
     """Joints of an environment that the networks of an ensemble drive."""
     seed: Annotated[int, arg(metavar="INT")] = 0
     """Seed of the draws."""
-    anyway: bool = False
-    """Take a run whose verdict is "do not use" too; the files say so."""
     overwrite: bool = False
     """Replace an export that the folder holds."""
     dry_run: bool = False

@@ -38,6 +38,7 @@ def run_export_dr(
             target,
             simulator,
             draws=draws,
+            seed=seed,
             anyway=anyway,
             overwrite=overwrite,
             folder=folder,
@@ -65,8 +66,6 @@ def run_export_dr(
         [r["name"], *(format_number(r[k]) for k in ("low", "median", "high")), r["unit"]]
         for r in description["parameters"]
     ]
-    if description["anyway"] and description["verdict"]["grade"] == "do not use":
-        output.text('The verdict on the run is "do not use"; exported all the same.')
     output.table(["parameter", "5 %", "median", "95 %", "unit"], rows)
     if description["checked"]:
         output.text(

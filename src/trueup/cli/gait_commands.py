@@ -6,12 +6,13 @@ from typing import Annotated, ClassVar
 
 from tyro.conf import Positional, arg
 
+from trueup._marks import marked
 from trueup.cli.gait_device import CompareDevice
 from trueup.cli.gait_export import ExportWalk
 from trueup.cli.gait_import import ImportGait
 from trueup.cli.gait_options import GaitOverrides, WalkOfTarget, check_not_empty
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.errors import GaitError
 
 
@@ -36,7 +37,7 @@ class ListGait:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizeGait(GaitOverrides):
+class OptimizeGait(GaitOverrides, OfRuns):
     """Search gains, pose and exoskeleton torque of a walk that costs little.
 
     Examples:
@@ -96,6 +97,7 @@ class OptimizeGait(GaitOverrides):
             resume=self.resume,
             overwrite=self.overwrite,
             dry_run=self.dry_run,
+            anyway=self.anyway,
             verbose=not (self.quiet or output.json),
         )
 
@@ -141,16 +143,18 @@ class EvaluateGait(WalkOfTarget):
         check_not_empty("dose", self.dose)
         if self.report is None and (self.dose or self.film):
             raise GaitError("--dose and --film are for a report: name its file with --report")
-        return run_gait_evaluate(
-            self.walk,
-            output,
-            report=self.report,
-            norm=self.norm,
-            norm_speed=self.norm_speed,
-            dose=self.dose,
-            film=self.film,
-            perturbations=self.perturbations,
-        )
+        walk = self.walk
+        with marked(walk.mark):
+            return run_gait_evaluate(
+                walk,
+                output,
+                report=self.report,
+                norm=self.norm,
+                norm_speed=self.norm_speed,
+                dose=self.dose,
+                film=self.film,
+                perturbations=self.perturbations,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,15 +187,17 @@ class VideoOfGait(WalkOfTarget):
         """Run the command; returns the exit code."""
         from trueup.cli.gait_show import run_gait_video
 
-        return run_gait_video(
-            self.walk,
-            self.output,
-            output,
-            framerate=self.framerate,
-            pace=self.pace,
-            width=self.width,
-            height=self.height,
-        )
+        walk = self.walk
+        with marked(walk.mark):
+            return run_gait_video(
+                walk,
+                self.output,
+                output,
+                framerate=self.framerate,
+                pace=self.pace,
+                width=self.width,
+                height=self.height,
+            )
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareDevice:
+class CompareDevice(OfRuns):
     """Compare walking with a device, with the device carried but off, and without it.
 
     Examples:
@@ -76,13 +76,15 @@ class CompareDevice:
             maxiter=self.maxiter,
         )
         if self.dry_run:
-            return _show_plan(plan_device(self.save_path, settings, threads=self.threads), output)
+            plan = plan_device(self.save_path, settings, threads=self.threads, anyway=self.anyway)
+            return _show_plan(plan, output)
         found = compare_device(
             self.save_path,
             settings,
             threads=self.threads,
             resume=self.resume,
             overwrite=self.overwrite,
+            anyway=self.anyway,
             verbose=not (self.quiet or output.json),
         )
         report = self.save_path / "report.html"

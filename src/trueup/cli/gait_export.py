@@ -6,6 +6,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from trueup._marks import marked
 from trueup.cli.gait_options import WalkOfTarget
 from trueup.cli.output import Output
 from trueup.cli.study_options import Json
@@ -39,8 +40,9 @@ class ExportWalk(WalkOfTarget):
         records, (series,) = observe_walks(scenario.simulation, walk.vector)
         if series is None:
             raise GaitError(f"{walk.target}: the walk cannot start: {records.invalid.get(0, '')}")
-        path = write_walk(self.output, scenario.simulation.walker, series)
-        lasted = float(series.time[-1])
-        output.result({"file": str(path), "lasted_s": lasted, "fell": series.fell})
+        with marked(walk.mark):
+            path = write_walk(self.output, scenario.simulation.walker, series)
+            lasted = float(series.time[-1])
+            output.result({"file": str(path), "lasted_s": lasted, "fell": series.fell})
         output.text(f"Walk of {lasted:.2f} s: {path}")
         return 0

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import marked
 from trueup.cli.gait_show import run_gait_evaluate
 from trueup.cli.output import Output
 from trueup.cli.run_results import DONE, print_outcome
@@ -29,6 +30,7 @@ def run_optimize(
     resume: bool,
     overwrite: bool,
     dry_run: bool,
+    anyway: bool,
     verbose: bool,
 ) -> int:
     """Run the command; returns the exit code.
@@ -44,6 +46,7 @@ def run_optimize(
       resume: continue the run in ``target``.
       overwrite: replace the run in ``target``.
       dry_run: say what would be done, and write nothing.
+      anyway: start from a run whose inputs have changed too.
       verbose: show progress.
     """
     if pickle and target is not None and not (target / "run.json").is_file():
@@ -54,7 +57,7 @@ def run_optimize(
         )
     full = load_configuration(configuration).with_changes(changes)
     if full.optim_mode == "evaluate":
-        return _evaluate(configuration, changes, full.param_path, threads, output)
+        return _evaluate(configuration, changes, full.param_path, threads, anyway, output)
     budget = Budget(max_evaluations=limits[0], max_seconds=limits[1])
     if dry_run:
         if resume or pickle:
@@ -66,6 +69,7 @@ def run_optimize(
             limits=budget,
             threads=threads,
             overwrite=overwrite,
+            anyway=anyway,
         )
         return show_plan(plan, output)
     outcome = start_run(
@@ -76,6 +80,7 @@ def run_optimize(
         threads=threads,
         resume=resume or pickle,
         overwrite=overwrite,
+        anyway=anyway,
         verbose=verbose,
     )
     return print_outcome(outcome, output, show_summary)
@@ -123,6 +128,7 @@ def _evaluate(
     changes: dict[str, Any],
     param_path: str | None,
     threads: int,
+    anyway: bool,
     output: Output,
 ) -> int:
     """Evaluate the vector of ``--param-path``, for the mode that searches nothing."""
@@ -132,5 +138,6 @@ def _evaluate(
             "trueup gait evaluate FILE"
         )
     others = {key: value for key, value in changes.items() if key not in OF_SEARCHES}
-    walk = given_walk(vector_file(param_path), configuration, others, threads)
-    return run_gait_evaluate(walk, output)
+    walk = given_walk(vector_file(param_path), configuration, others, threads, anyway=anyway)
+    with marked(walk.mark):
+        return run_gait_evaluate(walk, output)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
+from trueup.cli.study_options import OfRuns
 from trueup.errors import GaitError, listing
 from trueup.gait.search.path_words import path_or_word
 
@@ -210,7 +211,7 @@ class GaitOverrides:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WalkOfTarget(GaitOverrides):
+class WalkOfTarget(GaitOverrides, OfRuns):
     """Walk of a run, or of a vector with a configuration."""
 
     target: Annotated[Positional[Path], arg(metavar="RUN|FILE")]
@@ -225,7 +226,7 @@ class WalkOfTarget(GaitOverrides):
         """The walk that is named."""
         from trueup.gait.search.given_walks import given_walk
 
-        return given_walk(self.target, self.config, self.changes, self.threads)
+        return given_walk(self.target, self.config, self.changes, self.threads, anyway=self.anyway)
 
 
 def check_not_empty(field: str, value: Any) -> None:

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 
 from trueup import runs
-from trueup._seeds import check_seed
 from trueup.cli.output import Output, interval_text
 from trueup.cli.run_results import DONE, print_outcome
-from trueup.errors import ExperimentError
 from trueup.runs import Outcome
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.fit.identification_job import IdentificationJob
@@ -30,7 +28,6 @@ def run_identify(
     """Run the command; returns the exit code."""
     experiment = load_experiment(path)
     if seed is not None:
-        check_seed(seed, ExperimentError)
         experiment = experiment.model_copy(update={"seed": seed})
     job = IdentificationJob(experiment, path.parent)
     directory = job.run_directory(target)

@@ -10,7 +10,7 @@ from trueup.cli.network_export import ExportNetwork
 from trueup.cli.network_motion import TrainMotion
 from trueup.cli.network_train import TrainNetwork
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.networks.data.synthetic_settings import SyntheticSettings
 
 Settings = Annotated[
@@ -84,7 +84,7 @@ class CheckRecordings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateNetwork:
+class EvaluateNetwork(OfRuns):
     """Score a trained network over whole recordings, from a cold start.
 
     The recordings are read as those of its training were, but for what is given here.
@@ -120,13 +120,13 @@ class EvaluateNetwork:
         from trueup.cli.network_evaluate import NamedJoint, run_evaluate
         from trueup.cli.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.overrides)
+        named = NamedRecordings(self.network, self.data, self.settings, self.overrides, self.anyway)
         joint = NamedJoint(self.inertia, self.model_file, self.joint)
         return run_evaluate(named, joint, self.report, output)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PredictTorque:
+class PredictTorque(OfRuns):
     """Write the torque that a network gives for recordings, one CSV file each.
 
     Examples:
@@ -151,7 +151,7 @@ class PredictTorque:
         from trueup.cli.network_evaluate import run_predict
         from trueup.cli.trained_recordings import NamedRecordings
 
-        named = NamedRecordings(self.network, self.data, self.settings, self.overrides)
+        named = NamedRecordings(self.network, self.data, self.settings, self.overrides, self.anyway)
         return run_predict(named, self.output, output)
 
 

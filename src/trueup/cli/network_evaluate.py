@@ -1,11 +1,13 @@
 """``trueup network evaluate`` and ``trueup network predict``."""
 
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, marked
 from trueup.cli.network_data import tell_warnings
 from trueup.cli.network_options import (
     named_ensemble,
@@ -34,6 +36,7 @@ from trueup.networks.evaluation.closed_loop import joint_of
 from trueup.networks.evaluation.metrics import SETTLING
 from trueup.networks.evaluation.network_verdict import evaluation_verdict
 from trueup.networks.runtime.ensemble import NetworkEnsemble
+from trueup.studies import atomic
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,18 @@ def run_evaluate(
     named: NamedRecordings, joint: NamedJoint, report: Path | None, output: Output
 ) -> int:
     """Score a network on recordings; returns the exit code."""
-    network = named_network(named.network)
+    network = named_network(named.network, named.anyway)
+    with marked(network.provenance.get(KEY)):
+        return _evaluate(network, named, joint, report, output)
+
+
+def _evaluate(
+    network: Network,
+    named: NamedRecordings,
+    joint: NamedJoint,
+    report: Path | None,
+    output: Output,
+) -> int:
     settings = named.settings_for(network)
     series, checked = read_checked(settings, refuse=False)
     found = tell_warnings(checked, output)
@@ -77,7 +91,7 @@ def run_evaluate(
         **scores.to_dict(),
         **motions,
     }
-    ensemble = named_ensemble(named.network)
+    ensemble = named_ensemble(named.network, named.anyway)
     if ensemble is not None:
         result["ensemble"] = _ensemble_scores(ensemble, series, output)
     if report is not None:
@@ -96,20 +110,21 @@ def run_evaluate(
 
 def run_predict(named: NamedRecordings, folder: Path, output: Output) -> int:
     """Write the torque that a network gives; returns the exit code."""
-    network = named_network(named.network)
+    network = named_network(named.network, named.anyway)
     series, checked = read_checked(named.settings_for(network), refuse=False)
     found = tell_warnings(checked, output)
-    ensemble = named_ensemble(named.network)
-    written = [_write(network, ensemble, each, folder, output) for each in series]
-    output.text(f"{len(written)} files in {folder}")
-    output.result(
-        {
-            "network": str(named.network),
-            "folder": str(folder),
-            "findings": found,
-            "files": written,
-        }
-    )
+    ensemble = named_ensemble(named.network, named.anyway)
+    with marked(network.provenance.get(KEY)):
+        written = [_write(network, ensemble, each, folder, output) for each in series]
+        output.text(f"{len(written)} files in {folder}")
+        output.result(
+            {
+                "network": str(named.network),
+                "folder": str(folder),
+                "findings": found,
+                "files": written,
+            }
+        )
     return 0
 
 
@@ -226,6 +241,8 @@ def _write(
         columns["ensemble_spread [N m]"] = torque.spread
     header = ",".join(columns)
     table = np.stack(list(columns.values()), 1)
-    np.savetxt(path, table, "%.9g", delimiter=",", header=header, comments="")
+    text = io.StringIO()
+    np.savetxt(text, table, "%.9g", delimiter=",", header=header, comments="")
+    atomic.write_text(path, text.getvalue())
     output.text(f"{path}: {len(series)} samples")
     return {"name": series.name, "path": str(path), "samples": len(series)}

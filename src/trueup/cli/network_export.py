@@ -6,13 +6,14 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
+from trueup._marks import KEY
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.networks.export.formats import EXPORT_FORMATS, ExportFormat
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportNetwork:
+class ExportNetwork(OfRuns):
     """Write a trained network for a simulator or a runtime, with normalisation, base and limits.
 
     Examples:
@@ -64,7 +65,7 @@ def run_export(command: ExportNetwork, output: Output) -> int:
     from trueup.networks.export import export_network
 
     source = network_file(command.network)
-    network = named_network(source)
+    network = named_network(source, command.anyway)
     suffix = EXPORT_FORMATS[command.format].suffix
     target = command.output or source.parent / f"network_{command.format}{suffix}"
     if target.exists() and not command.overwrite:
@@ -87,6 +88,7 @@ def run_export(command: ExportNetwork, output: Output) -> int:
             "rate_hz": network.rate,
             "features": list(network.features),
             "usage": done.usage,
+            **({KEY: mark} if (mark := network.provenance.get(KEY)) else {}),
         }
     )
     return 0

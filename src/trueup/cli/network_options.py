@@ -67,11 +67,15 @@ def network_file(path: Path) -> Path:
     return path
 
 
-def named_network(path: Path) -> Network:
+def named_network(path: Path, anyway: bool = False) -> Network:
     """The network of a run directory, or of a ``.safetensors`` or ``.npz`` file.
 
+    Args:
+      path: the directory or file.
+      anyway: take one of a run whose recordings have changed since too.
+
     Raises:
-      RunDirectoryError: there is neither.
+      RunDirectoryError: there is neither, or the recordings have changed.
       FitError: the file is damaged or something else; nothing in it is ever run.
     """
     file = network_file(path)
@@ -84,14 +88,14 @@ def named_network(path: Path) -> Network:
             f"{file} is a checkpoint or a program of another runtime, which reading could run: "
             f"give the folder of the training run, or its {NETWORK_FILE}"
         )
-    return load_network(file)
+    return load_network(file, anyway=anyway)
 
 
-def named_ensemble(path: Path) -> NetworkEnsemble | None:
+def named_ensemble(path: Path, anyway: bool = False) -> NetworkEnsemble | None:
     """The ensemble of a run directory; None for a file, or a run of one network."""
     if not (path / MEMBERS).is_dir():
         return None
-    return NetworkEnsemble.load(path)
+    return NetworkEnsemble.load(path, anyway=anyway)
 
 
 def settings_of_network(network: Network) -> dict[str, Any]:

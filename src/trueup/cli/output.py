@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, current_mark
 from trueup._secrets import mask, masked
 
 
@@ -45,7 +46,11 @@ class Output:
         print(flush=True)
 
     def result(self, value: dict[str, Any]) -> None:
-        """Print the object of ``--json``."""
+        """Print the object of ``--json``; the mark of what was made for people too."""
+        mark = value.get(KEY) or current_mark()
+        if mark is not None:
+            value = {**value, KEY: mark}
+            self.text(f"{mark[0].upper()}{mark[1:]}.")
         if self.json:
             print(json.dumps(masked(_plain(value)), indent=2, allow_nan=False), flush=True)
 

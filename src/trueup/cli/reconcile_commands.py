@@ -7,12 +7,12 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.errors import RunDirectoryError
 
 
 @dataclass(frozen=True)
-class Reconcile:
+class Reconcile(OfRuns):
     """Find what is the same over runs, how much the rest varies, and which run does not fit.
 
     Examples:
@@ -21,7 +21,8 @@ class Reconcile:
       trueup reconcile runs/* --output common --joint
 
     The runs are identifications of one model with the same unknowns, three or more. A run that does
-    not fit is named with its likely reason: another load, a warm motor, another unit.
+    not fit is named with its likely reason: another load, a warm motor, another unit. Copies of a
+    run count once.
     Exit codes: 0 done, 2 wrong input.
     """
 
@@ -31,8 +32,6 @@ class Reconcile:
     """Folder for report.html and reconcile.json; nothing is written where absent."""
     level: Annotated[float, arg(metavar="FLOAT")] = 0.95
     """Coverage of the intervals."""
-    anyway: bool = False
-    """Take runs whose verdict is "do not use" too."""
     overwrite: bool = False
     """Replace a comparison that the folder holds."""
     joint: bool = False
@@ -67,6 +66,8 @@ class Reconcile:
             ).directory
             content["joint"] = str(joint)
         output.result(content)
+        for copy in content["copies"]:
+            output.text(f"{copy['run']} is a copy of {copy['of']}: both count once.")
         for outlier in content["outlying"]:
             output.text(f"{outlier['run']} does not fit the others: {outlier['reason']}.")
         if not content["outlying"]:

@@ -4,24 +4,26 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
+from trueup._marks import KEY
 from trueup.cli.output import Output, interval_text
 from trueup.runs.solution_file import interval_of
 from trueup.studies import RunDirectory
 from trueup.sysid.report import save_path_of
 
 
-def run_report(directory: Path, target: Path | None, output: Output) -> int:
+def run_report(directory: Path, target: Path | None, output: Output, anyway: bool = False) -> int:
     """Write the report of a run, of whatever kind it is; returns the exit code."""
     run = RunDirectory.open(directory)
-    path = runs.report(run).save(save_path_of(target) if target else run.report)
-    output.result({"report": str(path)})
+    page = runs.report(run, anyway=anyway)
+    path = page.save(save_path_of(target) if target else run.report)
+    output.result({"report": str(path), **({} if page.mark is None else {KEY: page.mark})})
     output.text(f"Report: {path}")
     return 0
 
 
-def run_compare(directories: list[Path], output: Output) -> int:
+def run_compare(directories: list[Path], output: Output, anyway: bool = False) -> int:
     """Print runs side by side; returns the exit code."""
-    found = runs.compare(directories)
+    found = runs.compare(directories, anyway=anyway)
     labels, scores = found["runs"], found["scores"]
     rows = [
         [p["name"], *(_value(record) for record in p["runs"]), p["agreement"]]

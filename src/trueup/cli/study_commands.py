@@ -7,7 +7,13 @@ from typing import Annotated, ClassVar
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import BudgetOptions, ExecutionOptions, Json, StudyOptions
+from trueup.cli.study_options import (
+    BudgetOptions,
+    ExecutionOptions,
+    Json,
+    OfRuns,
+    StudyOptions,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +125,7 @@ class StudyList:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyShow:
+class StudyShow(OfRuns):
     """Show a run: its best parameters, how it went, how it ended and what to do next.
 
     Examples:
@@ -136,11 +142,11 @@ class StudyShow:
         """Run the command; returns the exit code."""
         from trueup.cli.study_show import run_study_show
 
-        return run_study_show(self.directory, output)
+        return run_study_show(self.directory, self.anyway, output)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudyExport:
+class StudyExport(OfRuns):
     """Write every evaluation of a run as a table: values, costs, why a candidate was invalid.
 
     Examples:
@@ -162,7 +168,7 @@ class StudyExport:
         """Run the command; returns the exit code."""
         from trueup.cli.study_export import run_study_export
 
-        return run_study_export(self.directory, self.output, self.overwrite, output)
+        return run_study_export(self.directory, self.output, self.overwrite, self.anyway, output)
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import marked
 from trueup.cli.output import Output
 from trueup.errors import MissingExtraError, RunDirectoryError, listing
 from trueup.reports import read_study
+from trueup.runs import check_inputs
 from trueup.studies import RunDirectory, atomic
 
 _SUFFIXES = (".parquet", ".csv", ".json")
 
 
-def run_study_export(directory: Path, target: Path, overwrite: bool, output: Output) -> int:
+def run_study_export(
+    directory: Path, target: Path, overwrite: bool, anyway: bool, output: Output
+) -> int:
     """Write the table; returns the exit code."""
     path = target.expanduser()
     if path.suffix.lower() not in _SUFFIXES:
@@ -24,10 +28,13 @@ def run_study_export(directory: Path, target: Path, overwrite: bool, output: Out
         )
     if path.exists() and not overwrite:
         raise RunDirectoryError(f"{path} exists already: replace it with --overwrite")
-    columns = evaluation_columns(RunDirectory.open(directory))
-    atomic.write_bytes(path, _WRITERS[path.suffix.lower()](columns))
+    run = RunDirectory.open(directory)
+    mark = check_inputs(run, anyway=anyway).mark
+    columns = evaluation_columns(run)
     count = len(columns["generation"])
-    output.result({"file": str(path), "evaluations": count, "columns": list(columns)})
+    with marked(mark):
+        atomic.write_bytes(path, _WRITERS[path.suffix.lower()](columns))
+        output.result({"file": str(path), "evaluations": count, "columns": list(columns)})
     output.text(f"{count} evaluations in {path}")
     return 0
 

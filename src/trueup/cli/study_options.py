@@ -10,6 +10,17 @@ from trueup.fitting.search_methods import SEARCH_METHODS
 from trueup.studies.trackers.registry import TRACKERS
 
 Json = Annotated[bool, arg(help="Print one JSON object on standard output, errors too.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfRuns:
+    """Option of commands that read finished runs."""
+
+    anyway: bool = False
+    """Go on where an input of a run has changed since it was made, or its verdict is "do not use";
+    all that is made says so."""
+
+
 if TYPE_CHECKING:
     Method = str
 else:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup import runs
+from trueup._marks import KEY
 from trueup.cli.output import Output
 from trueup.errors import RunDirectoryError
 from trueup.runs import Outcome, RunState
@@ -13,7 +14,7 @@ from trueup.studies.progress import duration
 _ROWS = 40  # parameters that are printed; the files hold all
 
 
-def run_study_show(path: Path, output: Output) -> int:
+def run_study_show(path: Path, anyway: bool, output: Output) -> int:
     """Print a run; returns the exit code."""
     from trueup.reports import read_study
 
@@ -24,6 +25,7 @@ def run_study_show(path: Path, output: Output) -> int:
             f"{state.directory.path} is {kind.noun}, and no search ({state.state}): its results "
             f"stand in the page that  trueup report {state.directory.path}  writes"
         )
+    mark = runs.check_inputs(state.directory, anyway=anyway).mark
     record = read_study(state.directory)
     summary = {
         "directory": str(state.directory.path),
@@ -41,6 +43,7 @@ def run_study_show(path: Path, output: Output) -> int:
         "failures": [{"reason": reason, "count": n} for reason, n in record.failures()],
         "seconds": state.seconds,
         "notes": record.notes,
+        **({} if mark is None else {KEY: mark}),
     }
     output.result(summary)
     output.text(f"{record.name} ({state.kind}): {state.state}. {record.message}".rstrip())

@@ -28,6 +28,8 @@ class NamedRecordings:
     """YAML file with keys of data."""
     overrides: Sequence[str]
     """Further keys, as ``data.key=value``."""
+    anyway: bool = False
+    """Whether a network is taken whose recordings have changed since its training."""
 
     def settings_for(self, network: Network) -> DataSettings:
         """How the recordings are read for a network: as those of its training, but for these."""

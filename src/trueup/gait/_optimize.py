@@ -24,6 +24,7 @@ def optimize(
     threads: int = 0,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> GaitResult:
     """Search the gains, pose and exoskeleton torque of a walk that costs little.
@@ -42,6 +43,7 @@ def optimize(
       threads: threads that simulate; 0 for all cores. The result is the same with any number.
       resume: continue the run that the directory holds.
       overwrite: replace the run that the directory holds.
+      anyway: start from the walk of a run whose inputs have changed too; every file says so.
       verbose: show progress on the error stream.
 
     Returns:
@@ -61,6 +63,7 @@ def optimize(
         threads=threads,
         resume=resume,
         overwrite=overwrite,
+        anyway=anyway,
         verbose=verbose,
     )
     return outcome.result
@@ -74,6 +77,7 @@ def plan_optimize(
     limits: Budget | None = None,
     threads: int = 0,
     overwrite: bool = False,
+    anyway: bool = False,
 ) -> dict[str, Any]:
     """Plan of :func:`optimize`: stages, walks and the longest time; nothing is written.
 
@@ -84,7 +88,7 @@ def plan_optimize(
     Raises:
       TrueupError: whatever :func:`optimize` would refuse.
     """
-    job, target = _job(configuration, directory, changes, limits, threads, resume=False)
+    job, target = _job(configuration, directory, changes, limits, threads, False, anyway)
     return runs.plan(job, target, overwrite=overwrite)
 
 
@@ -97,10 +101,11 @@ def start_run(
     threads: int = 0,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> Outcome:
     """The outcome of :func:`optimize`, with the content of ``solution.json``."""
-    job, target = _job(configuration, directory, changes, limits, threads, resume)
+    job, target = _job(configuration, directory, changes, limits, threads, resume, anyway)
     return runs.start(job, target, resume=resume, overwrite=overwrite, verbose=verbose)
 
 
@@ -111,6 +116,7 @@ def _job(
     limits: Budget | None,
     threads: int,
     resume: bool,
+    anyway: bool,
 ) -> tuple[GaitJob, Path]:
     """The job of a search, and its run directory."""
     changes = dict(changes or {})
@@ -137,6 +143,7 @@ def _job(
         source=source,
         threads=threads,
         repeated=repeated,
+        anyway=anyway,
     )
     job.limited(limits or Budget())
     return job, target

@@ -41,11 +41,15 @@ from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.search.problem import GaitProblem
 from trueup.gait.search.run_files import TERMS_LOG, TermsLog, write_vectors
 from trueup.gait.search.searches import make_search
+from trueup.gait.search.shipped_walk import start_path
 from trueup.gait.search.staged_problem import StagedProblem
 from trueup.gait.search.staged_search import StagedSearch, make_staged_search
 from trueup.gait.search.starts import check_start, resolved_start, start_of
+from trueup.gait.walk.walk_settings import WalkSettings
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, SearchJob
+from trueup.runs.input_check import mark_of_file
+from trueup.simulation.model_sources import model_sources
 from trueup.studies import Budget, Generation, RunDirectory, Store, atomic
 from trueup.studies.yaml_file import read_mapping
 
@@ -102,6 +106,7 @@ class GaitJob(SearchJob):
       repeated: content of the ``experiment.yaml`` of a run that is repeated from its start.
       kept: content of the ``experiment.yaml`` of the run that is continued.
       directory: directory of that run.
+      anyway: start from the walk of a run whose inputs have changed too; every file says so.
     """
 
     kind = KIND
@@ -120,13 +125,16 @@ class GaitJob(SearchJob):
         repeated: Mapping[str, Any] | None = None,
         kept: Mapping[str, Any] | None = None,
         directory: RunDirectory | None = None,
+        anyway: bool = False,
     ):
         self.configuration = configuration
+        self.anyway = anyway
+        self._mark: str | None = None
         self.name = name
         self.loaded = configuration if loaded is None else loaded
         self.changes = dict(changes or {})
         self.source = source
-        self.threads = threads
+        self.threads = WalkSettings(threads=threads).threads  # refused before a walk is made
         self.repeated = repeated
         self.kept = kept
         self.directory = directory
@@ -169,8 +177,8 @@ class GaitJob(SearchJob):
         """Model and references, whatever the search starts from."""
         configuration = self.local
         model = configuration.model_file
-        models = [] if model is None or model in OWN_MODELS else [model]
-        return [Path(value) for value in (*models, *configuration.reference_files)]
+        models = [] if model is None or model in OWN_MODELS else model_sources(model)
+        return [*models, *map(Path, configuration.reference_files)]
 
     @property
     def local(self) -> GaitConfiguration:
@@ -183,6 +191,8 @@ class GaitJob(SearchJob):
         """The problem with the start values of the search; resolves the configuration."""
         if self.kept is not None:
             return self._kept_problem(self.kept)
+        if self.configuration.param_path is not None:
+            self._mark = mark_of_file(start_path(self.configuration.param_path), anyway=self.anyway)
         repeated = self.repeated
         moved = None if repeated is None else (repeated.get("configuration") or {}).get("moved")
         if moved is not None and (STARTS | {"moved"}) & set(self.changes):
@@ -257,6 +267,11 @@ class GaitJob(SearchJob):
                 model = {"name": Path(walker.source).name, "sha256": walker.xml_sha256}
                 found += [] if model in found else [model]
         return found
+
+    @property
+    def mark(self) -> str | None:
+        """What is said of the search, where the walk that it starts from is taken all the same."""
+        return self._mark
 
     def further_origin(self) -> dict[str, Any]:
         """Models that are built, beside the input files."""

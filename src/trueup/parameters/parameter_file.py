@@ -7,6 +7,7 @@ import numpy as np
 import yaml
 
 from trueup._input_files import read_settings, safe_yaml
+from trueup._writing import write_text
 from trueup.errors import ParameterError, did_you_mean, listing, reason
 from trueup.parameters.inertia import InertiaType
 from trueup.parameters.parameter import ModifierFn, Parameter, Prior
@@ -73,7 +74,7 @@ def _prior(record: dict[str, Any] | None) -> Prior | None:
 def save(parameters: list[Parameter], path: Path) -> None:
     """Write parameters as YAML."""
     text = yaml.safe_dump(records(parameters), default_flow_style=None, sort_keys=False, width=100)
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def load(path: Path, modifiers: dict[str, ModifierFn]) -> dict[str, Parameter]:

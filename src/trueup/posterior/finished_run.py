@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError, RunDirectoryError
+from trueup._marks import joined
+from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Grade, Verdict
-from trueup.runs import read_solution
+from trueup.runs import InputCheck, read_solution
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 
@@ -37,6 +38,15 @@ def finished(directory: RunDirectory, anyway: bool) -> tuple[dict[str, Any], Ver
     return solution, verdict
 
 
+def mark_of(check: InputCheck, verdict: Verdict) -> str | None:
+    """What is said of everything made from a run that is taken all the same; None for nothing."""
+    refused = None
+    if verdict.grade is Grade.DO_NOT_USE:
+        run = check.directory.path.name
+        refused = f'made although the verdict on the run {run} is "{verdict.grade.value}"'
+    return joined(check.mark, refused)
+
+
 def values_of(solution: dict[str, Any], directory: RunDirectory) -> np.ndarray:
     """Identified values ``(p,)``, from the content of ``solution.json``.
 
@@ -50,9 +60,11 @@ def values_of(solution: dict[str, Any], directory: RunDirectory) -> np.ndarray:
 def check_names(known: Gaussian, names: tuple[str, ...], directory: RunDirectory) -> None:
     """Raise RunDirectoryError where a run knows other unknowns than its experiment has."""
     if known.names != names:
+        only = sorted(set(known.names) ^ set(names))
+        what = f"{listing(only, 6)} are not in both" if only else "their order differs"
         raise RunDirectoryError(
-            f"{directory.solution} knows other unknowns than {directory.experiment} has: one of "
-            "them was changed"
+            f"{directory.solution} knows other unknowns than {directory.experiment} has: {what}. "
+            "One of the files was changed: take it from a copy"
         )
 
 
@@ -70,9 +82,18 @@ def known_of(solution: dict[str, Any], directory: RunDirectory) -> Gaussian:
         )
         raise RunDirectoryError(f"{directory.path} has no intervals to draw from: {reason}")
     try:
-        return Gaussian.from_plain(solution["known"])
+        known = Gaussian.from_plain(solution["known"])
     except FitError as error:
         raise RunDirectoryError(f"{directory.solution} is damaged: {error}") from error
+    with read_as_written(directory.solution):
+        names = tuple(row["name"] for row in solution["parameters"])
+    if known.names != names:
+        only = sorted(set(known.names) ^ set(names))
+        raise RunDirectoryError(
+            f"{directory.solution} is damaged: it knows other unknowns than it has parameters"
+            + (f" ({listing(only, 6)})" if only else ", or in another order")
+        )
+    return known
 
 
 def widening_of(rows: list[dict[str, Any]]) -> np.ndarray:

@@ -34,7 +34,7 @@ def fleet_run(
     Raises:
       RunDirectoryError: as :func:`reconcile`; or initial states are among the unknowns.
     """
-    found = reconcile(runs, anyway=anyway)
+    found = reconcile(runs, anyway=anyway, folder=folder)
     outlying = {outlier.index for outlier in found.pooled.outlying}
     first = next(i for i in range(len(found.runs)) if i not in outlying)
     given = None if folder is None else Path(folder)
@@ -53,4 +53,5 @@ def fleet_run(
     precision = np.linalg.inv(covariance)
     precision[unknown, unknown] = 0.0
     known = Gaussian(pooled.names, pooled.common, precision, one.known.inflation)
-    return replace(one, known=known, widening=np.ones(len(known.names)), of_fleet=True), found
+    wide = np.ones(len(known.names))
+    return replace(one, known=known, widening=wide, mark=found.mark, of_fleet=True), found

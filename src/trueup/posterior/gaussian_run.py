@@ -40,6 +40,11 @@ class DrawnRun(Protocol):
         ...
 
     @property
+    def mark(self) -> str | None:
+        """What is said of everything made from it, where it is taken all the same."""
+        ...
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the unknowns."""
         ...

@@ -19,6 +19,8 @@ REJECTING_SHARE = 2.0 / 3.0
 """Share of the time of each held-out recording that rejects draws."""
 BAND = (0.05, 0.95)
 """Quantiles of the draws that bound the band."""
+FEWEST_INSIDE = 0.5
+"""Share of a signal within the band that scores: below it, the band misses more than it holds."""
 _CERTAINTY = 0.999  # of the region outside which a recording excludes a draw
 _MOST_SHOWN = 400  # times a recording in the band
 _VALUES = 4_000_000  # numbers of a chunk of predictions
@@ -91,6 +93,16 @@ class HeldOutCheck:
     excluded: int = 0
     """Draws that the recording excludes."""
     bands: list[SequenceBand] = field(default_factory=list)
+
+    @property
+    def missed(self) -> list[str]:
+        """Signals that the band mostly misses, in words."""
+        return [
+            f"{channel} of {band.name} ({100 * share:.0f} %)"
+            for band in self.bands
+            for channel, share in zip(band.channels, band.inside(), strict=True)
+            if share < FEWEST_INSIDE
+        ]
 
 
 def check_on_held_out(

@@ -16,6 +16,7 @@ from trueup.posterior.finished_run import (
     check_names,
     finished,
     known_of,
+    mark_of,
     values_of,
     widening_of,
 )
@@ -23,7 +24,8 @@ from trueup.posterior.gaussian_run import GaussianRun
 from trueup.posterior.model_fields import model_fields
 from trueup.posterior.signals import command_delays, signal_draws
 from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
-from trueup.runs import read_job
+from trueup.runs import check_inputs, read_job
+from trueup.runs.input_check import check_read
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 from trueup.sysid.assess.horizons import HORIZONS
@@ -51,6 +53,8 @@ class IdentifiedRun(GaussianRun):
     widening: np.ndarray
     """Factor on the standard deviation of each element, for the error of the model ``(p,)``."""
 
+    mark: str | None = None
+    """What is said of everything made from it, where it is taken all the same."""
     of_fleet: bool = False
     """Whether it stands for the robots of a fleet: no recording of one rejects another."""
 
@@ -137,14 +141,15 @@ def identified_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take a run whose verdict is "do not use", or whose inputs have changed, too.
       folder: where the inputs are, if they have moved away from the run.
 
     Raises:
-      RunDirectoryError: it is no finished identification, has no intervals, or its verdict is "do
-        not use".
+      RunDirectoryError: it is no finished identification, has no intervals, its verdict is "do
+        not use", or its inputs have changed.
     """
     opened = RunDirectory.open(directory)
+    check = check_inputs(opened, folder=folder, anyway=anyway)
     job = read_job(opened, folder)
     if not isinstance(job, IdentificationJob):
         raise RunDirectoryError(
@@ -154,8 +159,9 @@ def identified_run(
     solution, verdict = finished(opened, anyway)
     known = known_of(solution, opened)
     parameters, _ = without_window_states(job.prepared.parameters)
+    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
     check_names(known, parameters.space().names, opened)
     fit = values_of(solution, opened)
     with read_as_written(opened.solution):
         widening = widening_of(solution["parameters"])
-    return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening)
+    return IdentifiedRun(opened, job, solution, verdict, parameters, fit, known, widening, mark)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trueup._marks import marked
 from trueup.errors import RunDirectoryError, listing
 from trueup.posterior.reconciled import ReconciledRuns
-from trueup.runs import read_job
+from trueup.runs import check_inputs, read_job
 from trueup.studies import RunDirectory
 from trueup.studies.provenance import sha256_of
 from trueup.sysid.experiment.settings import Experiment, HeldOut
@@ -45,12 +46,18 @@ def fit_jointly(
 
     outlying = {outlier.index for outlier in found.pooled.outlying}
     runs = [run for i, run in enumerate(found.runs) if i not in outlying]
-    experiment, place = joint_experiment(runs, folder)
-    return identify(experiment, place, output=Path(output), overwrite=overwrite, verbose=verbose)
+    experiment, place = joint_experiment(runs, folder, anyway=found.mark is not None)
+    with marked(found.mark):
+        return identify(
+            experiment, place, output=Path(output), overwrite=overwrite, verbose=verbose
+        )
 
 
 def joint_experiment(
-    runs: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str] | None = None
+    runs: Sequence[str | os.PathLike[str]],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    anyway: bool = False,
 ) -> tuple[Experiment, Path]:
     """Experiment with the recordings of all runs, and the folder that its file names refer to.
 
@@ -59,13 +66,14 @@ def joint_experiment(
     Args:
       runs: run directories of identifications that differ in their recordings alone.
       folder: where the inputs are, if they have moved away from the runs.
+      anyway: take runs whose inputs have changed too.
 
     Raises:
       RunDirectoryError: the experiments differ in more than their recordings, two runs have one
-        recording, or the inputs are gone.
+        recording, or the inputs are gone or have changed.
     """
     given = None if folder is None else Path(folder)
-    jobs = [_job(Path(run), given) for run in runs]
+    jobs = [_job(Path(run), given, anyway) for run in runs]
     first, place = jobs[0].experiment, _folder_of(jobs[0])
     for job, run in zip(jobs, runs, strict=True):
         _check_alike(job, jobs[0], run, runs[0])
@@ -98,8 +106,10 @@ def joint_experiment(
     ), place
 
 
-def _job(run: Path, folder: Path | None) -> IdentificationJob:
-    job = read_job(RunDirectory.open(run), folder)
+def _job(run: Path, folder: Path | None, anyway: bool) -> IdentificationJob:
+    opened = RunDirectory.open(run)
+    check_inputs(opened, folder=folder, anyway=anyway)
+    job = read_job(opened, folder)
     if not isinstance(job, IdentificationJob):
         raise RunDirectoryError(f"{run} is {job.noun}; a joint fit takes identifications")
     return job

@@ -14,11 +14,12 @@ from trueup.fitting.verdict import Verdict
 from trueup.networks.runtime.ensemble import MEMBERS, NetworkEnsemble
 from trueup.networks.training.training_job import TrainingJob
 from trueup.posterior.draws import Draws
-from trueup.posterior.finished_run import finished
+from trueup.posterior.finished_run import finished, mark_of
 from trueup.posterior.held_out_check import HeldOutCheck, SequenceBand
 from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
 from trueup.posterior.simulators.network_forms import network_forms
-from trueup.runs import read_job
+from trueup.runs import check_inputs, read_job
+from trueup.runs.input_check import check_read
 from trueup.studies import RunDirectory
 
 
@@ -34,6 +35,8 @@ class NetworkRun:
     ensemble: NetworkEnsemble
     joints: int | None
     """Joints of an environment that the actuator drives."""
+    mark: str | None = None
+    """What is said of everything made from it, where it is taken all the same."""
     names: tuple[str, ...] = ("member",)
     narrower: float = 1.0
 
@@ -110,15 +113,16 @@ def network_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take a run whose verdict is "do not use", or whose recordings have changed, too.
       folder: where the recordings are, if they have moved away from the run.
       joints: joints of an environment that the networks drive.
 
     Raises:
-      RunDirectoryError: it is no finished training of two networks or more, or its verdict is "do
-        not use".
+      RunDirectoryError: it is no finished training of two networks or more, its verdict is "do
+        not use", or its recordings have changed.
     """
     opened = RunDirectory.open(directory)
+    check = check_inputs(opened, folder=folder, anyway=anyway)
     job = read_job(opened, folder)
     if not isinstance(job, TrainingJob):
         raise RunDirectoryError(
@@ -130,6 +134,7 @@ def network_run(
             f"{opened.path} has no ensemble to draw from, but one network: train several with "
             "model.ensemble_members=5"
         )
-    ensemble = NetworkEnsemble.load(opened.path)
+    ensemble = NetworkEnsemble.load(opened.path, anyway=True)
     job.prepare()
-    return NetworkRun(opened, job, solution, verdict, ensemble, joints)
+    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
+    return NetworkRun(opened, job, solution, verdict, ensemble, joints, mark)

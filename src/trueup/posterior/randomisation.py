@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, joined, marked
+from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import FitError, RunDirectoryError
 from trueup.posterior.drawn_run import drawn_run
@@ -20,6 +22,10 @@ from trueup.posterior.reconciled import ReconciledRuns
 from trueup.posterior.simulators.forms import SimulatorForm
 from trueup.studies import atomic
 
+MOST = 2**20
+"""Rows at most: more than environments of a simulator."""
+MOST_JOINTS = 1000
+"""Joints of an environment at most."""
 DRAWS_FILE, DESCRIPTION, PAGE = "posterior.npz", "dr.json", "report.html"
 
 
@@ -70,30 +76,37 @@ def export_randomisation(
       simulator: ``"mjlab"``, ``"isaaclab"``, ``"playground"`` or ``"json"`` for no module.
       draws: rows.
       seed: seed of the draws.
-      anyway: take a run whose verdict is "do not use" too; the files say so.
+      anyway: go on where the verdict on the run is "do not use", its inputs have changed, or the
+        draws miss what is held out; every file says so.
       overwrite: replace files of an export that the folder holds.
       folder: where the run's inputs are, if they have moved.
       joints: joints of an environment that the networks of an ensemble drive.
       progress: called with the share that is done.
 
     Raises:
-      RunDirectoryError: the run cannot be drawn from, or the folder holds files already.
-      FitError: too few draws reproduce the held-out recording, or nothing limits a parameter.
+      RunDirectoryError: the run cannot be drawn from, its inputs have changed, or the folder holds
+        files already.
+      FitError: too few draws reproduce the held-out recording, their band misses it, nothing limits
+        a parameter, or a number of draws, a seed or a number of joints that none can be.
       TrueupError: there is no export for the simulator.
     """
-    _check_count(draws)
+    _check_numbers(draws, seed, joints)
     target = Path(output)
     _check_free(target, overwrite)
     source, fleet = _run_of(run, anyway, folder, joints)
     form = source.form(simulator)
     check, values = source.draw(draws, seed, progress)
+    mark = joined(source.mark, _band_mark(check, anyway))
     made, skipped = source.rows(values)
     lost = [*form.lost(made), *skipped]
     description = _description(source, made, check, lost, simulator, seed, anyway)
+    if mark is not None:
+        description[KEY] = mark
     if fleet is not None:
         content = fleet.content()
         description["fleet"] = {key: content[key] for key in ("runs", "outlying")}
-    files = _write(target, form, source, made, check, description)
+    with marked(mark):
+        files = _write(target, form, source, made, check, description)
     return Randomisation(made, check, source.narrower, description, target, files)
 
 
@@ -103,6 +116,7 @@ def plan_randomisation(
     simulator: str = "json",
     *,
     draws: int = 4096,
+    seed: int = 0,
     anyway: bool = False,
     overwrite: bool = False,
     folder: str | os.PathLike[str] | None = None,
@@ -115,7 +129,7 @@ def plan_randomisation(
     Raises:
       RunDirectoryError, FitError, TrueupError: as :func:`export_randomisation`.
     """
-    _check_count(draws)
+    _check_numbers(draws, seed, joints)
     _check_free(Path(output), overwrite)
     source, _ = _run_of(run, anyway, folder, joints)
     form = source.form(simulator)
@@ -144,9 +158,33 @@ def _run_of(
     return drawn_run(runs[0], anyway=anyway, folder=given, joints=joints), None
 
 
-def _check_count(draws: int) -> None:
+def _check_numbers(draws: int, seed: int, joints: int | None) -> None:
+    """Raise FitError for numbers that none can be, before a run is read."""
+    check_seed(seed)
     if draws < FEWEST:
         raise FitError(f"{draws} draws are too few to describe a distribution: at least {FEWEST}")
+    if draws > MOST:
+        raise FitError(f"{draws} draws are more than a simulator has environments: at most {MOST}")
+    if joints is not None:
+        check_count("the number of joints that the networks drive", joints, 1, MOST_JOINTS)
+
+
+def _band_mark(check: HeldOutCheck | None, anyway: bool) -> str | None:
+    """What is said of draws that miss what is held out; None where they do not.
+
+    Raises:
+      FitError: they miss it, and are not wanted all the same.
+    """
+    missed = [] if check is None else check.missed
+    if not missed:
+        return None
+    words = f"less than half of the held-out {', '.join(missed[:4])} lies in their 90 % band"
+    if not anyway:
+        raise FitError(
+            f"the draws do not describe this robot: {words}, noise included. Look at the report of "
+            "the run for what the model lacks; --anyway writes the draws all the same, marked"
+        )
+    return f"made although {words}"
 
 
 def _check_free(target: Path, overwrite: bool) -> None:

@@ -22,6 +22,10 @@ def reconcile_report(content: dict[str, Any]) -> reports.Page:
     )
     lines = [("serious", f"{o['run']}: {o['reason']}.") for o in content["outlying"]]
     lines = lines or [("good", "Every run fits the others.")]
+    lines += [
+        ("warning", f"{c['run']} is a copy of {c['of']}: both count once.")
+        for c in content["copies"]
+    ]
     varying = [p["name"] for p in content["parameters"] if not p["same"]]
     if varying:
         lines.append(

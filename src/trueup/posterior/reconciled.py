@@ -2,24 +2,20 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, joined, marked
 from trueup._version import __version__
-from trueup.errors import FitError, RunDirectoryError, listing
+from trueup.errors import FitError, RunDirectoryError
 from trueup.fitting.pooling import FEWEST, Pooled, pool
-from trueup.fitting.uncertainty.gaussian import Gaussian
-from trueup.fitting.verdict import Grade, Verdict
-from trueup.posterior.identified import known_of, widening_of
 from trueup.posterior.reconcile_report import reconcile_report
-from trueup.posterior.run_reasons import Change, kind_of, reason
-from trueup.runs import read_solution
-from trueup.runs.experiment_file import read_experiment
+from trueup.posterior.run_knowledge import RunKnowledge, check_same, without_copies
+from trueup.posterior.run_reasons import Change, reason
 from trueup.studies import RunDirectory, atomic
-from trueup.studies.damage import read_as_written
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,10 @@ class ReconciledRuns:
     """Estimates ``(runs, p)``."""
     intervals: np.ndarray
     """Their intervals ``(runs, p, 2)``."""
+    copies: dict[Path, Path] = field(default_factory=dict)
+    """Run that is left out -> the run that it is a copy of."""
+    mark: str | None = None
+    """What is said of everything made from them, where one is taken all the same."""
 
     def from_search(self, z: np.ndarray) -> np.ndarray:
         """Values of search coordinates ``(..., p)``."""
@@ -54,6 +54,8 @@ class ReconciledRuns:
             "trueup": __version__,
             "runs": [str(run) for run in self.runs],
             "level": pooled.level,
+            "copies": [{"run": str(copy), "of": str(whole)} for copy, whole in self.copies.items()],
+            **({} if self.mark is None else {KEY: self.mark}),
             "outlying": [
                 {
                     "run": str(self.runs[o.index]),
@@ -93,34 +95,41 @@ def reconcile(
     level: float = 0.95,
     anyway: bool = False,
     overwrite: bool = False,
+    folder: str | os.PathLike[str] | None = None,
 ) -> ReconciledRuns:
     """Find which parameters are the same over runs, how much they vary, and which run does not fit.
+
+    Copies of a run, and runs of the same recordings with the same result, count once.
 
     Args:
       runs: run directories of three or more identifications with the same unknowns.
       output: folder for ``reconcile.json`` and ``report.html``; nothing is written where None.
       level: coverage of the intervals.
-      anyway: take runs whose verdict is "do not use" too.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every file
+        says so.
       overwrite: replace the files of a former comparison.
+      folder: where the inputs are, if they have moved away from the runs.
 
     Raises:
-      RunDirectoryError: too few runs, one that cannot be used, runs with other unknowns, or a
-        folder that holds something else.
+      RunDirectoryError: too few runs, one that cannot be used, inputs that have changed, runs with
+        other unknowns, or a folder that holds something else.
     """
     if not 0.5 <= level < 1.0:
         raise FitError(f"the level is {level:g}; give a share such as 0.95")
     target = None if output is None else Path(output)
     if target is not None:
         _check_free(target, overwrite)
-    found = [_Read.of(RunDirectory.open(run), anyway) for run in runs]
+    found = [RunKnowledge.of(RunDirectory.open(run), anyway, folder) for run in runs]
     if len({run.directory.path.resolve() for run in found}) < len(found):
         raise RunDirectoryError("a run is named twice")
+    found, copies = without_copies(found)
     if len(found) < FEWEST:
+        same = "".join(f" {copy.name} is a copy of {of.name}." for copy, of in copies.items())
         raise RunDirectoryError(
             f"{len(found)} run{'s' * (len(found) != 1)} cannot be reconciled: it takes {FEWEST} or "
-            "more. Two are set side by side by  trueup compare"
+            f"more.{same} Two are set side by side by  trueup compare"
         )
-    _check_same(found)
+    check_same(found)
     pooled = pool([run.known for run in found], level)
     first = found[0]
     log = np.array([row["log"] for row in first.rows], bool)
@@ -137,6 +146,8 @@ def reconcile(
         {},
         values,
         intervals,
+        copies,
+        joined(*(run.mark for run in found)),
     )
     common = out.from_search(pooled.common)
     for outlier in pooled.outlying:
@@ -146,10 +157,11 @@ def reconcile(
         ]
         out.reasons[outlier.index] = reason(changes)
     if target is not None:
-        page = reconcile_report(out.content()).html()
-        target.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(target / "report.html", page)
-        atomic.write_json(target / "reconcile.json", out.content())
+        with marked(out.mark):
+            page = reconcile_report(out.content())
+            target.mkdir(parents=True, exist_ok=True)
+            page.save(target / "report.html")
+            atomic.write_json(target / "reconcile.json", out.content())
     return out
 
 
@@ -165,78 +177,3 @@ def _check_free(target: Path, overwrite: bool) -> None:
 
 def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
-
-
-@dataclass(frozen=True)
-class _Read:
-    """Content that is read of a run; no recording is."""
-
-    directory: RunDirectory
-    known: Gaussian
-    """Its knowledge, widened for the error of its model."""
-    rows: list[dict[str, Any]]
-    kinds: tuple[str, ...]
-
-    @classmethod
-    def of(cls, directory: RunDirectory, anyway: bool) -> "_Read":
-        kind, experiment = read_experiment(directory)
-        if kind != "identification":
-            raise RunDirectoryError(
-                f"{directory.path} is a run of the kind {kind!r}; identifications of a model can "
-                "be reconciled (trueup identify)"
-            )
-        solution = read_solution(directory)
-        known = known_of(solution, directory)
-        with read_as_written(directory.solution):
-            verdict = Verdict.from_plain(solution["verdict"])
-            rows = solution["parameters"]
-            kept = [
-                i
-                for i, row in enumerate(rows)
-                if not (row["target"] and all(t.startswith("state/") for t in row["target"]))
-            ]
-            factors = widening_of(rows)
-        if verdict.grade is Grade.DO_NOT_USE and not anyway:
-            raise RunDirectoryError(
-                f'the verdict on {directory.path} is "do not use": leave it out, or take it all '
-                "the same with --anyway"
-            )
-        with read_as_written(directory.experiment):
-            measurement = experiment.get("measurement") or {}
-            measured = dict.fromkeys((measurement.get("delays") or {}).values(), "delay")
-            for word, part in (("gain", "gains"), ("bias", "biases")):
-                for rule in (measurement.get(part) or {}).values():
-                    measured[rule if isinstance(rule, str) else rule["parameter"]] = word
-            entries = experiment.get("parameters") or {}
-            kinds = tuple(
-                kind_of(
-                    rows[i]["target"],
-                    {**(entries.get(rows[i]["parameter"]) or {}), "name": rows[i]["parameter"]},
-                    measured,
-                )
-                for i in kept
-            )
-        shrink = 1.0 / factors
-        wide = Gaussian(
-            known.names, known.centre, known.precision * np.outer(shrink, shrink), known.inflation
-        ).marginal(kept)
-        return cls(directory, wide, [rows[i] for i in kept], kinds)
-
-
-def _check_same(runs: Sequence[_Read]) -> None:
-    first = runs[0]
-    for run in runs[1:]:
-        if run.known.names != first.known.names:
-            only = set(run.known.names) ^ set(first.known.names)
-            raise RunDirectoryError(
-                f"{run.directory.path} has other unknowns than {first.directory.path}: "
-                f"{listing(sorted(only))}. Runs of one model with the same unknowns can be "
-                "reconciled"
-            )
-        for own, other in zip(run.rows, first.rows, strict=True):
-            for key in ("unit", "log", "target"):
-                if own[key] != other[key]:
-                    raise RunDirectoryError(
-                        f"{own['name']} has the {key} {own[key]!r} in {run.directory.path} and "
-                        f"{other[key]!r} in {first.directory.path}"
-                    )

@@ -42,10 +42,7 @@ def randomisation_report(
 
 
 def _summary(description: dict[str, Any]) -> list[Any]:
-    grade = description["verdict"]["grade"]
     lines: list[tuple[str, str]] = []
-    if description["anyway"] and grade == "do not use":
-        lines.append(("serious", 'The verdict on the run is "do not use"; exported all the same.'))
     if description["checked"]:
         drawn, excluded, failed = (description[k] for k in ("drawn", "excluded", "failed"))
         lines.append(

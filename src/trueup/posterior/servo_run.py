@@ -18,11 +18,12 @@ from trueup.fitting.uncertainty.gaussian import Gaussian
 from trueup.fitting.verdict import Verdict
 from trueup.parameters import Space
 from trueup.posterior.draws import Draws
-from trueup.posterior.finished_run import check_names, finished, known_of, values_of
+from trueup.posterior.finished_run import check_names, finished, known_of, mark_of, values_of
 from trueup.posterior.gaussian_run import GaussianRun
 from trueup.posterior.simulators.forms import SimulatorForm, simulator_form
 from trueup.posterior.simulators.servo_forms import servo_forms
-from trueup.runs import read_job
+from trueup.runs import check_inputs, read_job
+from trueup.runs.input_check import check_read
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 
@@ -99,6 +100,8 @@ class ServoRun(GaussianRun):
     """Knowledge from the noise of the training logs."""
     widening: np.ndarray
     """Factor on the standard deviation of each parameter, for the error of the model ``(p,)``."""
+    mark: str | None = None
+    """What is said of everything made from it, where it is taken all the same."""
 
     @property
     def space(self) -> Space:
@@ -147,14 +150,15 @@ def servo_run(
 
     Args:
       directory: run directory.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take a run whose verdict is "do not use", or whose logs have changed, too.
       folder: where the logs are, if they have moved away from the run.
 
     Raises:
-      RunDirectoryError: it is no finished servo fit, has no intervals, or its verdict is "do not
-        use".
+      RunDirectoryError: it is no finished servo fit, has no intervals, its verdict is "do not
+        use", or its logs have changed.
     """
     opened = RunDirectory.open(directory)
+    check = check_inputs(opened, folder=folder, anyway=anyway)
     job = read_job(opened, folder)
     if not isinstance(job, ServoFitJob):
         raise RunDirectoryError(
@@ -164,6 +168,7 @@ def servo_run(
     known = known_of(solution, opened)
     job.take_choice_of(opened)
     job.prepare()
+    mark = mark_of(check_read(check, job.inputs(), anyway=anyway), verdict)
     space = job.prepared.space
     check_names(known, space.names, opened)
     fit = values_of(solution, opened)
@@ -171,4 +176,4 @@ def servo_run(
         widening = np.array(solution["widening"], float)
     values = dict(zip(space.names, fit.tolist(), strict=True))
     model = job.prepared.start_model.with_values(**values)
-    return ServoRun(opened, job, solution, verdict, model, fit, known, widening)
+    return ServoRun(opened, job, solution, verdict, model, fit, known, widening, mark)

@@ -3,7 +3,6 @@
 import base64
 import os
 import re
-import tempfile
 import unicodedata
 import zlib
 from collections.abc import Mapping, Sequence
@@ -11,11 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from trueup._marks import current_mark
 from trueup._secrets import environment_read_once
 from trueup._version import __version__
-from trueup.errors import ReportError, listing
+from trueup._writing import write_bytes
+from trueup.errors import ReportError, RunDirectoryError, listing
 from trueup.reports.content import provenance_rows
-from trueup.reports.findings import checked_tone
+from trueup.reports.findings import Findings, checked_tone
 from trueup.reports.palette import DARK, LIGHT, css_variables
 from trueup.reports.rendering import Content, Context, as_content, as_contents, asset
 
@@ -76,6 +77,7 @@ class Page:
         self.subtitle = str(subtitle)
         self.provenance = dict(provenance or {})
         self.lead: list[Content] = as_contents(lead)
+        self.mark = current_mark()
         self.sections: list[Section] = []
 
     def add(self, *parts: "Section | Content | str") -> "Page":
@@ -104,7 +106,9 @@ class Page:
 
     def _html(self, context: Context) -> str:
         context.anchors.update(section.anchor for section in self.sections if section.anchor)
-        lead = context.parts(self.lead)
+        mark = self.mark or current_mark()
+        marks = [] if mark is None else [Findings([("serious", f"This page was {mark}.")])]
+        lead = context.parts([*marks, *self.lead])
         sections = [self._shown_section(section, context) for section in self.sections]
         return str(
             context.render(
@@ -134,12 +138,15 @@ class Page:
         content = self.html()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            _write_atomically(path, content)
+            write_bytes(path, content.encode("utf-8", "replace"))
         except OSError as error:
             raise ReportError(
                 f"cannot write the report '{path}': {error.strerror or error}. "
                 "Choose another path or free the folder"
             ) from error
+        except RunDirectoryError as error:
+            why = str(error).removeprefix(f"cannot write {path}: ")
+            raise ReportError(f"cannot write the report '{path}': {why}") from error
         return path
 
     @staticmethod
@@ -173,24 +180,6 @@ def plotting_code() -> str:
 
     packed = zlib.compress(get_plotlyjs().encode("utf-8"), 9)
     return base64.b64encode(packed).decode("ascii")
-
-
-def _write_atomically(path: Path, content: str) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp makes files that only their owner reads; a report is an ordinary file.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 __all__ = ["Page", "Section", "anchor_from", "plotting_code"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trueup.runs._state import state
     from trueup.runs._study import study
     from trueup.runs.execution import Execution
+    from trueup.runs.input_check import InputCheck, check_inputs
     from trueup.runs.interruption import RunInterrupted
     from trueup.runs.job import Job, Outcome, Run, SearchJob
     from trueup.runs.kinds import KINDS, read_job
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "Execution": "trueup.runs.execution",
+    "InputCheck": "trueup.runs.input_check",
     "Job": "trueup.runs.job",
     "KINDS": "trueup.runs.kinds",
     "Outcome": "trueup.runs.job",
@@ -37,6 +39,7 @@ _EXPORTS = {
     "StudyJob": "trueup.runs.study_job",
     "StudyResult": "trueup.runs.study_job",
     "StudySettings": "trueup.runs.study_settings",
+    "check_inputs": "trueup.runs.input_check",
     "compare": "trueup.runs._compare",
     "plan": "trueup.runs._start",
     "read_job": "trueup.runs.kinds",
@@ -51,6 +54,7 @@ _EXPORTS = {
 __all__ = [
     "KINDS",
     "Execution",
+    "InputCheck",
     "Job",
     "Outcome",
     "Run",
@@ -60,6 +64,7 @@ __all__ = [
     "StudyJob",
     "StudyResult",
     "StudySettings",
+    "check_inputs",
     "compare",
     "plan",
     "read_job",

@@ -4,31 +4,39 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
+from trueup.runs.input_check import check_inputs
 from trueup.runs.kinds import class_of
 from trueup.runs.solution_file import interval_of
 from trueup.studies import RunDirectory
 
 
-def compare(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+def compare(
+    directories: Sequence[str | os.PathLike[str]], *, anyway: bool = False
+) -> dict[str, Any]:
     """Values, intervals, scores and costs of finished runs.
 
     Args:
       directories: two or more run directories.
+      anyway: take runs whose inputs have changed too.
 
     Returns:
       Plain data: ``runs``; ``parameters``, for each name the record of every run (None where it has
       none) and under ``agreement`` whether the intervals ``overlap`` or ``differ``; and for each
-      run ``scores``, ``status``, ``cost`` and, where there are some, ``verdict``.
+      run ``scores``, ``status``, ``cost`` and, where there are some, ``verdict``. Where inputs have
+      changed, ``made_although`` says which.
 
     Raises:
-      RunDirectoryError: fewer than two directories, one is no run, or has no result to compare.
+      RunDirectoryError: fewer than two directories, one is no run, has no result to compare, or was
+        made from other inputs than there are now.
     """
     if len(directories) < 2:
         raise RunDirectoryError(
             f"compare needs two or more run directories, got {len(directories)}"
         )
     opened = [RunDirectory.open(directory) for directory in directories]
+    marks = [check_inputs(directory, anyway=anyway).mark for directory in opened]
     summaries = [class_of(directory).compared(directory) for directory in opened]
     names = list(dict.fromkeys(r["name"] for s in summaries for r in s["parameters"]))
     records = [{r["name"]: r for r in s["parameters"]} for s in summaries]
@@ -44,6 +52,7 @@ def compare(directories: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
         "status": [s["status"] for s in summaries],
         "cost": [s["cost"] for s in summaries],
         "verdict": [s.get("verdict") for s in summaries],
+        **({KEY: joined(*marks)} if any(marks) else {}),
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from trueup._marks import KEY, current_mark
 from trueup.errors import TrueupError, UnfinishedRunError
 from trueup.runs.job import Job, Outcome, Run
 from trueup.studies import Progress, atomic
@@ -38,6 +39,8 @@ def finish(run: Run, solution: Any) -> Outcome:
         if outcome is None:
             summary = job.bare_summary(solution)
         else:
+            if (mark := current_mark()) is not None:
+                outcome.summary = {**outcome.summary, KEY: mark}
             summary = outcome.summary
             outcome.kind, outcome.directory = job.kind, directory.path
             attempt("the files", lambda: job.write(run, outcome))

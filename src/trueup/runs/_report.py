@@ -3,6 +3,8 @@
 import os
 from typing import TYPE_CHECKING
 
+from trueup._marks import marked
+from trueup.runs.input_check import check_inputs
 from trueup.runs.kinds import class_of
 from trueup.runs.solution_file import read_solution
 from trueup.studies import RunDirectory
@@ -12,24 +14,40 @@ if TYPE_CHECKING:
     from trueup.reports import Page
 
 
-def report(directory: str | os.PathLike[str] | RunDirectory) -> "Page":
+def report(
+    directory: str | os.PathLike[str] | RunDirectory,
+    *,
+    anyway: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+) -> "Page":
     """Build the report of a run of any kind; the run may be in progress.
 
     Args:
       directory: run directory.
+      anyway: take a run whose inputs have changed too; the page says so.
+      folder: where the inputs are, if they have moved away from the run.
 
     Returns:
       The page; nothing is written.
 
     Raises:
-      RunDirectoryError: this is no run, or a file of it is missing or damaged.
+      RunDirectoryError: this is no run, an input of it has changed, or a file of it is missing or
+        damaged.
     """
     opened = directory if isinstance(directory, RunDirectory) else RunDirectory.open(directory)
     found = class_of(opened)
+    check = check_inputs(opened, anyway=anyway, folder=folder)
     searched = opened.solution.is_file() and opened.study.is_file()
     if searched and "the assessment" in read_solution(opened).get("failed", {}):
         from trueup.reports import read_study, study_report
 
-        return study_report(read_study(opened))  # only the search is known
-    with read_as_written(opened.path):
-        return found.report(opened)
+        with marked(check.mark):
+            return study_report(read_study(opened))  # only the search is known
+    with read_as_written(opened.path), marked(check.mark):
+        page = found.report(opened)
+    if check.missing:
+        from trueup.reports import Note
+
+        names = ", ".join(check.missing)
+        page.add(Note(f"Inputs that were not found, and so not compared with the run: {names}."))
+    return page

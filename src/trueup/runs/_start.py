@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import KEY, marked
+from trueup._seeds import check_seed
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs._finish import finish
 from trueup.runs.execution import Execution
+from trueup.runs.input_check import same_inputs
 from trueup.runs.interruption import RunInterrupted
 from trueup.runs.job import Job, Outcome, Run
 from trueup.runs.kinds import read_job
@@ -56,6 +59,7 @@ def start(
         raise RunDirectoryError(
             "--resume continues a run, --overwrite replaces it: give one of them"
         )
+    _check_seed(job)
     execution = execution or Execution()
     target = _path_of(directory)
     if resume and not _is_blank(target):
@@ -137,6 +141,7 @@ def plan(
     Raises:
       TrueupError: whatever is wrong.
     """
+    _check_seed(job)
     job.execution = execution or Execution()
     target = _path_of(directory)
     if not overwrite:
@@ -155,8 +160,7 @@ def _go(
     """Continue a run."""
     directory.check_free()
     job.execution = execution
-    inputs = _prepare(job)
-    _check_same_inputs(directory, inputs)
+    inputs = _same_inputs(directory, _prepare(job))
     return _work(job, directory, inputs, trackers, verbose, resume=True)
 
 
@@ -193,7 +197,8 @@ def _work(
     )
     origin |= job.further_origin()
     run = Run(job, directory, resume, inputs, origin, trackers, verbose)
-    with _removed_on_early_error(run), directory.lock():
+    former = provenance.read(directory.provenance).get(KEY) if resume else None
+    with _removed_on_early_error(run), directory.lock(), marked(former), marked(job.mark):
         if not resume:
             run.describe()
         try:
@@ -252,6 +257,12 @@ def _removed_on_early_error(run: Run) -> Iterator[None]:
 # --- checks ----------------------------------------------------------------------------------
 
 
+def _check_seed(job: Job) -> None:
+    """Raise FitError for a seed that none can be, before anything is read."""
+    if job.seed is not None:
+        check_seed(job.seed)
+
+
 def _path_of(directory: Target) -> Path:
     return directory.path if isinstance(directory, RunDirectory) else Path(directory).expanduser()
 
@@ -293,17 +304,15 @@ def _check_same(directory: RunDirectory, former: Job, now: Job) -> None:
         )
 
 
-def _check_same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) -> None:
-    """Raise where an input of a run to resume has changed."""
+def _same_inputs(directory: RunDirectory, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Inputs of a run to resume, as it recorded them; raise where one has changed."""
     if not directory.provenance.is_file():
-        return  # stopped before the file was written: nothing to differ from
-    record = provenance.read(directory.provenance)
-    former = {entry["sha256"]: entry["name"] for entry in record.get("inputs", ())}
-    now = {entry["sha256"]: entry["name"] for entry in inputs}
-    changed = sorted({former.get(key) or now[key] for key in set(former) ^ set(now)})
+        return inputs  # stopped before the file was written: nothing to differ from
+    entries, changed = same_inputs(provenance.read(directory.provenance), inputs)
     if changed:
         raise RunDirectoryError(
-            f"{listing(changed, 4)} {'has' if len(changed) == 1 else 'have'} changed since "
+            f"{listing(sorted(changed), 4)} {'has' if len(changed) == 1 else 'have'} changed since "
             f"{directory.path} was started: take the former inputs to resume, or start anew with "
             "--overwrite or another run directory"
         )
+    return entries

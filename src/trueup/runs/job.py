@@ -38,6 +38,7 @@ be written (by then it has found the run in the folder to be its own).
 """
 
 import functools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -258,6 +259,11 @@ class Job(ABC):
         """Further content of ``provenance.json``."""
         return {}
 
+    @property
+    def mark(self) -> str | None:
+        """What every file of the run says of it, after :meth:`prepare`; None for nothing."""
+        return None
+
     packages: ClassVar[Sequence[str] | None] = None
     """Distributions whose versions provenance records; None: those of every run."""
 
@@ -335,7 +341,7 @@ class Run:
     resume: bool
     """Whether the run was begun before."""
     inputs: list[dict[str, Any]]
-    """``name``, ``sha256`` and ``size`` of each input."""
+    """Entries of :func:`trueup.studies.provenance.hashed`."""
     origin: dict[str, Any]
     """Content of ``provenance.json``."""
     trackers: Sequence[Tracker] = ()
@@ -356,6 +362,10 @@ class Run:
         if not self._described:
             job = self.job
             content = job.plain(self.directory.path)
+            # beside their hashes in provenance.json, which shows no folders
+            content["inputs"] = [
+                os.path.relpath(entry["path"], self.directory.path) for entry in self.inputs
+            ]
             if job.execution != Execution():
                 content = {**content, "execution": job.execution.record()}
             write_experiment(self.directory, job.kind, job.format_version, content)

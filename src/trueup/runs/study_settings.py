@@ -3,12 +3,13 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trueup._seeds import check_seed
+from trueup._seeds import check_count, check_seed
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.fitting import SEARCH_METHODS, Problem, make_search, parse_cma_options
 from trueup.studies import Budget
 
 _LARGEST_SIGMA = 10.0
+_LARGEST_POPULATION = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class StudySettings:
                 f"{did_you_mean(self.method, SEARCH_METHODS)}"
             )
         check_seed(self.seed)
+        if self.population is not None:
+            check_count("the population", self.population, 1, _LARGEST_POPULATION)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

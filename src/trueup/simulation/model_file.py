@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from trueup.errors import ReportError
+from trueup._writing import write_bytes, write_text
+from trueup.errors import ReportError, RunDirectoryError
 from trueup.simulation.precise_xml import precise_xml
 from trueup.simulation.spec_view import plain
 from trueup.simulation.variants import compile_spec
@@ -37,12 +38,14 @@ def write_model(spec: Any, path: str | Path) -> list[Path]:
             element.file = Path(element.file).name
     written = [path]
     try:
-        path.write_text(precise_xml(copy, None if in_memory else path.parent), encoding="utf-8")
+        write_text(path, precise_xml(copy, None if in_memory else path.parent))
         for name, content in in_memory.items():
             folder.mkdir(exist_ok=True)
             raw = content.encode("utf-8") if isinstance(content, str) else bytes(content)
-            (folder / name).write_bytes(raw)
+            write_bytes(folder / name, raw)
             written.append(folder / name)
     except OSError as error:
         raise ReportError(f"cannot write {error.filename}: {error.strerror}") from error
+    except RunDirectoryError as error:
+        raise ReportError(str(error)) from error
     return written

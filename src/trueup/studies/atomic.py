@@ -7,69 +7,37 @@ JSON has no words for infinity and not-a-number. Here they are written as the st
 ``"Infinity"``, ``"-Infinity"`` and ``"NaN"``, which ``float(...)`` of Python turns back into the
 numbers; other readers see a string where a number was not finite, never an invalid file.
 
-Passwords, tokens and keys are masked in texts and in JSON.
+Passwords, tokens and keys are masked in texts and in JSON. Within :func:`marked` every file says
+what it was made in spite of.
 """
 
-import contextlib
 import dataclasses
 import datetime
 import enum
 import json
 import math
 import os
-import secrets
-import stat
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
 from trueup._input_files import check_regular
-from trueup._secrets import mask, masked
+from trueup._marks import marked
+from trueup._secrets import masked
+from trueup._writing import remove_partial, write_bytes, write_text
 from trueup.errors import RunDirectoryError
 
-_TEMPORARY_SUFFIX = ".trueup-partial"
-
-
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write ``content`` to ``path`` in one step and return the path.
-
-    A file that exists keeps its permissions; a new one gets those of the process (its umask). A
-    symbolic link is replaced by a file.
-
-    Raises:
-        RunDirectoryError: the folder does not exist, cannot be written, or the disk is full. The
-            former file is whole then, and no temporary file is left.
-    """
-    path = Path(path)
-    temporary = path.with_name(
-        f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{_TEMPORARY_SUFFIX}"
-    )
-    try:
-        _write_new(temporary, content, permissions=_permissions(path))
-        temporary.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        former = " The former file is unchanged." if path.exists() else ""
-        raise RunDirectoryError(
-            f"cannot write {path}: {error.strerror or error}.{former} "
-            "Check the free space and the permissions of the folder, or choose another one"
-        ) from error
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
-    return path
-
-
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write ``text`` as UTF-8 to ``path`` in one step; errors as :func:`write_bytes`.
-
-    Characters that are no text (bytes of a file name in another encoding) become question marks.
-    """
-    return write_bytes(path, mask(text).encode("utf-8", "replace"))
+__all__ = [
+    "marked",
+    "read_json",
+    "remove_partial",
+    "to_json",
+    "to_plain",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 
 def write_json(path: str | os.PathLike[str], value: Any, *, indent: int | None = 2) -> Path:
@@ -149,53 +117,6 @@ def to_plain(value: Any, _where: str = "value") -> Any:
     if isinstance(value, (list, tuple)):
         return [to_plain(v, f"{_where}[{i}]") for i, v in enumerate(value)]
     raise TypeError(f"{_where} is a {type(value).__name__}, which has no JSON form")
-
-
-def remove_partial(folder: str | os.PathLike[str]) -> None:
-    """Remove temporary files that killed processes have left in ``folder``."""
-    for path in Path(folder).glob(f".*{_TEMPORARY_SUFFIX}"):
-        process = path.name.removesuffix(_TEMPORARY_SUFFIX).split(".")[-2]
-        if not (process.isdecimal() and _is_alive(int(process))):
-            path.unlink(missing_ok=True)
-
-
-def _write_new(path: Path, content: bytes, permissions: int | None) -> None:
-    # Opened with 0o666 rather than by tempfile (0o600), so that the umask decides.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with os.fdopen(descriptor, "wb") as file:
-        if permissions is not None:
-            os.fchmod(descriptor, permissions)
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _permissions(path: Path) -> int | None:
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return stat.S_IMODE(status.st_mode) if stat.S_ISREG(status.st_mode) else None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk; not every file system can, and none needs it after a kill."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def _plain_float(number: float) -> float | str:

@@ -5,7 +5,6 @@ that shows how a home folder is laid out.
 """
 
 import datetime
-import hashlib
 import importlib.metadata
 import os
 import platform
@@ -19,9 +18,10 @@ from trueup._secrets import MASK, is_secret, mask_arguments, masked
 from trueup._version import __version__
 from trueup.errors import RunDirectoryError
 from trueup.studies.atomic import read_json, to_plain
+from trueup.studies.input_files import FileHash, hash_of
 
 #: Version of the layout of the collected block.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _PACKAGES = ("numpy", "scipy", "mujoco", "numba")
 _THREAD_VARIABLES = (
@@ -57,7 +57,8 @@ def collect(
 
     Returns:
         dict with ``format_version``, ``started`` (UTC), ``seed``, ``versions``, ``platform``,
-        ``arguments``, ``inputs`` (``name``, ``sha256``, ``size`` [bytes]) and ``settings``.
+        ``arguments``, ``inputs`` (``name``, ``sha256``, ``size`` [bytes] and, of a text, the hash
+        ``content`` that line ends do not change) and ``settings``.
 
     Raises:
         RunDirectoryError: an input does not exist or cannot be read.
@@ -71,7 +72,10 @@ def collect(
         "versions": _versions(packages),
         "platform": _platform(),
         "arguments": _arguments(arguments, folder),
-        "inputs": hashed(inputs, folder),
+        "inputs": [
+            {key: value for key, value in entry.items() if key != "path"}
+            for entry in hashed(inputs, folder)
+        ],
         "settings": to_plain(_published(masked(settings), folder)),
     }
 
@@ -87,7 +91,8 @@ def hashed(
         relative_to: folder that inputs below it are named relative to.
 
     Returns:
-        ``name``, ``sha256`` and ``size`` [bytes] of each.
+        ``name``, ``sha256``, ``size`` [bytes], of a text ``content``, and ``path`` of each;
+        the path is not published.
 
     Raises:
         RunDirectoryError: an input does not exist or cannot be read.
@@ -104,7 +109,7 @@ def known_input(
     sha256: str,
     relative_to: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Entry of :func:`hashed` for a file whose hash is known: it is not read again.
+    """Entry of :func:`hashed` for a file that was read, with the hash of what was read.
 
     Args:
         path: file.
@@ -115,13 +120,10 @@ def known_input(
         RunDirectoryError: the file does not exist.
     """
     folder = None if relative_to is None else Path(relative_to).resolve()
-    try:
-        size = Path(path).stat().st_size
-    except OSError as error:
-        raise RunDirectoryError(
-            f"cannot read the input {path}: {error.strerror or error}"
-        ) from error
-    return {"name": _portable(Path(path), folder), "sha256": sha256, "size": size}
+    found = hash_of(Path(path))
+    if found.sha256 != sha256:  # changed since it was read, which is what counts
+        found = FileHash(sha256, found.size)
+    return _entry(Path(path), folder, found)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     Raises:
         RunDirectoryError: the path does not exist or cannot be read.
     """
-    return _hash_and_size(Path(path))[0]
+    return hash_of(Path(path)).sha256
 
 
 def _versions(packages: Sequence[str]) -> dict[str, str | None]:
@@ -183,27 +185,14 @@ def _platform() -> dict[str, Any]:
 
 
 def _input(path: Path, folder: Path | None) -> dict[str, Any]:
-    digest, size = _hash_and_size(path)
-    return {"name": _portable(path, folder), "sha256": digest, "size": size}
+    return _entry(path, folder, hash_of(path))
 
 
-def _hash_and_size(path: Path) -> tuple[str, int]:
-    try:
-        if not path.is_dir():
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-                return digest, os.fstat(file.fileno()).st_size
-        total, size = hashlib.sha256(), 0
-        for member in sorted(p for p in path.rglob("*") if p.is_file()):
-            member_digest, member_size = _hash_and_size(member)
-            total.update(f"{member.relative_to(path).as_posix()}\0{member_digest}\n".encode())
-            size += member_size
-        return total.hexdigest(), size
-    except OSError as error:
-        raise RunDirectoryError(
-            f"cannot read the input {path}: {error.strerror or error}. "
-            "Each input is hashed, so that the result says what it was computed from"
-        ) from error
+def _entry(path: Path, folder: Path | None, found: FileHash) -> dict[str, Any]:
+    entry = {"name": _portable(path, folder), "sha256": found.sha256, "size": found.size}
+    if found.content is not None:
+        entry["content"] = found.content
+    return {**entry, "path": path.absolute()}
 
 
 def _portable(path: PurePath, folder: Path | None) -> str:

@@ -20,7 +20,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise RunDirectoryError(f"cannot read {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise RunDirectoryError(f"{path} is damaged: {error}") from error
+        raise RunDirectoryError(f"{path} is damaged: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise RunDirectoryError(f"{path} is damaged: it holds no mapping")
     return content

@@ -6,6 +6,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from trueup._seeds import check_seed
 from trueup.studies import atomic
 
 TRUE = {
@@ -119,9 +120,11 @@ def write_demo(folder: Path, seed: int = 0) -> DemoFiles:
     """Write the model, two noisy recordings and the experiment file.
 
     Args:
-      folder: existing folder.
+      folder: folder; made where there is none.
       seed: seed of the noise.
     """
+    check_seed(seed)
+    folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     model = folder / "arm.xml"
     atomic.write_text(model, ARM.format(**GUESS))

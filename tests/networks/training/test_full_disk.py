@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +37,8 @@ def whole(data, tmp_path_factory) -> Path:
 
 def full_at(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
     """Let the disk fill up while a file of this name is written for the ``turn``-th time."""
-    plain, turns = atomic._write_new, []
+    writer = sys.modules[atomic.write_bytes.__module__]
+    plain, turns = writer._write_new, []
 
     def write(path: Path, content: bytes, permissions: int | None) -> None:
         if f".{name}." in path.name:
@@ -46,7 +48,7 @@ def full_at(monkeypatch: pytest.MonkeyPatch, name: str, turn: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         plain(path, content, permissions)
 
-    monkeypatch.setattr(atomic, "_write_new", write)
+    monkeypatch.setattr(writer, "_write_new", write)
 
 
 def same_weights(run: Path, whole: Path) -> None:

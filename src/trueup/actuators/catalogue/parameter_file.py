@@ -12,15 +12,18 @@ import json
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trueup._input_files import read_settings
+from trueup._marks import KEY
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
 from trueup.actuators.equations.friction_models import PUBLISHED_MODELS, friction_model
 from trueup.errors import FitError, ParameterError, did_you_mean, listing
+from trueup.runs.input_check import mark_of_file
 
 FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
@@ -35,6 +38,7 @@ def load_model(
     motor_name: str | None = None,
     model: str | None = None,
     servo: str | None = None,
+    anyway: bool = False,
 ) -> ServoModel:
     """Read an identified servo model; imports numpy, but no simulator.
 
@@ -47,9 +51,12 @@ def load_model(
       motor_name: folder of the motor.
       model: friction model, ``m1`` to ``m6``. With ``path``: the model that the file must hold.
       servo: servo that the file must belong to.
+      anyway: take a file of a fit whose logs have changed since too; the provenance of the model,
+        and everything that is exported from it, says so.
 
     Raises:
       ParameterError: the file cannot be read, belongs to another model or servo, or lacks a value.
+      RunDirectoryError: the run of the file lies beside it, and its logs have changed since.
       FitError: unknown servo, model or term; no file of that motor and model.
     """
     if path is None:
@@ -74,17 +81,19 @@ def load_model(
         raise ParameterError(
             f"{path}: parameters of the servo {found.servo.name!r}, not of {servo!r}"
         )
-    return found
+    mark = mark_of_file(path, anyway=anyway)
+    return found if mark is None else replace(found, provenance={**found.provenance, KEY: mark})
 
 
 def load_models(
-    paths: Sequence[str | os.PathLike[str]], *, servo: str | None = None
+    paths: Sequence[str | os.PathLike[str]], *, servo: str | None = None, anyway: bool = False
 ) -> dict[str, ServoModel]:
     """Read parameter files, labelled by their stems and as many folders as tell them apart.
 
     Args:
       paths: the files; repeated ones are read once.
       servo: servo that all files must belong to.
+      anyway: take files of fits whose logs have changed too.
 
     Raises:
       ParameterError: a file cannot be used, or belongs to another servo.
@@ -92,7 +101,7 @@ def load_models(
     """
     files = list(dict.fromkeys(Path(path) for path in paths))
     labels = path_labels(files)
-    models = (load_model(file, servo=servo) for file in files)
+    models = (load_model(file, servo=servo, anyway=anyway) for file in files)
     return dict(zip(labels, models, strict=True))
 
 

@@ -6,9 +6,10 @@ of this folder, and add it to :data:`EXPORT_FORMS` through a function that impor
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trueup._marks import KEY, marked, with_mark
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.exports.fitted_servo import Report, ignore
 from trueup.actuators.exports.servo_export import ExportRequest, ServoExport
@@ -74,7 +75,10 @@ def export_servo(
     path = None if path is None else Path(path)
     target = None if output is None else Path(output)
     request = ExportRequest(model, path, logs, kp, vin, timestep, report, target)
-    return EXPORT_FORMS[form].export(request)
+    with marked(model.provenance.get(KEY)):
+        exported = EXPORT_FORMS[form].export(request)
+        kind = Path("x.xml" if exported.text.startswith("<") else "x.py")
+        return replace(exported, text=with_mark(kind, exported.text) or exported.text)
 
 
 export = export_servo

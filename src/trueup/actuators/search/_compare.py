@@ -35,6 +35,7 @@ def compare(
     workers: int | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
     **options: Unpack[ComparisonOptions],
 ) -> ModelComparison:
@@ -67,6 +68,7 @@ def compare(
         workers: threads of the fits; all cores by default.
         resume: continue the comparison in the run directory.
         overwrite: replace the run that the directory holds.
+        anyway: take parameter files of fits whose logs have changed too; every file says so.
         verbose: show progress of a run on the error stream.
         options: of a comparison without a directory, whose place the settings take in a run:
             ``kind``, error, ``"mae"`` or ``"rmse"``, that which the fits minimised;
@@ -101,6 +103,7 @@ def compare(
         name=target.resolve().name,
         catalogue=catalogue,
         skip_bad_logs=skip_bad_logs,
+        anyway=anyway,
     )
     return runs.start(
         job,

@@ -21,7 +21,7 @@ from trueup.actuators.search._choose_model import TooFewTrialsError, choose_mode
 from trueup.actuators.search.choice_parts import split_quantities
 from trueup.actuators.search.comparison_settings import ComparisonSettings
 from trueup.actuators.search.fit_job import ServoFitJob
-from trueup.actuators.search.given_models import fitted_to, given_models
+from trueup.actuators.search.given_models import fitted_to, given_models, mark_of_models
 from trueup.actuators.search.model_choice import ModelChoice, TriedModel
 from trueup.actuators.search.model_comparison import ModelComparison, compare_models
 from trueup.actuators.search.prepared_fit import default_threads
@@ -69,6 +69,7 @@ class ComparisonJob(Job):
       limits: another number of evaluations of each fit than the settings have.
       catalogue: YAML file with further servos.
       skip_bad_logs: leave logs out that cannot be used.
+      anyway: take parameter files of fits whose logs have changed too; every file says so.
     """
 
     kind = KIND
@@ -87,9 +88,11 @@ class ComparisonJob(Job):
         limits: Budget | None = None,
         catalogue: str | os.PathLike[str] | None = None,
         skip_bad_logs: bool = False,
+        anyway: bool = False,
     ):
         self.params = [Path(path) for path in dict.fromkeys(params)]
         self.source = logs if isinstance(logs, RunLogs) else RunLogs(logs, skip_bad_logs)
+        self.anyway = anyway
         self.comparison = settings or ComparisonSettings()
         self.servo = servo
         self.name = name
@@ -112,6 +115,7 @@ class ComparisonJob(Job):
         return {
             "name": self.name,
             "actuator": servo,
+            "anyway": self.anyway,
             "params": [os.path.relpath(path, directory) for path in self.params],
             **self.source.plain(directory),
             "catalogue": None
@@ -153,6 +157,7 @@ class ComparisonJob(Job):
             servo=content.get("actuator"),
             name=str(content.get("name")),
             catalogue=None if catalogue is None else place(catalogue),
+            anyway=bool(content.get("anyway")),
         )
         job._former = directory
         job._lacking = list(content.get("only_in_python") or ())
@@ -187,7 +192,11 @@ class ComparisonJob(Job):
     def given(self) -> dict[str, ServoModel]:
         """Models of the parameter files, by label."""
         servo = self.servo.name if isinstance(self.servo, Servo) else self.servo
-        return given_models(self.params, servo=servo, logs=self.source.logs)
+        return given_models(self.params, servo=servo, logs=self.source.logs, anyway=self.anyway)
+
+    @property
+    def mark(self) -> str | None:
+        return mark_of_models(self.given)
 
     @functools.cached_property
     def split(self) -> tuple[list[ServoLog], list[ServoLog]]:
@@ -472,9 +481,11 @@ class ComparisonJob(Job):
                 f"{job._lacking_words()}: its report is the one that the run wrote, "
                 f"{directory.report}"
             )
+        job.anyway = True  # what has changed since was looked at
         job.prepare()
         models = {
-            label: load_model(directory.inside(f"{label}.json")) for label in summary["fitted"]
+            label: load_model(directory.inside(f"{label}.json"), anyway=True)
+            for label in summary["fitted"]
         }
         plain = summary.get("extended")
         return comparison_report(

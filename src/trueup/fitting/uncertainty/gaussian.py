@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import FitError
+from trueup.errors import FitError, listing
 from trueup.fitting.uncertainty.covariance import CovarianceEstimate
 from trueup.fitting.uncertainty.information import inverted
 
 _ABSENT = 1e-12
+_ROUNDING = 1e-9  # of the largest element of a precision
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Gaussian:
         """The Gaussian of plain data.
 
         Raises:
-            FitError: numbers are missing, or do not belong together.
+            FitError: numbers are missing, or do not belong together; or the precision is none: it
+                is not symmetric, or negative in some direction.
         """
         try:
             names = tuple(str(name) for name in plain["names"])
@@ -72,7 +74,48 @@ class Gaussian:
             )
         if not (np.isfinite(centre).all() and np.isfinite(precision).all()):
             raise FitError("what is known of the parameters holds numbers that are not finite")
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise FitError(f"what is known of the parameters names {listing(doubled)} twice")
+        if not 0.0 < inflation < np.inf:
+            raise FitError(f"what is known of the parameters has the inflation {inflation:g}")
+        _check_precision(names, precision)
         return cls(names, centre, precision, inflation)
+
+
+def _check_precision(names: tuple[str, ...], precision: np.ndarray) -> None:
+    """Raise FitError, with names, for a matrix that is the inverse of no covariance.
+
+    Rounding counts from the largest element: what the data do not determine is zero up to that.
+    """
+    diagonal = np.diag(precision)
+    largest = np.abs(precision).max(initial=0.0)
+    size = np.sqrt(np.maximum(diagonal, 0.0))
+    allowed = _ROUNDING * largest + 1e-6 * np.outer(size, size)
+    apart = np.abs(precision - precision.T) - allowed
+    if (apart > 0.0).any():
+        i, j = np.unravel_index(np.argmax(apart), apart.shape)
+        raise FitError(
+            f"the precision of what is known is not symmetric: {precision[i, j]:.6g} of {names[i]} "
+            f"with {names[j]}, {precision[j, i]:.6g} the other way round"
+        )
+    if (diagonal < -1e-3 * _ROUNDING * largest).any():
+        worst = int(np.argmin(diagonal))
+        raise FitError(
+            f"the precision of what is known is negative: {diagonal[worst]:.6g} of {names[worst]}"
+        )
+    seen = np.flatnonzero(diagonal > 1e-3 * _ROUNDING * largest)
+    scaled = precision[np.ix_(seen, seen)] / np.outer(size[seen], size[seen])
+    for matrix, which, lowest in (
+        (precision, np.arange(len(names)), -_ROUNDING * largest),
+        (scaled, seen, -1e-6),
+    ):
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+        if len(values) and values[0] < lowest:
+            mixed = np.flatnonzero(np.abs(vectors[:, 0]) > 0.3)
+            raise FitError(
+                "the precision of what is known is negative in a direction of "
+                f"{listing(names[which[k]] for k in mixed)}: no data give that"
+            )
 
 
 def gaussian_of_fit(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import marked
 from trueup.errors import RunDirectoryError, TrueupError
 from trueup.gait._optimize import optimize, plan_optimize
 from trueup.gait.device.device_arms import ARM_WORDS, ARMS, DeviceSettings
@@ -22,7 +23,9 @@ from trueup.gait.device.device_comparison import (
     measured_arm,
 )
 from trueup.gait.device.device_report import device_page
+from trueup.gait.search.shipped_walk import start_path
 from trueup.runs import RunInterrupted
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import RunDirectory, atomic
 
 SETTINGS, RESULT = "comparison.json", "result.json"
@@ -39,6 +42,7 @@ def compare_device(
     threads: int = 0,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> DeviceComparison:
     """Search a walk with a device, with the device off, and without it, and compare them.
@@ -55,6 +59,7 @@ def compare_device(
       threads: threads that simulate; 0 for all cores.
       resume: go on with the comparison that the folder holds.
       overwrite: replace it.
+      anyway: start from the walk of a run whose inputs have changed too; every file says so.
       verbose: show progress on the error stream.
 
     Raises:
@@ -64,7 +69,9 @@ def compare_device(
     """
     settings = DeviceSettings() if settings is None else settings
     folder = Path(directory)
-    _prepare(folder, settings, resume, overwrite)
+    mark = _start_mark(settings, anyway)
+    with marked(mark):
+        _prepare(folder, settings, resume, overwrite)
     results: list[ArmResult] = []
     for seed in range(settings.seeds):
         for arm in ARMS:
@@ -78,6 +85,7 @@ def compare_device(
                         run,
                         threads=threads,
                         resume=(run / "run.json").is_file(),
+                        anyway=anyway,
                         verbose=verbose,
                     )
             except TrueupError:
@@ -90,8 +98,14 @@ def compare_device(
                 raise RunInterrupted(words, folder, error.solution) from error
             results.append(measured_arm(arm, RunDirectory.open(run)))
         found = compared(settings, results)
-        write_comparison(folder, found)
+        with marked(mark):
+            write_comparison(folder, found)
     return found
+
+
+def _start_mark(settings: DeviceSettings, anyway: bool) -> str | None:
+    """What is said of a comparison that starts from a run whose inputs have changed."""
+    return mark_of_file(start_path(settings.start), anyway=anyway)
 
 
 def plan_device(
@@ -99,6 +113,7 @@ def plan_device(
     settings: DeviceSettings | None = None,
     *,
     threads: int = 0,
+    anyway: bool = False,
 ) -> dict[str, Any]:
     """Plan of :func:`compare_device`: searches and the longest time; nothing is written.
 
@@ -113,7 +128,7 @@ def plan_device(
     folder = Path(directory)
     # the searches of all arms have the same length
     own = settings.configuration("with", 0)
-    plan = plan_optimize(own, folder / "with-0", threads=threads, overwrite=True)
+    plan = plan_optimize(own, folder / "with-0", threads=threads, overwrite=True, anyway=anyway)
     searches = settings.seeds * len(ARMS)
     return {
         "directory": str(folder),

@@ -20,6 +20,8 @@ ARM_WORDS = {"with": "device on", "off": "device carried but off", "without": "n
 """Arms in words."""
 
 MOST_SEEDS = 100
+FASTEST = 4.0
+"""Speed at which people run [m/s]: no walk is faster."""
 
 
 @functools.cache
@@ -78,6 +80,11 @@ class DeviceSettings:
             raise GaitError(
                 f"the largest torque is {self.max_torque:g} N m, and the device {self.model!r} "
                 f"exerts up to {most:g} N m: give more than 0, and that at most"
+            )
+        if not 0.0 < self.speed <= FASTEST:
+            raise GaitError(
+                f"the speed of the comparison is {self.speed:g} m/s: walks are compared at a speed "
+                f"above 0, and {FASTEST:g} m/s at most"
             )
         if self.start == NOMINAL:
             raise GaitError("a device is compared on a walk, and the nominal vector is none")

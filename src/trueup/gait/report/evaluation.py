@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup._marks import marked
 from trueup.errors import GaitError
 from trueup.fitting import Verdict
 from trueup.gait.costs.adult_norm import named_norm
@@ -18,6 +19,7 @@ from trueup.gait.report.walk_report import WalkLook, look_at, walk_report
 from trueup.gait.report.walk_verdict import judge_walk
 from trueup.gait.report.walk_words import curve_notes, how_it_walks, trunk_notes
 from trueup.gait.search._make_problem import device_notes
+from trueup.gait.search.configuration import MOST_REPEATS
 from trueup.gait.search.given_walks import GivenWalk
 from trueup.gait.search.myoassist_checkout import checkout_notes
 from trueup.gait.walk.perturbations import PerturbationSizes
@@ -73,8 +75,11 @@ def evaluate_walk(
       GaitError: the walk cannot start, or the norm or a torque does not fit.
       MissingExtraError: a package that a film needs is not installed.
     """
-    if perturbations < 0:
-        raise GaitError(f"the perturbed repeats are {perturbations}; they cannot be below 0")
+    if not 0 <= perturbations <= MOST_REPEATS:
+        raise GaitError(
+            f"the perturbed repeats are {perturbations}; they cannot be below 0, nor above "
+            f"{MOST_REPEATS}"
+        )
     configuration, problem, vector = walk.configuration, walk.problem, walk.vector
     norms: Sequence[GaitNorm | None] = norms_of(configuration)
     if norm is not None:
@@ -99,18 +104,20 @@ def evaluate_walk(
     verdict = judge_walk(problem, vector, norms=norms, survivals=survivals)
     page = None
     if look is not None:
-        page = walk_report(
-            look,
-            f"Walk of {walk.target.name}",
-            how_it_walks(problem),
-            norm=norms,
-            start_name="nominal vector",
-            max_torques=max_torques,
-            survivals=survivals,
-            provenance={"target": str(walk.target), "configuration": configuration.plain()},
-            video=_film(look) if film else None,
-            verdict=verdict.plain(),
-        )
+        video = _film(look) if film else None
+        with marked(walk.mark):
+            page = walk_report(
+                look,
+                f"Walk of {walk.target.name}",
+                how_it_walks(problem),
+                norm=norms,
+                start_name="nominal vector",
+                max_torques=max_torques,
+                survivals=survivals,
+                provenance={"target": str(walk.target), "configuration": configuration.plain()},
+                video=video,
+                verdict=verdict.plain(),
+            )
     notes = [
         *checkout_notes(configuration),
         *device_notes(configuration),

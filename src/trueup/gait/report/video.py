@@ -7,6 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from trueup._writing import write_bytes
 from trueup.errors import GaitError, MissingExtraError
 from trueup.gait.models.walker import Walker
 from trueup.gait.report.film_marks import FilmMarks
@@ -89,7 +90,7 @@ def write_walk_video(
             writer.append_data(first)  # pyright: ignore[reportAttributeAccessIssue]
             for frame in frames:
                 writer.append_data(frame)  # pyright: ignore[reportAttributeAccessIssue]
-        whole.replace(path)
+        write_bytes(path, whole.read_bytes())
     return path
 
 

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from trueup._seeds import LARGEST_SEED
 from trueup.errors import GaitError, did_you_mean, listing
 from trueup.gait.costs.adult_norm import ADULT
 from trueup.gait.search.shipped_walk import NOMINAL
@@ -45,6 +46,8 @@ PATHS = ("model_file", "reference", "reference_emg", "param_path")
 
 ONE_OR_SEVERAL = ("tgt_vel", "tgt_slope", "reference", "reference_speed")
 """Keys that hold a value, or several."""
+MOST_REPEATS = 10_000
+"""Perturbed repeats at most."""
 POINTS = 4
 """Points of a torque, unless given."""
 
@@ -148,15 +151,15 @@ class GaitConfiguration(BaseModel):
     """The same of the gains of the frontal plane, of a walker in space; sigma_gain where absent."""
     cma_options: str = ""
     """Options of the package cma, such as tolfun:1e-9,tolx:1e-9."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of the search."""
-    perturbed_repeats: int = Field(default=0, ge=0)
+    perturbed_repeats: int = Field(default=0, ge=0, le=MOST_REPEATS)
     """Perturbed repeats that every candidate is scored over; 0: one walk without perturbations."""
     unperturbed_repeat: bool = False
     """The first of the repeats is walked without perturbations."""
     perturbed_cost: Literal["mean", "worst"] = "mean"
     """A candidate costs the mean of its repeats, or the worst of them."""
-    perturbation_seed: int = Field(default=0, ge=0)
+    perturbation_seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Seed of the repeats, the same for all candidates."""
     fresh_perturbations: bool = False
     """Each generation walks over perturbations of its own; else all walk over the same."""

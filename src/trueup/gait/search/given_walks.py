@@ -18,6 +18,7 @@ from trueup.gait.search.earlier_runs import configuration_of_run
 from trueup.gait.search.fresh_perturbations import judges_anew, told_over
 from trueup.gait.search.myoassist_checkout import reference_near
 from trueup.gait.search.problem import GaitProblem
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import RunDirectory, warm_start
 
 OF_SEARCHES = (
@@ -63,12 +64,14 @@ class GivenWalk:
       configuration: how it walks.
       problem: the same as a problem.
       vector: whole vector ``(size,)``.
+      mark: what is said of everything made from it, where inputs of its run have changed.
     """
 
     target: Path
     configuration: GaitConfiguration
     problem: GaitProblem
     vector: np.ndarray
+    mark: str | None = None
 
 
 def given_walk(
@@ -76,6 +79,8 @@ def given_walk(
     configuration: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
     threads: int = 0,
+    *,
+    anyway: bool = False,
 ) -> GivenWalk:
     """The best walk of a run, or the walk of a vector.
 
@@ -89,8 +94,10 @@ def given_walk(
       configuration: configuration that a file belongs to, by name or file.
       changes: other values of the configuration, by key.
       threads: threads that simulate; 0 for all cores.
+      anyway: take a run whose inputs have changed too; what is made from it says so.
 
     Raises:
+      RunDirectoryError: the model or a reference of the run has changed.
       GaitError: there is no such run or file, the configuration does not fit, a changed key is one
         of a search, or the vector has other entries than the walk.
     """
@@ -98,6 +105,7 @@ def given_walk(
     if aimless := [name for name in OF_SEARCHES if changes.get(name)]:
         options = listing(f"--{name.replace('_', '-')}" for name in aimless)
         raise GaitError(f"{options} is for a search, and this walks one vector: leave it out")
+    mark = mark_of_file(target, anyway=anyway)
     found = _configuration(target, configuration, changes)
     # what a run was searched by must not stand in the way of walking it otherwise
     own = not _REPEATS & set(changes)
@@ -106,7 +114,7 @@ def given_walk(
     _, found = found.staged[-1]
     problem = problem_to_look_at(found, threads) if own else make_problem(found, threads)
     check_chosen_trunk(changes, problem)
-    return GivenWalk(target, found, problem, _vector(target, problem))
+    return GivenWalk(target, found, problem, _vector(target, problem), mark)
 
 
 def problem_to_look_at(configuration: GaitConfiguration, threads: int = 0) -> GaitProblem:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from trueup._finite_numbers import check_finite
+from trueup._seeds import check_count
 from trueup.errors import ExperimentError, did_you_mean, listing
 
 SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
@@ -12,6 +13,7 @@ SyntheticSignal = Literal["sine", "chirp", "multisine", "steps"]
 
 _LARGEST = 1e12
 _MOST_STEPS = 2e8
+_MOST_FILES = 10_000
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class SyntheticSettings:
         for inertia in self.inertias:
             if inertia > _LARGEST:
                 raise ExperimentError(f"inertia is {inertia:g}; at most {_LARGEST:g} is plausible")
+        files = len(self.inertias) * len(self.signals) * self.repeats
+        check_count("the number of files", files, 1, _MOST_FILES, ExperimentError)
         steps = self.duration * self.rate * self.substeps
         if steps > _MOST_STEPS:
             raise ExperimentError(

@@ -149,9 +149,9 @@ def read_predictions(folder: Path) -> list[PredictedRecording]:
 def _page(
     folder: Path, metrics: Mapping[str, Any], places: Sequence[tuple[Path, str]]
 ) -> reports.Page:
-    from trueup.networks.model.network_file import load_network
+    from trueup.networks.model.network_file import read_network
 
-    network = load_network(places[0][0] / "network.safetensors")
+    network = read_network(places[0][0] / "network.safetensors")
     figures = _fold_figures(metrics) if "folds" in metrics else score_figures(metrics)
     lead = [figures, *_notes(_start_notes(metrics))]
     title = f"Learned actuator {folder.name}"

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from trueup._marks import KEY, marked
 from trueup.errors import FitError, did_you_mean, listing
 from trueup.networks.data.features import not_deployable
 from trueup.networks.export.deployment import Deployment
@@ -68,7 +69,8 @@ def export_network(
         _check_whole(network, export_format)
     deployment = Deployment(network, normalization, base, limits)
     path = Path(path)
-    return ExportedNetwork(path, EXPORT_FORMATS[export_format].write(deployment, path))
+    with marked(network.provenance.get(KEY)):
+        return ExportedNetwork(path, EXPORT_FORMATS[export_format].write(deployment, path))
 
 
 def _check_deployable(network: Network, export_format: str) -> None:

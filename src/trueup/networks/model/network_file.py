@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY
+from trueup._secrets import masked
 from trueup.errors import FitError, MissingExtraError, listing, reason
 from trueup.networks.base.base_kinds import base_from_dict
 from trueup.networks.data.normalization import Normalization
 from trueup.networks.model.network import Network
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import atomic
 
 FORMAT = "trueup network"
@@ -31,14 +34,34 @@ def save_network(network: Network, path: str | os.PathLike[str]) -> Path:
     """
     data = _library().save(
         {name: np.ascontiguousarray(value) for name, value in network.weights.items()},
-        metadata={_KEY: json.dumps(describe_network(network))},
+        metadata={_KEY: json.dumps(masked(describe_network(network)))},
     )
     atomic.write_bytes(Path(path), data)
     return Path(path)
 
 
-def load_network(path: str | os.PathLike[str]) -> Network:
+def load_network(path: str | os.PathLike[str], *, anyway: bool = False) -> Network:
     """Read a network that `save_network` wrote.
+
+    Args:
+      path: the file.
+      anyway: take a network whose recordings have changed since its training too; its provenance,
+        and everything that is exported from it, says so.
+
+    Raises:
+      RunDirectoryError: it is of a run whose recordings have changed since.
+      FitError: the file is missing, damaged, of another format or of a newer version.
+      MissingExtraError: safetensors is not installed.
+    """
+    network = read_network(path)
+    mark = mark_of_file(path, anyway=anyway)
+    return (
+        network if mark is None else replace(network, provenance={**network.provenance, KEY: mark})
+    )
+
+
+def read_network(path: str | os.PathLike[str]) -> Network:
+    """Read a network, whatever its run was made from: for those who have looked at that.
 
     Raises:
       FitError: the file is missing, damaged, of another format or of a newer version.

@@ -30,8 +30,8 @@ from trueup.networks.training.hooks import TrainingHooks
 from trueup.simulation.warning_capture import captured_warnings
 from trueup.studies import RunDirectory, atomic
 from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.run_inputs import inputs_of_run
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.identification_job import folder_of_inputs
 
 BASE = "base.json"
 """The model beneath the corrections."""
@@ -96,8 +96,7 @@ class ModelMotionJob(SimulatedTraining):
             raise RunDirectoryError(f"{directory.experiment} is damaged: {first}") from error
         settings |= {name: tuple(settings.get(name) or ()) for name in ("horizons", "inputs")}
         return cls(
-            experiment,
-            folder_of_inputs(directory, content.get("folder"), folder, experiment),
+            *inputs_of_run(directory, content.get("folder"), folder, experiment),
             build_settings(MotionSettings, settings, "settings"),
             validation=validation,
             name=str(content.get("name") or directory.path.name),

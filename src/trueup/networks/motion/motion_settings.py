@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from trueup._finite_numbers import check_finite
+from trueup._seeds import check_seed
 from trueup.errors import FitError, listing
 from trueup.networks.model.network import RECURRENT
 
@@ -69,5 +70,6 @@ class MotionSettings:
                 f"there is no input {unknown[0]!r} of a correction; there are "
                 f"{listing((*MOTION, *CONDITIONS))}"
             )
+        check_seed(self.seed)
         if self.target not in TARGETS:
             raise FitError(f"target is {self.target!r}; there are {listing(TARGETS)}")

@@ -55,10 +55,15 @@ class NetworkEnsemble:
         self.networks = tuple(networks)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> "NetworkEnsemble":
+    def load(cls, folder: str | os.PathLike[str], *, anyway: bool = False) -> "NetworkEnsemble":
         """Read the networks of a run (its ``members``), or all networks of a folder.
 
+        Args:
+          folder: run directory or folder.
+          anyway: take those of a run whose recordings have changed since too.
+
         Raises:
+          RunDirectoryError: the recordings of the run have changed since.
           FitError: there are fewer than two, or one cannot be read.
         """
         folder = Path(folder)
@@ -69,7 +74,7 @@ class NetworkEnsemble:
                 f"{inner} holds {len(files)} networks: train an ensemble with "
                 "model.ensemble_members=5"
             )
-        return cls([load_network(file) for file in files])
+        return cls([load_network(file, anyway=anyway) for file in files])
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -172,7 +172,10 @@ def _with_servo(model: Any, work_dir: str | None) -> Any:
     from trueup.actuators import load_model, model_to_dict
 
     path = Path("" if work_dir is None else work_dir).expanduser()
-    return {**model, "servo_base": model_to_dict(load_model(path / model["servo_base"]))}
+    return {
+        **model,
+        "servo_base": model_to_dict(load_model(path / model["servo_base"], anyway=True)),
+    }
 
 
 def _with_place(rollout: Any, work_dir: str | None) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import RunDirectoryError
-from trueup.networks.model.network_file import load_network
+from trueup.networks.model.network_file import read_network
 from trueup.networks.training.run_files import FINISHED, HISTORY, NETWORK
 from trueup.studies import atomic
 
@@ -20,7 +20,7 @@ def check_kept_files(folder: Path) -> None:
     """
     for finished in sorted(folder.rglob(FINISHED)):
         read_seconds(finished)
-        load_network(finished.parent / NETWORK)
+        read_network(finished.parent / NETWORK)
     for history in sorted(folder.rglob(HISTORY)):
         read_history(history)
 

@@ -18,7 +18,7 @@ from trueup.errors import FitError
 from trueup.networks.data.data_splits import DataSplit
 from trueup.networks.evaluation.metrics import score
 from trueup.networks.model.network import Network
-from trueup.networks.model.network_file import load_network, save_network
+from trueup.networks.model.network_file import read_network, save_network
 from trueup.networks.plain_settings import to_values
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
@@ -223,7 +223,7 @@ def trial_network(split: DataSplit, configuration: TrainingConfiguration, folder
     """The network of a configuration after the length of a trial, kept in a folder."""
     file = folder / run_files.NETWORK
     if file.is_file():
-        return load_network(file)
+        return read_network(file)
     settings = _short(configuration.train)
     result = _train(split, configuration, configuration.model, settings, TrainingHooks())
     folder.mkdir(parents=True, exist_ok=True)

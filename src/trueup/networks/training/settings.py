@@ -196,7 +196,9 @@ class ModelSettings:
         from trueup.actuators import load_model, model_from_dict
 
         source = self.servo_base
-        model = model_from_dict(source) if isinstance(source, dict) else load_model(source)
+        model = (
+            model_from_dict(source) if isinstance(source, dict) else load_model(source, anyway=True)
+        )
         return ServoBase.of(
             model,
             kp=self.servo_kp,

@@ -16,7 +16,7 @@ from trueup.networks.evaluation.metrics import NetworkScores, predict_series, sc
 from trueup.networks.evaluation.model_rollout import roll_out_in_model
 from trueup.networks.evaluation.network_verdict import late_gain, training_verdict
 from trueup.networks.model.network import Network
-from trueup.networks.model.network_file import load_network, save_network
+from trueup.networks.model.network_file import read_network, save_network
 from trueup.networks.runtime.ensemble import MEMBERS, EnsembleTorque, NetworkEnsemble
 from trueup.networks.training import run_files
 from trueup.networks.training.configuration import TrainingConfiguration
@@ -123,7 +123,7 @@ def _member(
     folder.mkdir(parents=True, exist_ok=True)
     finished = folder / run_files.FINISHED
     if finished.is_file():
-        return load_network(folder / run_files.NETWORK), read_seconds(finished)
+        return read_network(folder / run_files.NETWORK), read_seconds(finished)
     if hooks.stop():  # asked for while the one before ended
         raise Interrupted
     seed = configuration.seed + member

@@ -39,7 +39,8 @@ def design(
       evaluations: designs that are evaluated at most.
       library: random pieces to choose from; as many as the time allows where None.
       seed: seed of everything random; that of the experiment where None.
-      anyway: take a run whose verdict is "do not use" too; the result is marked.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
+        file says so.
       resume: continue an interrupted design.
       overwrite: replace the run that the directory holds.
       verbose: show progress on the error stream.

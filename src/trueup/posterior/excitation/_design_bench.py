@@ -41,7 +41,8 @@ def design_bench(
       evaluations: designs that are evaluated at most.
       library: random logs to choose from.
       seed: seed of everything random.
-      anyway: take a run whose verdict is "do not use" too; the result is marked.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
+        file says so.
       resume: continue an interrupted design.
       overwrite: replace the run that the directory holds.
       verbose: show progress on the error stream.

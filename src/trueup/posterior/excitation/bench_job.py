@@ -68,7 +68,8 @@ class BenchDesignJob(RecordingDesign):
       limits_of_motion: limits of the motion.
       target: largest relative interval at which the search ends; None: it goes on.
       predicted: run directory of the design of its logs, to be compared with the result.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
+        file says so.
       library: logs of the library.
       polish: designs that are evaluated for each turn of the polish of a log.
       turns: turns of the polish over all logs.
@@ -109,6 +110,10 @@ class BenchDesignJob(RecordingDesign):
         """The fit and what it knows."""
         assert self.after is not None
         return servo_run(self.after, anyway=self.anyway)
+
+    @property
+    def mark_of_run(self) -> str | None:
+        return self.source.mark
 
     @functools.cached_property
     def family(self) -> BenchFamily:

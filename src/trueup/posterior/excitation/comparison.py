@@ -5,27 +5,39 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, joined
 from trueup.errors import RunDirectoryError
+from trueup.runs.input_check import RESULT, check_inputs
 from trueup.runs.solution_file import interval_of, read_solution
 from trueup.studies import RunDirectory
 from trueup.studies.damage import read_as_written
 
 
-def compared_with(design: str | os.PathLike[str], run: str | os.PathLike[str]) -> dict[str, Any]:
+def compared_with(
+    design: str | os.PathLike[str], run: str | os.PathLike[str], *, anyway: bool = False
+) -> dict[str, Any]:
     """Set the intervals that a design predicted beside those of the recording's identification.
 
     Args:
       design: run directory of the design.
       run: run directory of the identification.
+      anyway: take runs whose inputs have changed too.
 
     Returns:
       ``parameters`` with ``name``, ``predicted`` and ``obtained`` half-widths in the unit of the
-      parameter and their ``ratio``; ``median`` and ``within``, the share within 25 %.
+      parameter and their ``ratio``; ``median`` and ``within``, the share within 25 %; where inputs
+      have changed ``made_although``, which.
 
     Raises:
-      RunDirectoryError: one is no such run, or they have no parameter in common.
+      RunDirectoryError: one is no such run, an input of one has changed, or they have no parameter
+        in common.
     """
     first, second = RunDirectory.open(design), RunDirectory.open(run)
+    # the run that the design was made from may have given way to the one with its recording
+    marks = [
+        check_inputs(first, anyway=anyway, except_for=(RESULT,)).mark,
+        check_inputs(second, anyway=anyway).mark,
+    ]
     planned, found = read_solution(first), read_solution(second)
     if planned.get("kind") not in ("design", "bench design"):
         raise RunDirectoryError(f"{first.path} is no design of a recording (trueup design)")
@@ -58,4 +70,5 @@ def compared_with(design: str | os.PathLike[str], run: str | os.PathLike[str]) -
         "parameters": rows,
         "median": float(np.median(ratios)),
         "within": float(np.mean((ratios > 0.8) & (ratios < 1.25))),
+        **({KEY: joined(*marks)} if any(marks) else {}),
     }

@@ -76,7 +76,8 @@ class DesignJob(RecordingDesign):
       folder: folder that its file names refer to.
       after: run of the last recording, whose values, knowledge and noise are taken.
       predicted: run directory of the design of that recording, to be compared with its result.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
+        file says so.
       library: pieces of the library; as many as the time allows where None.
       polish: designs that are evaluated for each turn of the polish of a piece.
       turns: turns of the polish over all pieces, if the limits allow so many.
@@ -114,6 +115,10 @@ class DesignJob(RecordingDesign):
         if self.after is None:
             return None
         return identified_run(self.after, anyway=self.anyway)
+
+    @property
+    def mark_of_run(self) -> str | None:
+        return None if self.last_run is None else self.last_run.mark
 
     @functools.cached_property
     def robot(self) -> DesignedRobot:

@@ -6,16 +6,12 @@ from trueup import reports
 
 
 def first_sections(summary: dict[str, Any]) -> list[reports.Section]:
-    """Verdict, the run before, predicted intervals, what stays unknown, the last prediction.
+    """Verdict, predicted intervals, what stays unknown, the last prediction.
 
     Args:
       summary: content of ``solution.json``.
     """
     sections = [reports.verdict_section(summary["verdict"])]
-    if summary["anyway"]:
-        text = 'The verdict on the run that it follows is "do not use"; designed all the same.'
-        findings = reports.Findings([("serious", text)])
-        sections.append(reports.Section("The run before", "run", content=[findings]))
     table = interval_table(summary)
     sections.append(reports.Section("Predicted intervals", "parameters", content=table))
     unknown = [(r["name"], r["unknown"]) for r in summary["parameters"] if r["unknown"]]

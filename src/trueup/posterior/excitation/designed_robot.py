@@ -20,10 +20,11 @@ from trueup.simulation.actuator_types import holds_position
 from trueup.simulation.element_names import generated_names
 from trueup.simulation.initial_state import create_initial_state
 from trueup.simulation.measurement import MeasurementRules
+from trueup.simulation.model_sources import model_sources
 from trueup.simulation.variants import ModelVariants
 from trueup.simulation.visuals import simulated_spec
 from trueup.sysid.experiment.measurement import measurement_rules
-from trueup.sysid.experiment.model_loading import load_spec, model_files
+from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import Experiment, InitialState, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.recordings.channel_units import signal_units
@@ -131,7 +132,7 @@ def designed_robot(
             f"the first recording has the variant {part.model!r}; a design takes the main model"
         )
     full = load_spec(experiment.model, folder)
-    inputs = model_files(full, folder / experiment.model.file)
+    inputs = model_sources(folder / experiment.model.file)
     targets = [p.target for p in experiment.parameters.values()]
     named = [t for given in targets for t in (given if isinstance(given, list) else [given]) if t]
     spec = simulated_spec(full, named)

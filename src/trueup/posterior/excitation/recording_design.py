@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, joined
+from trueup._seeds import check_count, check_seed
 from trueup._version import __version__
 from trueup.errors import ExperimentError, RunDirectoryError
 from trueup.fitting.solution import Solution, Status
@@ -18,6 +20,8 @@ from trueup.reports import Page, read_study, study_report
 from trueup.runs.job import Outcome, Run, SearchJob
 from trueup.runs.solution_file import read_solution
 from trueup.studies import Budget, RunDirectory
+
+_LARGEST_LIBRARY = 1_000_000
 
 SECONDS = 240.0
 """Time of the search [s] unless another is given."""
@@ -29,7 +33,8 @@ class RecordingDesign(SearchJob):
     Args:
       after: run directory of the last recording's identification; None for none.
       predicted: run directory of the design of that recording, to be compared with its result.
-      anyway: take a run whose verdict is "do not use" too.
+      anyway: take runs whose verdict is "do not use", or whose inputs have changed, too; every
+        file says so.
       library: pieces of the library; None where the job chooses.
       polish: designs that are evaluated for each turn of the polish of a piece.
       turns: turns of the polish over all pieces, if the limits allow so many.
@@ -50,8 +55,10 @@ class RecordingDesign(SearchJob):
         seed: int | None,
         limits: Budget | None,
     ):
-        if library is not None and library < 1:
-            raise ExperimentError(f"a library of {library} pieces leaves nothing to choose from")
+        if library is not None:
+            check_count("the library of pieces", library, 1, _LARGEST_LIBRARY, ExperimentError)
+        if seed is not None:
+            check_seed(seed, ExperimentError)
         self.after, self.predicted, self.anyway = after, predicted, anyway
         self.library, self.polish, self.turns = library, polish, turns
         self.seed = seed
@@ -93,7 +100,17 @@ class RecordingDesign(SearchJob):
                 f"the prediction of {self.predicted} is compared with the run of that recording, "
                 "and none is given: name it with --after"
             )
-        return compared_with(self.predicted, self.after)
+        return compared_with(self.predicted, self.after, anyway=self.anyway)
+
+    @property
+    @abstractmethod
+    def mark_of_run(self) -> str | None:
+        """What is said of the last run, where it is taken all the same."""
+
+    @property
+    def mark(self) -> str | None:
+        former = None if self.comparison is None else self.comparison.get(KEY)
+        return joined(self.mark_of_run, former)
 
     # --- run directory --------------------------------------------------------------------------
 

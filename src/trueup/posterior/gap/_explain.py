@@ -18,6 +18,7 @@ def explain(
     output: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> Explanation:
     """Attribute the gap between simulated and recorded motion to causes.
@@ -31,6 +32,7 @@ def explain(
       output: run directory; ``runs/<name>-explained`` in the folder where None.
       resume: continue an interrupted run.
       overwrite: replace a run that the directory holds.
+      anyway: take an identified model whose run has other inputs by now too; every file says so.
       verbose: show progress on the error stream.
 
     Returns:
@@ -41,7 +43,7 @@ def explain(
       RunInterrupted: Ctrl-C; the fits that were made are saved.
       UnfinishedRunError: the fits are saved, and something after them failed.
     """
-    job = ExplainJob(experiment, Path(folder), causes, level)
+    job = ExplainJob(experiment, Path(folder), causes, level, anyway)
     return start(
         job, job.run_directory(output), resume=resume, overwrite=overwrite, verbose=verbose
     ).result

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from trueup._marks import KEY, joined
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.posterior.gap.attribution import Attribution
 from trueup.posterior.gap.explained_log import ExplainedLog, explained_log, prepare_log
@@ -17,10 +18,11 @@ from trueup.posterior.gap.freed import ITERATIONS, FreedFit
 from trueup.posterior.gap.report import explanation_report
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, read_solution
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import Progress, RunDirectory, atomic
 from trueup.sysid.experiment.preparation import Prepared
+from trueup.sysid.experiment.run_inputs import inputs_of_run
 from trueup.sysid.experiment.settings import Experiment
-from trueup.sysid.fit.identification_job import folder_of_inputs
 
 FITS = "fits.json"
 """File of the fits that are made."""
@@ -34,6 +36,7 @@ class ExplainJob(Job):
       folder: folder that its file names refer to.
       causes: causes to free; all where empty.
       level: coverage of intervals.
+      anyway: take an identified model whose run has other inputs by now too; every file says so.
     """
 
     kind = "explanation"
@@ -47,6 +50,7 @@ class ExplainJob(Job):
         folder: Path,
         causes: Sequence[str] = (),
         level: float = 0.95,
+        anyway: bool = False,
     ):
         if not 0.5 < level < 1:
             raise FitError(f"the level has to lie between 0.5 and 1, got {level:g}")
@@ -54,6 +58,8 @@ class ExplainJob(Job):
         self.folder = folder
         self.causes = list(causes)
         self.level = level
+        self.anyway = anyway
+        self._mark: str | None = None
         self.name = experiment.name
         self.seed = experiment.seed
         self._prepared: Prepared | None = None
@@ -93,6 +99,7 @@ class ExplainJob(Job):
             "name": self.name,
             "causes": self.causes,
             "level": self.level,
+            "anyway": self.anyway,
             "experiment": self.experiment.model_dump(mode="json"),
         }
 
@@ -106,15 +113,25 @@ class ExplainJob(Job):
         except (KeyError, TypeError, ValueError, ValidationError) as error:
             reason = str(error).splitlines()[0]
             raise RunDirectoryError(f"{directory.experiment} is damaged: {reason}") from error
-        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
-        return cls(experiment, place, causes, level)
+        found = inputs_of_run(directory, content.get("folder"), folder, experiment)
+        return cls(*found, causes, level, bool(content.get("anyway")))
 
     def identity(self) -> dict[str, Any]:
         experiment = self.experiment.model_dump(mode="json", exclude={"output"})
         return {**experiment, "causes": self.causes, "level": self.level}
 
     def prepare(self) -> None:
+        assert self.folder is not None
+        parts = (self.experiment.model, *self.experiment.variants.values())
+        # a model that a run has identified is what that run was made from
+        files = [self.folder / part.file for part in parts]
+        marks = [mark_of_file(file, anyway=self.anyway) for file in files]
+        self._mark = joined(*marks)
         _ = self.log
+
+    @property
+    def mark(self) -> str | None:
+        return self._mark
 
     def check_execution(self) -> None:
         """Nothing to check: fits run in this process."""
@@ -193,6 +210,7 @@ class ExplainJob(Job):
 
 def _read_fits(file: Path) -> dict[str, FreedFit]:
     try:
-        return {name: FreedFit.from_plain(fit) for name, fit in atomic.read_json(file).items()}
+        found = atomic.read_json(file)
+        return {name: FreedFit.from_plain(fit) for name, fit in found.items() if name != KEY}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise RunDirectoryError(f"{file} is damaged: {error}") from error

@@ -77,7 +77,7 @@ def without_header(content: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key not in _OF_THE_RUN}
 
 
-_OF_THE_RUN = ("kind", "format_version", "trueup", "folder", "execution")
+_OF_THE_RUN = ("kind", "format_version", "trueup", "folder", "inputs", "execution")
 
 
 def dump_experiment(experiment: Experiment) -> str:

@@ -100,17 +100,3 @@ def _check_timestep(spec: Any, part: ModelPart) -> None:
             f"{LONGEST_STEP:g} s. Machines are simulated with 0.0005 to 0.005 s; set "
             f"model.timestep, or correct the model"
         )
-
-
-def model_files(spec: Any, path: Path) -> list[Path]:
-    """The model's file and the asset files it names, those that exist."""
-    folder = path.parent
-    files = [path]
-    for asset in [*spec.meshes, *spec.textures, *spec.hfields]:
-        if getattr(asset, "file", ""):
-            for directory in {spec.meshdir, spec.texturedir, ""}:
-                candidate = folder / directory / asset.file
-                if candidate.is_file():
-                    files.append(candidate)
-                    break
-    return list(dict.fromkeys(files))

@@ -14,6 +14,7 @@ from trueup.signals import Recording, split_by_time
 from trueup.simulation.element_names import generated_names
 from trueup.simulation.measurement import MeasurementRules
 from trueup.simulation.model_sequences import ModelSequences
+from trueup.simulation.model_sources import model_sources
 from trueup.simulation.spare_memory import release_spare_memory
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.simulation.visuals import simulated_spec
@@ -25,7 +26,7 @@ from trueup.sysid.experiment.measurement import (
     measurement_rules,
     observation_settings,
 )
-from trueup.sysid.experiment.model_loading import load_spec, model_files
+from trueup.sysid.experiment.model_loading import load_spec
 from trueup.sysid.experiment.settings import Experiment, RecordingPart
 from trueup.sysid.experiment.unknowns import build_parameters
 from trueup.sysid.fit.observation_settings import ObservationSettings
@@ -147,12 +148,12 @@ def prepare(
             "or ask trueup explain, which needs none, what the recording speaks for"
         )
     specs = {"model": load_spec(experiment.model, folder)}
-    inputs = model_files(specs["model"], folder / experiment.model.file)
+    inputs = model_sources(folder / experiment.model.file)
     for name, part in experiment.variants.items():
         if name == "model":
             raise ExperimentError("variants: 'model' is the name of the main model; take another")
         specs[name] = load_spec(part, folder)
-        inputs += model_files(specs[name], folder / part.file)
+        inputs += model_sources(folder / part.file)
     targets = [part.target for part in experiment.parameters.values()]
     named = [t for given in targets for t in (given if isinstance(given, list) else [given]) if t]
     simulated = {name: simulated_spec(spec, named) for name, spec in specs.items()}

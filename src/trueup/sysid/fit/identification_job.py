@@ -22,6 +22,7 @@ from trueup.sysid.assess.horizons import horizon_errors
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
+from trueup.sysid.experiment.run_inputs import inputs_of_run
 from trueup.sysid.experiment.settings import Experiment
 from trueup.sysid.fit._inner_fit import REFIT_ITERATIONS, AfterFit, with_known_cost
 from trueup.sysid.fit.cross_validation import cross_validate
@@ -125,8 +126,7 @@ class IdentificationJob(SearchJob):
             if str(directory.path) in str(error):
                 raise
             raise RunDirectoryError(f"{directory.experiment} is damaged: {error}") from error
-        place = folder_of_inputs(directory, content.get("folder"), folder, experiment)
-        return cls(experiment, place)
+        return cls(*inputs_of_run(directory, content.get("folder"), folder, experiment))
 
     def identity(self) -> dict[str, Any]:
         return self.experiment.model_dump(mode="json", exclude=_FREE_ON_RESUME)
@@ -334,26 +334,3 @@ class IdentificationJob(SearchJob):
             "seconds_after_fit": after,
             "notes": self.prepared.notes,
         }
-
-
-def folder_of_inputs(
-    directory: RunDirectory, recorded: str | None, folder: Path | None, experiment: Experiment
-) -> Path:
-    """Folder that the file names of a run refer to.
-
-    It is ``folder`` where that is given; else the first that holds all inputs: the one that the run
-    records, the working folder, the nearest above the run.
-    """
-    # as the experiment names them: a model may lie outside of the folder
-    parts = (experiment.model, *experiment.variants.values(), *experiment.recordings)
-    names = list(dict.fromkeys(part.file for part in parts))
-    first = [] if recorded is None else [Path(os.path.normpath(directory.path / recorded))]
-    tried = [*first, Path.cwd(), *directory.path.parents] if folder is None else [folder]
-    for place in tried:
-        if all((place / name).exists() for name in names):
-            return place
-    where = "above the run or in this folder" if folder is None else f"in {folder}"
-    raise RunDirectoryError(
-        f"the inputs of {directory.path} ({listing(names, 4)}) are not {where}: say where they "
-        "are with --folder"
-    )
