@@ -84,4 +84,4 @@ def _comparison(found: Evaluation, before: Evaluation, held_out: bool) -> Compar
 def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Estimates:
     open_ended = ~np.all(np.isfinite(found.intervals), axis=1)
     undetermined = [n for n, is_open in zip(space.names, open_ended, strict=True) if is_open]
-    return Estimates.of(space, solution.x, found.at_bound, undetermined)
+    return Estimates.of(space, solution.x, found.at_bound, undetermined, gradient=found.gradient)
