@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from trueup.fitting.paired_errors import block_sums, is_clearly_worse
 from trueup.fitting.uncertainty import contradiction_ratio
@@ -11,8 +12,7 @@ def pair(seed: int, own: float = 1.0, memory: float = 0.0) -> tuple[np.ndarray, 
     """Sums of squares of two predictions with the same noise, of which one has ``own`` times it."""
     rng = np.random.default_rng(seed)
     errors = rng.normal(size=(2, 2000))
-    for k in range(1, 2000 if memory else 0):
-        errors[:, k] = memory * errors[:, k - 1] + np.sqrt(1 - memory**2) * errors[:, k]
+    errors = lfilter([np.sqrt(1 - memory**2)], [1.0, -memory], errors)
     first, second = np.square(errors)
     return block_sums(own**2 * first), block_sums(second)
 

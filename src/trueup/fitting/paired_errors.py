@@ -1,8 +1,6 @@
 """Whether one prediction is worse than another on the same samples, by more than chance."""
 
 import numpy as np
-from scipy.stats import f as fisher
-from scipy.stats import t as student
 
 CHANCE = 0.001
 """Chance that a difference of two equally good predictions counts as clear."""
@@ -44,6 +42,8 @@ def is_clearly_worse(own: np.ndarray, other: np.ndarray, chance: float = CHANCE)
     if not np.isfinite(other).all() or own.sum() <= other.sum():
         return False
     if len(own) < _FEWEST:
+        from scipy.stats import f as fisher
+
         limit = float(fisher.isf(chance, _FEWEST, _FEWEST))
         return bool(own.sum() > limit * max(other.sum(), 1e-300))
     floor = 1e-12 * own.sum()  # a piece without an error has no logarithm
@@ -54,5 +54,7 @@ def is_clearly_worse(own: np.ndarray, other: np.ndarray, chance: float = CHANCE)
 
 def _is_positive(values: np.ndarray, chance: float) -> bool:
     """Whether the mean of values is positive, by Student's t."""
+    from scipy.stats import t as student
+
     spread = float(values.std(ddof=1)) / np.sqrt(len(values))
     return bool(values.mean() > float(student.isf(chance, len(values) - 1)) * spread)

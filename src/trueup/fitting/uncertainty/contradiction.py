@@ -1,7 +1,6 @@
 """How far apart two estimates of the same unknowns have to be to contradict each other."""
 
 import numpy as np
-from scipy.stats import t as student
 
 CHANCE = 0.01
 """Chance that any of the unknowns is said to differ where all are the same."""
@@ -22,6 +21,8 @@ def contradiction_ratio(
         dof: degrees of freedom of its Student quantile, one for all or ``(count,)``.
         chance: chance of one contradiction among unknowns that are all the same.
     """
+    from scipy.stats import t as student
+
     freedom = np.maximum(np.nan_to_num(dof, nan=np.inf, posinf=np.inf), 1.0)
     wide = student.isf(chance / (2 * max(count, 1)), freedom)
     return np.maximum(wide / student.isf((1 - level) / 2, freedom), 1.0)
