@@ -68,13 +68,13 @@ class Estimates:
         reached = [name for name, hit in zip(space.names, hits, strict=True) if hit]
         limits = [n for n, b in zip(space.names, nearest, strict=True) if n in reached and b == 0]
         not_needed, evidence = [], {}
-        for name in limits if gradient is not None else ():
-            i = space.names.index(name)
-            inwards = gradient[i] if x[i] - space.lower[i] < space.upper[i] - x[i] else -gradient[i]
-            if inwards >= 0:
-                not_needed.append(name)
-            else:
-                evidence[name] = "the cost still falls away from it: the search ended early"
+        if gradient is not None:
+            inwards = np.where(x - space.lower < space.upper - x, gradient, -gradient)
+            for name in limits:
+                if inwards[space.names.index(name)] >= 0:
+                    not_needed.append(name)
+                else:
+                    evidence[name] = "the cost still falls away from it: the search ended early"
         return cls(
             [name for name in reached if name not in limits],
             limits,

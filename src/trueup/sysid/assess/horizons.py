@@ -152,9 +152,9 @@ class _Pooled:
         # what is a small share of the motion decides nothing, such as that of a joint at rest
         floor = len(truth) / len(sums) * (_SMALL * float(np.std(truth))) ** 2
         is_beaten = any(is_clearly_worse(sums[:, 0], sums[:, k] + floor, _CHANCE) for k in (2, 3))
-        errors = np.sqrt(sums.sum(axis=0) / len(truth))
+        own, before, state, velocity = (float(e) for e in np.sqrt(sums.sum(axis=0) / len(truth)))
         return HorizonError(
-            horizon, channel, self.unit, held_out, *(float(e) for e in errors), is_beaten
+            horizon, channel, self.unit, held_out, own, before, state, velocity, is_beaten
         )
 
 

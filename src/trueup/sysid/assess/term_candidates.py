@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -54,6 +55,18 @@ KINDS = {
 """Kinds by name, in the order in which they are tried where time is short."""
 
 
+class _Element(NamedTuple):
+    """A joint, body or actuator, and the number of it that a kind names."""
+
+    name: str
+    entry: int
+    """Flat place in the field."""
+    value: float
+    unit: str
+    inertia: float
+    """About the joint [kg m^2, kg]; 1 of a body."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One number of the model that is tried as a further unknown."""
@@ -89,13 +102,10 @@ def candidates(
         kind = KINDS[key]
         if key == "mass" and any(p.inertia_type is not None for p in parameters.values()):
             continue  # links are unknowns already
-        shared = {
-            name: values
-            for name, *values in _elements(model, kind)
-            if all(_value(other, kind, name) == values[1] for other in models[1:])
-        }
-        for name, (entry, value, unit, scale) in shared.items():
+        for name, entry, value, unit, scale in _elements(model, kind):
             if (kind.field, entry) in taken:
+                continue
+            if any(_value(other, kind, name) != value for other in models[1:]):
                 continue
             held = frozen.get((kind.field, entry))
             if held is not None:
@@ -127,19 +137,19 @@ def extended(parameters: ParameterDict, more: Sequence[Candidate]) -> ParameterD
 
 def _value(model: mujoco.MjModel, kind: Kind, name: str) -> float:
     """Value of a named element; NaN where the model has none."""
-    return next((value for n, _, value, *_ in _elements(model, kind) if n == name), np.nan)
+    return next((e.value for e in _elements(model, kind) if e.name == name), np.nan)
 
 
-def _elements(model: mujoco.MjModel, kind: Kind) -> list[tuple[str, int, float, str, float]]:
-    """Name, entry of the field, value, unit and inertia of each element."""
+def _elements(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
+    """Elements of a kind that have names, of scalar joints and of bodies that move."""
     field = getattr(model, kind.field)
-    out: list[tuple[str, int, float, str, float]] = []
+    out: list[_Element] = []
     if kind.element == "body":
         moves = set(np.flatnonzero(model.body_weldid != 0).tolist())
         for b in range(1, model.nbody):
             name = model.body(b).name
             if name and b in moves and model.body_mass[b] > 0:
-                out.append((name, b, float(field[b]), kind.units[0], 1.0))
+                out.append(_Element(name, b, float(field[b]), kind.units[0], 1.0))
         return out
     if kind.element == "actuator":
         return _affine_actuators(model, kind)
@@ -151,13 +161,11 @@ def _elements(model: mujoco.MjModel, kind: Kind) -> list[tuple[str, int, float, 
         entry = j if kind.field.startswith("jnt_") else dof
         unit = kind.units[0 if int(model.jnt_type[j]) == _TURNS else 1]
         inertia = max(float(model.dof_M0[dof]), 1e-6)
-        out.append((name, entry, float(np.ravel(field[entry])[0]), unit, inertia))
+        out.append(_Element(name, entry, float(np.ravel(field[entry])[0]), unit, inertia))
     return out
 
 
-def _affine_actuators(
-    model: mujoco.MjModel, kind: Kind
-) -> list[tuple[str, int, float, str, float]]:
+def _affine_actuators(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
     """The same of actuators whose force has a constant part: those of servos on joints."""
     out = []
     for i in range(model.nu):
@@ -169,7 +177,7 @@ def _affine_actuators(
         unit = kind.units[0 if int(model.jnt_type[joint]) == _TURNS else 1]
         inertia = max(float(model.dof_M0[int(model.jnt_dofadr[joint])]), 1e-6)
         value = float(model.actuator_biasprm[i, 0])
-        out.append((name, i * model.actuator_biasprm.shape[1], value, unit, inertia))
+        out.append(_Element(name, i * model.actuator_biasprm.shape[1], value, unit, inertia))
     return out
 
 

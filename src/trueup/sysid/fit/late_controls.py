@@ -13,7 +13,8 @@ def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelS
     """The same recordings with all controls later by a delay.
 
     A delay of a part of a sample mixes neighbouring values: the effect of a held control is then
-    continuous in the delay. The first value is held before the first sample.
+    continuous in the delay. What acts first was recorded in the lead-in of a sequence; the first
+    value is held before everything that was recorded.
 
     Args:
       groups: models with their recordings.
@@ -23,16 +24,28 @@ def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelS
     for group in groups:
         trajectories = []
         for whole in group.measured_rollout:
-            control = whole.control
-            data = control.interpolate(control.times - delay, "linear")
-            late = TimeSeries(control.times, data, control.signal_mapping)
-            trajectories.append(replace(whole, control=late))
+            known, lead_in = whole.control, whole.lead_in
+            if lead_in is not None:
+                earlier = lead_in.control.times < known.times[0]
+                known = TimeSeries(
+                    np.concatenate([lead_in.control.times[earlier], known.times]),
+                    np.concatenate([lead_in.control.data[earlier], known.data]),
+                )
+                lead_in = replace(lead_in, control=_late(lead_in.control, known, delay))
+            late = _late(whole.control, known, delay)
+            trajectories.append(replace(whole, control=late, lead_in=lead_in))
         out.append(
             ModelSequences.from_trajectories(
                 group.name, group.spec, group.sequence_name, trajectories, True
             )
         )
     return out
+
+
+def _late(control: TimeSeries, known: TimeSeries, delay: float) -> TimeSeries:
+    """Controls at their own times as they were known a delay before."""
+    data = known.interpolate(control.times - delay, "linear")
+    return TimeSeries(control.times, data, control.signal_mapping)
 
 
 def pause_of(groups: Sequence[ModelSequences]) -> float:
