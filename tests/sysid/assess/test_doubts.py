@@ -147,3 +147,11 @@ def test_a_value_at_zero_that_a_fit_with_the_missing_term_moves_is_not_superfluo
     assert [r["at_bound"] for r in found.summary["parameters"]] == [True, False, False]
     (ended,) = [s for s in reasons(found.summary) if "ended at a limit" in s]
     assert ended.startswith("armature_shoulder") and "the fit with mass finds" in ended
+
+
+def test_of_a_friction_that_does_not_exist_it_is_said_that_a_simpler_model_does_the_same(tmp_path):
+    record(tmp_path, plant := Plant(friction=0.0), seconds=5.0, seed=1)
+    summary = identified(tmp_path, plant, experiment(plant))
+    (ended,) = reasons(summary)
+    assert ended.startswith("frictionloss_shoulder ended at a limit") and "cost rises" in ended
+    assert "a simpler model without it does the same" in ended
