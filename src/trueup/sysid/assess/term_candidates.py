@@ -184,7 +184,7 @@ def _affine_actuators(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
 def _taken(
     model: mujoco.MjModel, parameters: ParameterDict
 ) -> tuple[set[tuple[str, int]], dict[tuple[str, int], Parameter]]:
-    """Entries of fields that parameters write, and frozen ones that write one entry alone."""
+    """Entries of fields that parameters write, and those that frozen numbers write."""
     taken: set[tuple[str, int]] = set()
     frozen: dict[tuple[str, int], Parameter] = {}
     tied = {p.tied_to for p in parameters.values()}
@@ -196,9 +196,9 @@ def _taken(
             found = resolve(target, model, param.size, np.full(param.size, np.inf))
             for write in found.fields:
                 entries |= {(write.field, int(e)) for e in write.entries}
-        alone = len(entries) == 1 and param.size == 1 and len(param.targets) == 1
-        if param.frozen and alone and param.name not in tied and param.tied_to is None:
-            frozen[next(iter(entries))] = param
+        of_one_kind = param.size == 1 and len({field for field, _ in entries}) == 1
+        if param.frozen and of_one_kind and param.name not in tied and param.tied_to is None:
+            frozen.update(dict.fromkeys(entries, param))
         else:
             taken |= entries
     return taken, frozen
