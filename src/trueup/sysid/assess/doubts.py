@@ -64,7 +64,7 @@ def evidence_at_limits(
         words = " ".join(rest.rsplit("/", 1)) if kind == "joint" else ""
         candidates = [
             (f"the fit with {term.label} finds", *term.values[name])
-            for term in missing
+            for term in reversed(missing)  # the last has all terms that came before
             if name in term.values
         ]
         if name in rows:
