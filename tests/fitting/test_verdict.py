@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from trueup.fitting import (
     Verdict,
     judge,
 )
+from trueup.parameters import Parameter, ParameterDict, Space
 
 CONVERGED = SearchEnd(Status.CONVERGED, "converged after 7 iterations")
 ERRORS = st.floats(1e-3, 1e3) | st.just(math.inf)
@@ -223,6 +225,50 @@ def test_what_became_of_the_unknowns_counts(estimates, with_data, design):
     beside = [channel(0.1, rival=1.0)]
     assert judge(search=CONVERGED, comparisons=beside, estimates=estimates).grade is with_data
     assert judge(search=CONVERGED, estimates=estimates).grade is design
+
+
+def space_of_friction() -> Space:
+    unknowns = ParameterDict()
+    unknowns.add(Parameter("friction", 0.5, 0.0, 1.0))
+    unknowns.add(Parameter("pull", -0.5, -1.0, 0.0))
+    return unknowns.space()
+
+
+@pytest.mark.parametrize(
+    ("gradient", "said", "unsaid"),
+    [
+        # the cost rises from the lower bound and from the upper one
+        ([2.0, -2.0], "friction, pull ended at a limit of what exists, and the cost rises", "test"),
+        (
+            [2.0, 2.0],
+            "pull ended at a limit of what exists, and the cost still falls",
+            "not tested",
+        ),
+        (None, "Whether the term is needed was not tested", "simpler model"),
+    ],
+)
+def test_a_simpler_model_is_as_good_only_where_the_slope_says_so(gradient, said, unsaid):
+    slope = None if gradient is None else np.array(gradient)
+    found = Estimates.of(space_of_friction(), np.zeros(2), gradient=slope)
+    assert list(found.at_limits) == ["friction", "pull"]
+    verdict = judge(search=CONVERGED, comparisons=[channel(0.1, rival=1.0)], estimates=found)
+    assert verdict.grade is Grade.LOOK
+    text = " ".join(verdict.lines())
+    assert said in text and unsaid not in text
+    rising = sum("simpler model without it" in r.sentence for r in verdict.reasons)
+    assert rising == (gradient is not None)
+
+
+def test_a_value_that_another_fit_finds_is_said_in_place_of_a_simpler_model():
+    found = replace(
+        Estimates.of(space_of_friction(), np.array([0.0, -0.5]), gradient=np.ones(2)),
+        limit_evidence={"friction": "least squares finds 0.8"},
+    )
+    verdict = judge(search=CONVERGED, comparisons=[channel(0.1, rival=1.0)], estimates=found)
+    (reason,) = [r for r in verdict.reasons if r.grade is Grade.LOOK and "friction" in r.sentence]
+    assert reason.sentence == (
+        "friction ended at a limit of what exists, and least squares finds 0.8."
+    )
 
 
 def test_criteria_are_graded_as_their_owner_says():

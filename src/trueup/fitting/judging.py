@@ -1,7 +1,7 @@
 """The rules by which a result gets its verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Estimates:
     Attributes:
         on_bounds: on a bound where the optimum may lie beyond it.
         at_limits: on a bound that is a limit of what exists, such as a friction of zero.
+        not_needed: those of ``at_limits`` of which a test has shown that the cost rises with them,
+            so that a model without them fits as well.
+        limit_evidence: what else is known of those of ``at_limits`` that are needed after all, or
+            were not tested: a clause for each name.
         undetermined: not determined by the data.
         contradicted: sentences on values that other parts of the data contradict by more than the
             intervals allow.
@@ -31,6 +35,8 @@ class Estimates:
 
     on_bounds: Sequence[str] = ()
     at_limits: Sequence[str] = ()
+    not_needed: Sequence[str] = ()
+    limit_evidence: Mapping[str, str] = field(default_factory=dict)
     undetermined: Sequence[str] = ()
     contradicted: Sequence[str] = ()
     flaw: str = ""
@@ -43,6 +49,7 @@ class Estimates:
         at_bound: np.ndarray | None = None,
         undetermined: Sequence[str] = (),
         contradicted: Sequence[str] = (),
+        gradient: np.ndarray | None = None,
     ) -> "Estimates":
         """What became of the unknowns of a space; a bound of 0 is a limit of what exists.
 
@@ -53,14 +60,26 @@ class Estimates:
             undetermined: names of those that the data do not determine; what is on a bound is not
                 counted twice.
             contradicted: sentences on values that other data contradict.
+            gradient: slope of the cost along each ``(p,)``, which tests whether the cost rises from
+                a limit inwards; not tested where absent.
         """
         hits = space.at_bound(x) if at_bound is None else at_bound
         nearest = np.where(x - space.lower < space.upper - x, space.lower, space.upper)
         reached = [name for name, hit in zip(space.names, hits, strict=True) if hit]
         limits = [n for n, b in zip(space.names, nearest, strict=True) if n in reached and b == 0]
+        not_needed, evidence = [], {}
+        if gradient is not None:
+            inwards = np.where(x - space.lower < space.upper - x, gradient, -gradient)
+            for name in limits:
+                if inwards[space.names.index(name)] >= 0:
+                    not_needed.append(name)
+                else:
+                    evidence[name] = "the cost still falls away from it: the search ended early"
         return cls(
             [name for name in reached if name not in limits],
             limits,
+            not_needed,
+            evidence,
             [name for name in undetermined if name not in reached],
             contradicted,
         )
@@ -118,9 +137,10 @@ def judge(
 
     **The unknowns.** With data, a value on a bound is ``do not use``: the optimum lies elsewhere,
     and every other value has moved to make up for it. On a limit of what exists, such as zero
-    friction, it is ``look``: the term is not needed. A value that the data do not determine, or
-    that other data contradict, is ``look``. Without data, a value on a bound is ``look`` and one on
-    a limit of what exists is none of a reader's concern.
+    friction, it is ``look``; that the term is not needed is said where the cost was found to rise
+    from there. A value that the data do not determine, or that other data contradict, is ``look``.
+    Without data, a value on a bound is ``look`` and one on a limit of what exists is none of a
+    reader's concern.
 
     **Criteria** have the grade that their owner gave them where they are missed, **divergence** in
     a recording is ``do not use``, and whatever a capability adds has its own grade.
@@ -277,8 +297,8 @@ def _praise(comparisons: Sequence[Comparison]) -> str:
     pairs = [(c.ratio(name), c, name) for c in comparisons for name in c.baselines]
     _, nearest, name = max(pairs, key=lambda pair: pair[0])
     return (
-        "Better than every baseline on data that the fit has not seen; the nearest is "
-        f"{name}: {_figure(nearest, name)}."
+        f"Better than every baseline ({_listed(_baselines(comparisons), 6)}) on data that the fit "
+        f"has not seen; the nearest is {name}: {_figure(nearest, name)}."
     )
 
 
@@ -298,12 +318,8 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
             found.append(_no(text, "parameters"))
         else:
             found.append(_look(f"{ended}: beyond it the result may be better.", "parameters"))
-    if estimates.at_limits and with_data:
-        text = (
-            f"{_listed(estimates.at_limits)} ended at a limit of what exists, where the term has "
-            "no effect: a simpler model without it does the same."
-        )
-        found.append(_look(text, "parameters"))
+    if with_data:
+        found += [_look(text, "parameters") for text in _limits(estimates)]
     if estimates.undetermined:
         text = f"The data do not determine {_listed(estimates.undetermined)}."
         found.append(_look(text, "identifiability"))
@@ -311,9 +327,26 @@ def _unknowns(estimates: Estimates, with_data: bool) -> list[Reason]:
     return found
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+def _limits(estimates: Estimates) -> list[str]:
+    """Sentences on values at limits of what exists, and on what tests have said of them."""
+    limits, evidence = estimates.at_limits, estimates.limit_evidence
+    without = [n for n in limits if n in estimates.not_needed and n not in evidence]
+    open_ones = [n for n in limits if n not in without and n not in evidence]
+    ended = "ended at a limit of what exists"
+    found = [f"{name} {ended}, and {evidence[name]}." for name in limits if name in evidence]
+    if without:
+        found.append(
+            f"{_listed(without)} {ended}, and the cost rises from there: a simpler model without "
+            "it does the same."
+        )
+    if open_ones:
+        found.append(f"{_listed(open_ones)} {ended}. Whether the term is needed was not tested.")
+    return found
+
+
+def _listed(names: Sequence[str], most: int = _SHOWN) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _look(sentence: str, section: str = "") -> Reason:

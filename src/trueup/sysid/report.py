@@ -206,7 +206,7 @@ def _remark(row: dict[str, Any]) -> str:
     if not row["determined"] and not np.isnan(row["low"]):
         fills = np.isfinite([row["low"], row["high"]]).all()
         remarks.append("not determined" + (": the interval fills the bounds" if fills else ""))
-    if row.get("model_error_ratio", 0.0) > 1:
+    if row.get("model_error_ratio", 0.0) > row.get("model_error_limit", 1.0):
         remarks.append(
             f"held-out data give {row['held_out_value']:.5g}, {row['model_error_ratio']:.1f} times "
             f"what noise explains"

@@ -78,6 +78,19 @@ def test_one_step_finds_what_a_second_fit_finds():
     assert late is None
 
 
+@pytest.mark.parametrize(("apart", "is_said"), [(1.2, False), (1.4, False), (1.8, True)])
+def test_estimates_contradict_each_other_beyond_what_chance_gives_any_of_them(apart, is_said):
+    """At a ratio of 1, one fit of two unknowns in ten would be called wrong."""
+    problem = problem_of(0)
+    solution = minimise(problem, LeastSquares(problem.space))
+    covariance = assess(problem, problem.space.start, solution).covariance
+    x = solution.x + apart * np.sqrt(2.0) * covariance.half_widths * [1.0, 0.0]
+    found = check_stability(problem, x, covariance, 0.95)
+    assert found.ratios[0] == pytest.approx(apart, rel=0.05)
+    assert len(found.sentences) == is_said
+    assert all("Model error dominates" in s and s.startswith("damping") for s in found.sentences)
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_the_identified_model_is_the_one_that_was_read(full, tmp_path):
     problem = problem_of(0)

@@ -67,7 +67,10 @@ def test_intervals_hold_the_truth_and_an_exact_model_is_no_model_error(tmp_path)
 
 def test_a_friction_that_the_model_lacks_is_still_a_model_error(tmp_path):
     write_swing(tmp_path, 0, friction=0.05)
-    assert "Model error dominates" in identified(tmp_path).assessment.stability.sentences[0]
+    (term,) = identified(tmp_path).summary["missing_terms"]
+    assert term["sentence"].startswith("Coulomb friction is missing")
+    (found,) = term["found"]
+    assert abs(found["value"] - 0.05) < max(2 * found["half_width"], 0.005)
 
 
 def test_a_fit_that_did_not_converge_is_not_called_a_model_error(tmp_path):

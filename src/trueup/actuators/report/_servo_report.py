@@ -186,7 +186,7 @@ def _overview(
     at_bound = [row for row in rows if row["at_bound"]]
     absent = [str(row["name"]) for row in at_bound if row["lower"] == 0 and _is_low(row)]
     if absent:
-        findings.append(("info", f"At zero: {', '.join(absent)}. The logs show no such effect."))
+        findings.append(("info", f"At zero: {', '.join(absent)}."))
     if beyond := [str(row["name"]) for row in at_bound if row["name"] not in absent]:
         findings.append(
             ("warning", f"At a bound: {', '.join(beyond)}. The true value may lie beyond it.")

@@ -60,6 +60,8 @@ class ServoAssessment:
     """Factor on the standard deviation of each parameter for the error of the model ``(p,)``."""
     spread: LeftOutSpread | None = None
     """Spread of fits without parts of the logs; None where the residuals are noise alone."""
+    gradient: np.ndarray | None = None
+    """Slope of the objective along each parameter in search coordinates ``(p,)``."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -202,6 +204,7 @@ def assess(
         known=known,
         widening=widening,
         spread=spread,
+        gradient=gradient,
     )
 
 

@@ -112,7 +112,7 @@ def _left_out_comparisons(errors: LeftOutErrors) -> list[Comparison]:
 def _estimates(solution: Solution, space: Space, found: ServoAssessment) -> Estimates:
     open_ended = ~np.all(np.isfinite(found.intervals), axis=1)
     undetermined = [n for n, is_open in zip(space.names, open_ended, strict=True) if is_open]
-    own = Estimates.of(space, solution.x, found.at_bound, undetermined)
+    own = Estimates.of(space, solution.x, found.at_bound, undetermined, gradient=found.gradient)
     return replace(own, on_bounds=[name for name in own.on_bounds if name not in STRIBECK_SHAPE])
 
 

@@ -80,6 +80,9 @@ class Assessment:
     """Why the values are no optimum that means anything, in spite of a search that ended well."""
     known: Gaussian | None = None
     """Knowledge of all elements together; None where the fit is no optimum."""
+    gradient: np.ndarray | None = None
+    """Slope of the cost along each element in search coordinates ``(p,)``; None where no Jacobian
+    was taken."""
 
 
 def assess(
@@ -126,7 +129,7 @@ def assess(
     loss = loss or Loss()
     unseen: tuple[str, ...] = ()
     failures: Failures = {}
-    seconds, known = 0.0, None
+    seconds, known, gradient = 0.0, None, None
     if _skips_jacobian(problem, solution, time, information):
         # away from an optimum a Jacobian gives no interval: what the search knew has to do
         residual = _residual_at(problem, x)
@@ -139,6 +142,7 @@ def assess(
         residual, jacobian, failures = final_jacobian(problem, x, central=central)
         seconds = (busy_seconds() - began) / (2 if central else 1)
         data = gram_matrix(jacobian[: problem.data_rows])
+        gradient = _gradient(problem, residual, jacobian, loss)
         anywhere = np.zeros_like(at_bound)
         # as they are, and as if no element were on a bound
         bounds = [at_bound, anywhere] if at_bound.any() and solution.success else [at_bound]
@@ -208,6 +212,7 @@ def assess(
         (*remarks, *unseen),
         flaw,
         None if flaw else known,
+        gradient,
     )
 
 
@@ -231,6 +236,20 @@ def _residual_at(problem: Any, x: np.ndarray) -> np.ndarray:
     return residual
 
 
+def _weights(problem: GrayBoxProblem, residual: np.ndarray, loss: Loss) -> np.ndarray:
+    """Weights of the loss ``(m,)``; priors have none."""
+    weights = np.ones(len(residual))
+    weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
+    return weights
+
+
+def _gradient(
+    problem: GrayBoxProblem, residual: np.ndarray, jacobian: np.ndarray, loss: Loss
+) -> np.ndarray:
+    """Slope of the cost along each element ``(p,)``."""
+    return np.asarray(jacobian.T @ (_weights(problem, residual, loss) * residual))
+
+
 def _known(
     problem: GrayBoxProblem,
     x: np.ndarray,
@@ -241,14 +260,13 @@ def _known(
     loss: Loss,
 ) -> Gaussian:
     """Knowledge of all elements together at an optimum."""
-    weights = np.ones(len(residual))
-    weights[: problem.data_rows] = loss.weights(residual[: problem.data_rows])[0]
+    weights = _weights(problem, residual, loss)
     known = gaussian_of_fit(
         problem.space.names,
         problem.space.to_search(x),
         at_bound,
         gram_matrix(jacobian, weights),
-        np.asarray(jacobian.T @ (weights * residual)),
+        _gradient(problem, residual, jacobian, loss),
         freed,
     )
     # the covariance is that of residuals in units of their noise

@@ -1,11 +1,12 @@
-"""Error of a prediction after 0.1, 0.5 and 2 s, beside predictors that need no model."""
+"""Error of a prediction after 0.1, 0.5 and 2 s, compared with predictors that need no model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trueup.fitting import baselines
+from trueup.fitting.paired_errors import block_sums, is_clearly_worse
 from trueup.simulation.model_sequences import ModelSequences
 from trueup.sysid.assess.held_motion import velocities, velocity_sources
 from trueup.sysid.experiment.preparation import Prepared
@@ -20,7 +21,11 @@ HORIZONS = (0.1, 0.5, 2.0)
 WHOLE = 0.0
 """Stands for whole recordings among the horizons."""
 
+_SAMPLES = 5  # of the slowest recording in a window, at least
+
 _SHARE = 0.2  # of a horizon: samples in its last part show the error at its end
+_CHANCE = 0.05  # of a fit that is as good as no model to count as worse: a right one is far better
+_SMALL = 0.01  # of the spread of a channel: errors below it decide nothing
 _PREDICTORS = ("identified", "initial", "state_held", "velocity_held")
 
 
@@ -43,10 +48,9 @@ class HorizonError:
     velocity_held: float
     """That of the last measured value with the last measured velocity."""
 
-    @property
-    def is_beaten(self) -> bool:
-        """Whether a predictor without a model is at least as good."""
-        return self.identified >= min(self.state_held, self.velocity_held)
+    is_beaten: bool
+    """Whether a predictor without a model is better by more than chance, see
+    :func:`trueup.fitting.paired_errors.is_clearly_worse`."""
 
 
 def horizon_errors(
@@ -54,7 +58,8 @@ def horizon_errors(
 ) -> list[HorizonError]:
     """Errors at every horizon, of held-out data where there are some.
 
-    Each recording is simulated from its measured state every 2 s, and in one piece.
+    For each horizon a recording is simulated from its measured state anew each time it has passed,
+    and in one piece: many short windows say how sure the difference of two predictions is.
 
     Args:
       prepared: the experiment.
@@ -73,13 +78,18 @@ def horizon_errors(
     points = np.stack([problem.space.start, x])[:, keep]
     out = []
     for horizon in (*HORIZONS, WHOLE):
-        if horizon in HORIZONS[:-1]:
-            continue
-        settings = replace(prepared.settings, window=horizon)
+        window = max(horizon, _SAMPLES * _pause(groups)) if horizon else WHOLE
+        settings = replace(prepared.settings, window=window)
         other = GrayBoxProblem(parameters, groups, settings, prepared.rules)
-        for wanted in HORIZONS if horizon else (WHOLE,):
-            out += _errors(other, points, wanted, held_out)
+        out += _errors(other, points, horizon, held_out)
     return out
+
+
+def _pause(groups: Sequence[ModelSequences]) -> float:
+    """Longest time between samples [s]."""
+    return max(
+        float(np.median(np.diff(t.sensordata.times))) for g in groups for t in g.measured_rollout
+    )
 
 
 def _is_measured(groups: Sequence[ModelSequences]) -> bool:
@@ -95,16 +105,14 @@ def _errors(
 ) -> list[HorizonError]:
     """Errors at one horizon, pooled over recordings by channel."""
     models = [variant.model for variant in problem.variants]
-    squares: dict[str, np.ndarray] = {}
-    counts: dict[str, int] = {}
-    units: dict[str, str] = {}
+    pooled: dict[str, _Pooled] = {}
     for sequence, (measured, predicted) in zip(
         problem.sequences, problem.predictions(points), strict=True
     ):
         truth, times = measured[-1], sequence.times
         firsts = np.array([w.first for w in sequence.windows], int)
-        rows = _rows_at(sequence, horizon)
-        if not rows.any():
+        rows = np.flatnonzero(_rows_at(sequence, horizon))
+        if not rows.size:
             continue
         speeds = velocities(times, truth, velocity_sources(models, sequence.signal_names))
         guesses = [
@@ -114,25 +122,40 @@ def _errors(
             baselines.velocity_held([truth], [times], [firsts], [speeds])[0],
         ]
         with np.errstate(over="ignore", invalid="ignore"):
-            errors = np.stack(
-                [np.square(guess[rows] - truth[rows]).sum(axis=0) for guess in guesses]
-            )
+            errors = np.stack([np.square(guess[rows] - truth[rows]) for guess in guesses], axis=1)
         errors = np.where(np.isfinite(errors), errors, np.inf)
+        if horizon == WHOLE:
+            pieces = block_sums(errors)
+        else:  # windows begin anew: their errors are independent
+            _, starts = np.unique(np.searchsorted(firsts, rows, side="right"), return_index=True)
+            pieces = np.add.reduceat(errors, starts, axis=0)
         own = signal_units(models, sequence.signal_names)
         for c, channel in enumerate(sequence.channel_names):
-            squares[channel] = squares.get(channel, 0.0) + errors[:, c]
-            counts[channel] = counts.get(channel, 0) + int(rows.sum())
-            units[channel] = own[c]
-    return [
-        HorizonError(
-            horizon,
-            channel,
-            units[channel],
-            held_out,
-            *(float(v) for v in np.sqrt(squares[channel] / counts[channel])),
+            part = pooled.setdefault(channel, _Pooled(own[c]))
+            part.pieces.append(pieces[:, :, c])
+            part.truth.append(truth[rows, c])
+    return [part.error(horizon, channel, held_out) for channel, part in pooled.items()]
+
+
+@dataclass
+class _Pooled:
+    """Errors of one channel over all recordings."""
+
+    unit: str
+    pieces: list[np.ndarray] = field(default_factory=list)
+    """Sums of squared errors of each predictor over windows ``(W, 4)`` of each recording."""
+    truth: list[np.ndarray] = field(default_factory=list)
+
+    def error(self, horizon: float, channel: str, held_out: bool) -> HorizonError:
+        """The errors, and whether a predictor without a model is clearly better."""
+        sums, truth = np.concatenate(self.pieces), np.concatenate(self.truth)
+        # what is a small share of the motion decides nothing, such as that of a joint at rest
+        floor = len(truth) / len(sums) * (_SMALL * float(np.std(truth))) ** 2
+        is_beaten = any(is_clearly_worse(sums[:, 0], sums[:, k] + floor, _CHANCE) for k in (2, 3))
+        own, before, state, velocity = (float(e) for e in np.sqrt(sums.sum(axis=0) / len(truth)))
+        return HorizonError(
+            horizon, channel, self.unit, held_out, own, before, state, velocity, is_beaten
         )
-        for channel in squares
-    ]
 
 
 def _rows_at(sequence: object, horizon: float) -> np.ndarray:
@@ -162,7 +185,7 @@ def horizon_rows(errors: Sequence[HorizonError]) -> list[dict[str, object]]:
 
 
 def beaten_sentences(errors: Sequence[HorizonError]) -> list[str]:
-    """One sentence a horizon at which a predictor without a model is as good as the fit."""
+    """One sentence a horizon at which a predictor without a model is clearly better."""
     out = []
     for horizon in dict.fromkeys(e.horizon for e in errors):
         beaten = [e for e in errors if e.horizon == horizon and e.is_beaten]
@@ -175,13 +198,13 @@ def beaten_sentences(errors: Sequence[HorizonError]) -> list[str]:
             unit = f" {e.unit}" if e.unit else ""
             best = min(e.state_held, e.velocity_held)
             figures.append(
-                f"{e.channel} {e.identified:.3g}{unit} beside {best:.3g}{unit} with the {rival} "
-                "held"
+                f"{e.channel} {e.identified:.3g}{unit} compared with {best:.3g}{unit} with the "
+                f"{rival} held"
             )
         more = f"; and {len(beaten) - 3} more" if len(beaten) > 3 else ""
         when = "Over whole recordings" if horizon == WHOLE else f"{horizon:g} s ahead"
         out.append(
-            f"{when} the identified model is no better than a prediction without a model: "
+            f"{when} the identified model is worse than a prediction without a model: "
             f"{'; '.join(figures)}{more}."
         )
     return out

@@ -7,14 +7,15 @@ import mujoco
 import numpy as np
 
 from trueup.errors import listing
+from trueup.fitting import Reason
 from trueup.fitting.solution import Solution, Status
 from trueup.sysid.assess.assessment import Assessment
-from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
 from trueup.sysid.fit.problem import GrayBoxProblem
 from trueup.sysid.fit.soft_friction import joints_with_hard_friction, searches_friction
 from trueup.sysid.results.reduced_experiment import reduced_set, sentence_of
+from trueup.sysid.torque.problem import TorqueProblem
 
 _GRAVITY = ("problem", "warning", "good")
 _POOR_FIT = 30.0  # [%] below which a channel is hardly explained
@@ -28,12 +29,13 @@ def insights(
     solution: Solution,
     assessment: Assessment,
     crossed: CrossValidation | None,
-    horizons: Sequence[HorizonError] = (),
-    torque: dict[str, Any] | None = None,
+    doubts: Sequence[Reason] = (),
+    remarks: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Findings as ``{"severity": "problem" | "warning" | "good", "sentence", "section"}``.
 
-    ``section`` is the anchor of the report's section that shows more, or empty.
+    ``section`` is the anchor of the report's section that shows more, or empty. ``doubts`` are what
+    the verdict says too; ``remarks`` are sentences on torques that do not grade a fit.
     """
     found: list[tuple[str, str, str]] = []
     if not solution.success:
@@ -46,12 +48,8 @@ def insights(
     if assessment.flaw:
         sentence = f"The values are no optimum: {assessment.flaw}."
         found.append(("problem", sentence, "parameters"))
-    if torque is not None:
-        found += [
-            ("warning", s[:1].upper() + s[1:] + ".", "inverse-dynamics")
-            for s in torque["sentences"]
-        ]
-    found += [("warning", s, "horizons") for s in beaten_sentences(horizons)]
+    found += [("warning", doubt.sentence, doubt.section) for doubt in doubts]
+    found += [("warning", s[:1].upper() + s[1:] + ".", "inverse-dynamics") for s in remarks]
     identifiability = assessment.identifiability
     found += [("problem", d.sentence, "identifiability") for d in identifiability.directions]
     found += [
@@ -120,7 +118,9 @@ def _unexplained(problem: GrayBoxProblem, assessment: Assessment) -> list[tuple[
                 f"The values mean little.",
             )
         )
-    noise = getattr(getattr(problem, "settings", None), "noise", None) or {}
+    # that of a fit to torques is what plain least squares leaves, and not given
+    given = None if isinstance(problem, TorqueProblem) else getattr(problem, "settings", None)
+    noise = getattr(given, "noise", None) or {}
     for c in row.channels:
         level = noise.get(_signal(c.channel))
         if level and c.rmse > _ABOVE_NOISE * level:

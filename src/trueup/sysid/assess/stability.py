@@ -8,7 +8,7 @@ import numpy as np
 from trueup.fitting.box_step import box_step
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
-from trueup.fitting.uncertainty import CovarianceEstimate
+from trueup.fitting.uncertainty import CovarianceEstimate, contradiction_ratio
 from trueup.sysid.assess.fit_covariance import (
     gram_matrix,
     residual_covariance,
@@ -29,6 +29,9 @@ class Stability:
     """Their half-widths ``(p,)``."""
     ratios: np.ndarray
     """Distance of the two estimates over the half-width that noise explains ``(p,)``."""
+    limits: np.ndarray
+    """Ratios from which the two contradict each other ``(p,)``, see
+    :func:`trueup.fitting.uncertainty.contradiction_ratio`."""
     sentences: tuple[str, ...]
 
 
@@ -86,14 +89,15 @@ def check_stability(
         ratios = np.where(np.isfinite(expected), distance / expected, 0.0)
     ratios = np.where(np.isfinite(ratios), ratios, 0.0)
     sentences = []
-    for i in np.flatnonzero(ratios > 1.0):
+    limits = contradiction_ratio(count, level, own.dof[:count])
+    for i in np.flatnonzero(ratios > limits):
         sentences.append(
             f"{space.names[i]} is {x[i]:.5g} from the training data and {end[i]:.5g} from the "
             f"held-out data: {ratios[i]:.1f} times what noise explains. Model error dominates; "
             f"the interval should be about {ratios[i]:.1f} times as wide."
         )
     half_widths = (own.half_widths * space.slope(end))[:count]
-    return Stability(end[:count], half_widths, ratios, tuple(sentences))
+    return Stability(end[:count], half_widths, ratios, limits, tuple(sentences))
 
 
 def _one_step(

@@ -11,8 +11,10 @@ from trueup.fitting.solution import Solution
 from trueup.parameters import ParameterDict
 from trueup.signals import QualityReport
 from trueup.sysid.assess.assessment import Assessment
+from trueup.sysid.assess.doubts import doubts, evidence_at_limits
 from trueup.sysid.assess.horizons import HorizonError, horizon_rows
 from trueup.sysid.assess.insights import insights, still_components
+from trueup.sysid.assess.missing_terms import MissingTerm
 from trueup.sysid.assess.verdict import verdict_of
 from trueup.sysid.experiment.initial_unknowns import estimated_starts
 from trueup.sysid.fit.cross_validation import CrossValidation
@@ -34,6 +36,7 @@ def summarise(
     ends: UnseenEnds | None = None,
     horizons: Sequence[HorizonError] = (),
     torque: dict[str, Any] | None = None,
+    missing: Sequence[MissingTerm] = (),
 ) -> dict[str, Any]:
     """Plain data of an identification; non-finite numbers are still numbers here."""
     unseen, how = (), ""
@@ -41,6 +44,7 @@ def summarise(
         unseen = crossed.signals
     elif ends is not None:
         unseen, how = ends.signals, ends.reason
+    doubtful = doubts(assessment.signals, missing, horizons, torque)
     # initial states of windows are unknowns that nobody asks for: kept apart
     labels = element_labels(problem.parameters)
     is_asked = ["#" not in label for label in labels]
@@ -60,6 +64,13 @@ def summarise(
             how,
             sorted(still_components(assessment)),
             estimated_starts(problem.parameters),
+            doubtful,
+            evidence_at_limits(
+                problem.space.names,
+                {p.name: p.targets[0] for p in problem.parameters.free if len(p.targets) == 1},
+                missing,
+                torque,
+            ),
         ).plain(),
         "status": solution.status.value,
         "success": solution.success,
@@ -86,7 +97,15 @@ def summarise(
         "whiteness": {
             name: [t.sentence for t in tests] for name, tests in assessment.whiteness.items()
         },
-        "insights": insights(problem, solution, assessment, crossed, horizons, torque),
+        "missing_terms": [term.plain() for term in missing],
+        "insights": insights(
+            problem,
+            solution,
+            assessment,
+            crossed,
+            doubtful,
+            [] if torque is None else [s for s in torque["sentences"] if s not in torque["doubts"]],
+        ),
         "cross_validation": None if crossed is None else _crossed(crossed),
         "quality": {n: report.as_dict() for n, report in (quality or {}).items()},
         "notes": list(notes),
@@ -139,6 +158,7 @@ def parameter_rows(
         if assessment.stability is not None:
             row["held_out_value"] = assessment.stability.values[i]
             row["model_error_ratio"] = assessment.stability.ratios[i]
+            row["model_error_limit"] = assessment.stability.limits[i]
         if name in assessment.profiles:
             row["profile_low"], row["profile_high"] = assessment.profiles[name]
         rows.append(row)

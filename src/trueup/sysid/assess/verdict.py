@@ -1,6 +1,6 @@
 """The verdict on an identification: baselines on held-out recordings, and what became of values."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +30,8 @@ def verdict_of(
     how: str = "",
     still: Sequence[str] = (),
     starts: Collection[str] = (),
+    doubts: Sequence[Reason] = (),
+    limit_evidence: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge an identification by the rules of :func:`trueup.fitting.judge`.
 
@@ -46,14 +48,16 @@ def verdict_of(
         still: channels at rest, which hold noise alone and are left out.
         starts: unknowns that are estimated start states of recordings. Their bounds are guesses
             from the motion; one that ends there says nothing against the unknowns of the robot.
+        limit_evidence: what other fits found for unknowns that ended at zero, a clause for each.
+        doubts: what else speaks against the fit, see :func:`trueup.sysid.assess.doubts.doubts`.
     """
     signals = [*assessment.signals, *unseen]
     grade = Grade.USE if unseen else Grade.LOOK
     return judge(
         search=SearchEnd.of(solution),
         comparisons=compared(signals, still),
-        estimates=_estimates(space, solution, assessment, starts),
-        look_at=[Reason(grade, _sentence(how), "scores")] if how else (),
+        estimates=_estimates(space, solution, assessment, starts, limit_evidence or {}),
+        look_at=[*doubts, *([Reason(grade, _sentence(how), "scores")] if how else ())],
     )
 
 
@@ -115,7 +119,11 @@ def _without_start(found: Comparison) -> Comparison:
 
 
 def _estimates(
-    space: Space, solution: Solution, assessment: Assessment, starts: Collection[str]
+    space: Space,
+    solution: Solution,
+    assessment: Assessment,
+    starts: Collection[str],
+    limit_evidence: Mapping[str, str],
 ) -> Estimates:
     # initial states of windows are unknowns that nobody asks for
     asked = np.array(["#" not in name for name in space.names])
@@ -132,6 +140,8 @@ def _estimates(
         assessment.at_bound & of_robot,
         undetermined if solution.success and not assessment.flaw else (),
         () if assessment.stability is None else assessment.stability.sentences,
+        assessment.gradient,
     )
     flaw = f"{assessment.flaw}." if assessment.flaw else ""
-    return replace(found, flaw=flaw)
+    evidence = {n: clause for n, clause in limit_evidence.items() if n in found.at_limits}
+    return replace(found, flaw=flaw, limit_evidence={**found.limit_evidence, **evidence})

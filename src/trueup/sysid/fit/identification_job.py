@@ -19,6 +19,7 @@ from trueup.simulation.spare_memory import release_spare_memory
 from trueup.studies import Budget, RunDirectory
 from trueup.sysid.assess.assessment import assess
 from trueup.sysid.assess.horizons import horizon_errors
+from trueup.sysid.assess.missing_terms import missing_terms
 from trueup.sysid.assess.summary import summarise
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.preparation import Prepared, prepare
@@ -266,6 +267,10 @@ class IdentificationJob(SearchJob):
         ends = None
         if crossed is None and held_out is None and solution.success:
             ends = unseen_ends(prepared, solution.x, problem.noise_scale, loss, time_left.left)
+        missing = []
+        if solution.success and not assessment.flaw:
+            missing, untried = missing_terms(prepared, problem, solution.x, loss, time_left.left)
+            prepared.notes.extend([untried] if untried else [])
         solution.covariance = assessment.value_covariance
         solution.intervals = assessment.intervals
         summary = summarise(
@@ -286,6 +291,7 @@ class IdentificationJob(SearchJob):
                 experiment.confidence.level,
                 time_left.left,
             ),
+            missing,
         )
         result = Identification(
             prepared, problem, solution, assessment, crossed, run.directory.path, summary

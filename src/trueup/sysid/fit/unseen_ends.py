@@ -50,17 +50,11 @@ def unseen_ends(
         loss: robust loss of the fit.
         time_limit: seconds for the second fit.
     """
-    obstacle = _obstacle(prepared)
+    obstacle = obstacle_to_ends(prepared)
     if obstacle:
         return UnseenEnds((), obstacle)
     loss = loss or Loss()
-    method = prepared.experiment.control
-    beginnings, ends = [], []
-    for group in prepared.training:
-        spans = [split_by_time(t.sensordata.times, held_out=SHARE) for t in group.measured_rollout]
-        pairs = list(zip(group.measured_rollout, spans, strict=True))
-        beginnings.append(_group(group, [first_part(t, s.training[0], method) for t, s in pairs]))
-        ends.append(_group(group, [later_part(t, s.held_out[0], method, t.name) for t, s in pairs]))
+    beginnings, ends = beginnings_and_ends(prepared)
     problem, unseen = (prepared.problem(sequences=groups) for groups in (beginnings, ends))
     problem.noise_scale = unseen.noise_scale = noise_scale
     fit = refit(problem, x, loss, time_limit)
@@ -78,7 +72,21 @@ def unseen_ends(
     )
 
 
-def _obstacle(prepared: Prepared) -> str:
+def beginnings_and_ends(
+    prepared: Prepared,
+) -> tuple[list[ModelSequences], list[ModelSequences]]:
+    """Training recordings without their last quarters, and these quarters."""
+    method = prepared.experiment.control
+    beginnings, ends = [], []
+    for group in prepared.training:
+        spans = [split_by_time(t.sensordata.times, held_out=SHARE) for t in group.measured_rollout]
+        pairs = list(zip(group.measured_rollout, spans, strict=True))
+        beginnings.append(_group(group, [first_part(t, s.training[0], method) for t, s in pairs]))
+        ends.append(_group(group, [later_part(t, s.held_out[0], method, t.name) for t, s in pairs]))
+    return beginnings, ends
+
+
+def obstacle_to_ends(prepared: Prepared) -> str:
     """Why the ends of the recordings cannot be predicted on their own, or an empty string."""
     if prepared.experiment.window > 0 and prepared.experiment.window_states == "estimated":
         return "the states of windows are unknowns of the fit, so that no end can be predicted"

@@ -45,8 +45,9 @@ def horizon_section(rows: Sequence[dict[str, Any]]) -> reports.Section:
         ],
         notes=[
             "Root mean square error this long after the last measured state, from which the "
-            "simulation begins anew every 2 s; whole: one simulation a recording. State held: the "
-            "value stays. Velocity held: the position goes on with the measured velocity."
+            "simulation begins anew each time the horizon has passed; whole: one simulation a "
+            "recording. State held: the value stays. Velocity held: the position goes on with the "
+            "measured velocity."
         ],
         highlights=[reports.Highlight("remark", bool, "serious")],
     )

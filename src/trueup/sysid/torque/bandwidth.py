@@ -116,6 +116,17 @@ def halves(data: Sequence[TorqueData]) -> tuple[list[TorqueData], list[TorqueDat
     return [_cut(d, False) for d in data], [_cut(d, True) for d in data]
 
 
+def last_quarter(values: np.ndarray, axis: int) -> np.ndarray:
+    """The rows of a series of a recording that :func:`halves` gives as its end.
+
+    Args:
+      values: a series.
+      axis: its axis of time.
+    """
+    count = values.shape[axis]
+    return np.take(values, np.arange(int((1 - _LAST) * count), count), axis=axis)
+
+
 def _cut(data: TorqueData, last: bool) -> TorqueData:
     """The beginning or the last quarter of a recording."""
     count = len(data.motion.times)

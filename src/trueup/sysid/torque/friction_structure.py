@@ -50,12 +50,17 @@ class MissingFriction:
     """Size of the term in its own standard errors."""
 
     @property
+    def gain(self) -> float:
+        """Share of the error on unseen torques that goes with the term."""
+        return 1 - self.after / self.before
+
+    @property
     def sentence(self) -> str:
         """What was found, in words."""
         return (
             f"{self.joint} has {STRUCTURES[self.structure]}, which the model lacks (by "
             f"{self.significance:.1f} standard errors): with it the error on unseen torques, each "
-            f"joint's over its noise, is {100 * (1 - self.after / self.before):.2g} % smaller"
+            f"joint's over its noise, is {100 * self.gain:.2g} % smaller"
         )
 
 

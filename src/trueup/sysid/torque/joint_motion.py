@@ -67,6 +67,9 @@ class JointMotion:
     """``(T, nu)``, smoothed like the motion."""
     controls_raw: np.ndarray
     """The same as recorded."""
+    controls_early: np.ndarray
+    """What the smoothed controls were half of a sample before ``(T, nu)``: a control that is held
+    between samples acts that much later, as a mean."""
     direction: np.ndarray
     """Sign of each velocity ``(T, nv)``, smoothed like the motion."""
 
@@ -166,7 +169,10 @@ def smooth_motion(
     qpos, qvel, qacc = _states(model, columns, grid, smoothed)
     floor = 1e-9 if slowest is None else slowest
     direction = smooth(np.tanh(qvel / floor))
-    controls = trajectory.control.interpolate(grid, "linear")
+    controls, early = (
+        trajectory.control.interpolate(grid - shift, "linear")
+        for shift in (0.0, 0.5 * float(np.median(np.diff(trajectory.control.times))))
+    )
     every = max(1, int(1.0 / (SAMPLES_PER_PERIOD * bandwidth * step)))
     margin = min(int(0.5 / (bandwidth * step)), len(grid) // 10)
     rows = slice(margin, len(grid) - margin, every)
@@ -185,6 +191,7 @@ def smooth_motion(
         signals[rows],
         smooth(controls)[rows],
         controls[rows],
+        smooth(early)[rows],
         direction[rows],
     )
 

@@ -150,24 +150,20 @@ class TorqueProblem(Problem):
         failures = {} if failures is None else failures
         return [(applied, needed) for _, _, applied, needed, _ in self._torques(X, failures)]
 
-    def raw_errors(self, X: np.ndarray) -> dict[str, np.ndarray]:
-        """Root mean square error ``(n,)`` of each joint's torque as recorded, at the model's gains.
+    def raw_residuals(self, X: np.ndarray) -> list[np.ndarray]:
+        """Error of each joint's torque as recorded, at the model's gains ``(n, T, C)`` a recording.
 
         Candidates with other gains of drives have other torques; in the unit of the recording their
         errors compare.
         """
         X = np.atleast_2d(np.asarray(X, float))
-        squares: dict[str, np.ndarray] = {}
-        counts: dict[str, int] = {}
         tables = self._tables(X, {})
+        out = []
         for sequence, variant in zip(self.sequences, self._variant_of, strict=True):
             fields, links = tables[variant]
             off = sequence.data.applied(fields, raw=True) - sequence.data.needed(links, fields)
-            off = off / _relative(sequence.data, fields)[:, None, :]
-            for k, name in enumerate(sequence.channel_names):
-                squares[name] = squares.get(name, 0.0) + np.square(off[:, :, k]).sum(axis=1)
-                counts[name] = counts.get(name, 0) + off.shape[1]
-        return {name: np.sqrt(squares[name] / counts[name]) for name in squares}
+            out.append(off / _relative(sequence.data, fields)[:, None, :])
+        return out
 
     def _tables(
         self, X: np.ndarray, failures: Failures

@@ -10,11 +10,18 @@ from trueup.errors import TrueupError
 from trueup.fitting.least_squares import LeastSquares, LeastSquaresSettings
 from trueup.fitting.linearisation import final_jacobian
 from trueup.fitting.losses import Loss
+from trueup.fitting.uncertainty import contradiction_ratio
 from trueup.sysid.assess.fit_covariance import residual_covariance
 from trueup.sysid.fit._inner_fit import busy_seconds, inner_fit
 from trueup.sysid.fit.identification_search import TORQUE_SETTINGS
 from trueup.sysid.torque.bandwidth import halves, same_columns
 from trueup.sysid.torque.friction_structure import MissingFriction, missing_friction
+from trueup.sysid.torque.joint_errors import (
+    JointErrors,
+    behind_sentences,
+    contradicting_joints,
+    joint_errors,
+)
 from trueup.sysid.torque.linear_fit import errors, plain_least_squares
 from trueup.sysid.torque.problem import TorqueProblem
 from trueup.sysid.torque.setup import TorqueSetup, possible_setup, torque_problem
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 
 _ITERATIONS = 50
 _STEPS = 0.05  # share of a value by which time steps may move it
-_EQUAL = 1.02  # error beside that of plain least squares that still counts as equal
+_SHAPE = 0.1  # share of the error that another shape of friction explains, to doubt a fit
 
 
 def torque_fit(
@@ -89,14 +96,23 @@ def torque_summary(
         return None
     problem, values, acts = found
     setup = prepared.torques
-    rows = [] if acts is None else _compared(problem, x, values, acts, assessment, level)
-    found_errors = _errors(prepared, setup, x, start, values)
+    where, joints = joint_errors(prepared, x, start, values)
+    rows = []
+    if acts is not None:
+        against = contradicting_joints(joints)
+        rows = _compared(problem, x, values, acts, assessment, level, against)
     contradictions = [r["sentence"] for r in rows if r["sentence"]]
-    friction = [f.sentence for f in _friction(prepared, setup)]
+    friction = _friction(prepared, setup)
+    columns = len(setup.linear.columns.names)
+    doubts = [
+        *behind_sentences(where, joints, columns, is_torque),
+        *(f.sentence for f in friction if f.gain > _SHAPE),
+        *contradictions,
+    ]
     return {
         "corner": setup.bandwidth.corner,
         "tried": [list(pair) for pair in setup.bandwidth.tried],
-        "errors": found_errors,
+        "errors": _errors(prepared, setup, x, start, values),
         "parameters": rows,
         "base_parameters": [
             {
@@ -107,8 +123,9 @@ def torque_summary(
             }
             for p in setup.linear.base
         ],
-        "friction": friction,
-        "sentences": [*_behind(found_errors), *friction, *contradictions],
+        "friction": [f.sentence for f in friction],
+        "doubts": doubts,
+        "sentences": [*doubts, *(f.sentence for f in friction if f.gain <= _SHAPE)],
     }
 
 
@@ -123,29 +140,6 @@ def _friction(prepared: Prepared, setup: TorqueSetup) -> list[MissingFriction]:
     return missing_friction(setup.data, unseen, columns) if unseen else []
 
 
-def _behind(rows: list[dict[str, Any]]) -> list[str]:
-    """A sentence where the fit explains torques worse than a linear fit, or than no fit."""
-    out = []
-    own, before, plain = (
-        float(np.sqrt(np.sum(np.square([r[key] for r in rows]))))
-        for key in ("identified", "initial", "plain_least_squares")
-    )
-    part = rows[0]["part"]
-    if own > _EQUAL * plain:
-        out.append(
-            f"the identified model explains the {part} torques {own / plain:.3g} times worse than "
-            f"plain least squares with {rows[0]['columns']} columns: unknowns are missing (links, "
-            "friction, offsets), or motion and torque contradict each other"
-        )
-    if own > before:
-        worst = max(rows, key=lambda r: r["identified"] / max(r["initial"], 1e-12))
-        out.append(
-            f"the fit made the {part} torques worse: {worst['channel']} was "
-            f"{worst['initial']:.3g} before the fit and is {worst['identified']:.3g}"
-        )
-    return out
-
-
 def _errors(
     prepared: Prepared,
     setup: TorqueSetup,
@@ -156,7 +150,11 @@ def _errors(
     """Error of each joint's torque as recorded, on held-out data where there are some."""
     groups = prepared.held_out or prepared.training
     problem = torque_problem(prepared, sequences=groups)
-    found = problem.raw_errors(np.stack([x, start, values]))
+    off = problem.raw_residuals(np.stack([x, start, values]))
+    found: dict[str, list[np.ndarray]] = {}
+    for sequence, errors_of in zip(problem.sequences, off, strict=True):
+        for k, name in enumerate(sequence.channel_names):
+            found.setdefault(name, []).append(errors_of[:, :, k])
     bandwidth = setup.bandwidth
     columns = setup.linear.columns
     data = torque_data(groups, bandwidth.corner, bandwidth.slowest, setup.driven)
@@ -170,14 +168,18 @@ def _errors(
         {
             "channel": name,
             "part": "held-out" if prepared.held_out else "training",
-            "identified": float(by[0]),
-            "initial": float(by[1]),
-            "torque_fit": float(by[2]),
+            **dict(zip(("identified", "initial", "torque_fit"), _rms(by), strict=True)),
             "plain_least_squares": plain.get(name, float("nan")),
             "columns": len(columns.names),
         }
         for name, by in found.items()
     ]
+
+
+def _rms(parts: list[np.ndarray]) -> list[float]:
+    """Root mean square over recordings ``(n, T)`` of each candidate."""
+    rows = np.concatenate(parts, axis=1)
+    return [float(v) for v in np.sqrt(np.mean(np.square(rows), axis=1))]
 
 
 def _compared(
@@ -187,8 +189,13 @@ def _compared(
     acts: np.ndarray,
     assessment: Assessment,
     level: float,
+    against: list[JointErrors],
 ) -> list[dict[str, Any]]:
-    """Values of the simulation beside those of torques."""
+    """Values of the simulation and those of torques.
+
+    They contradict each other where they are further apart than their intervals explain, and where
+    torques are explained clearly worse by the values of the simulation.
+    """
     residual, jacobian, _ = final_jacobian(problem, values)
     at_bound = problem.space.at_bound(values, 1e-6)
     try:
@@ -199,12 +206,13 @@ def _compared(
     except TrueupError:
         half_widths = np.full(len(values), np.inf)
     own = 0.5 * np.ptp(assessment.intervals, axis=1)
+    limit = float(contradiction_ratio(int(acts.sum()), level))
     rows = []
     for i in np.flatnonzero(acts):
         name = problem.space.names[i]
         width = np.hypot(np.nan_to_num(own[i]), half_widths[i])
         apart = abs(x[i] - values[i])
-        differs = bool(np.isfinite(width) and apart > width and not at_bound[i])
+        differs = bool(against and np.isfinite(width) and apart > limit * width and not at_bound[i])
         rows.append(
             {
                 "name": name,
@@ -214,7 +222,10 @@ def _compared(
                 "agrees": not differs,
                 "sentence": (
                     f"simulation says {name} {x[i]:.4g}, torque says {values[i]:.4g} +- "
-                    f"{half_widths[i]:.2g}: more apart than their intervals. "
+                    f"{half_widths[i]:.2g}: more apart than their intervals explain. "
+                    f"With the values of torques the error of {against[0].channel} is "
+                    f"{against[0].rms('torque_fit'):.3g} {against[0].unit}, with those of the "
+                    f"simulation {against[0].rms('identified'):.3g}. "
                     + _reason(float(x[i]), float(values[i]))
                     if differs
                     else ""

@@ -1,0 +1,111 @@
+"""What speaks against an identification although its search ended well: each doubt grades it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueup.fitting import Grade, Reason
+from trueup.fitting.paired_errors import CHANCE, block_sums, is_clearly_worse
+from trueup.sysid.assess.assessment import SequenceSignals
+from trueup.sysid.assess.horizons import HorizonError, beaten_sentences
+from trueup.sysid.assess.missing_terms import MissingTerm
+
+_SMALL = 0.1  # of the spread of a channel over all recordings: errors below it are small anyway
+_SHOWN = 3
+_CLEAR = 1.5  # half-widths that a value has to be above zero: three standard errors
+
+
+def doubts(
+    signals: Sequence[SequenceSignals],
+    missing: Sequence[MissingTerm] = (),
+    horizons: Sequence[HorizonError] = (),
+    torque: dict[str, Any] | None = None,
+) -> list[Reason]:
+    """Reasons to look at a fit, the most telling first.
+
+    A term that the model lacks, torques that plain least squares or other values of the same
+    unknowns explain clearly better, horizons at which a prediction without a model is clearly
+    better, and recordings of the fit that a constant meets better.
+
+    Args:
+      signals: signals of the training recordings.
+      missing: terms that the model lacks.
+      horizons: errors by horizon.
+      torque: ``torque`` of a summary; None where no torque was recorded.
+    """
+    found = [(term.sentence, "parameters") for term in missing]
+    if torque is not None:
+        found += [(f"{s[:1].upper()}{s[1:]}.", "inverse-dynamics") for s in torque["doubts"]]
+    found += [(s, "horizons") for s in beaten_sentences(horizons)]
+    found += [(s, "scores") for s in _negative_fits(signals)]
+    return [Reason(Grade.LOOK, sentence, section) for sentence, section in found]
+
+
+def evidence_at_limits(
+    names: Sequence[str],
+    targets: Mapping[str, str],
+    missing: Sequence[MissingTerm] = (),
+    torque: dict[str, Any] | None = None,
+) -> dict[str, str]:
+    """What other fits say of unknowns that ended at zero: a clause where they find a value.
+
+    Args:
+      names: the unknowns.
+      targets: target of each in the model, by name.
+      missing: fits with a term that the model lacks.
+      torque: ``torque`` of a summary.
+    """
+    out: dict[str, str] = {}
+    rows = {} if torque is None else {r["name"]: r for r in torque["parameters"]}
+    plain = {} if torque is None else {p["words"]: p for p in torque["base_parameters"]}
+    for name in names:
+        kind, _, rest = targets.get(name, "").partition("/")
+        words = " ".join(rest.rsplit("/", 1)) if kind == "joint" else ""
+        candidates = [
+            (f"the fit with {term.label} finds", *term.values[name])
+            for term in reversed(missing)  # the last has all terms that came before
+            if name in term.values
+        ]
+        if name in rows:
+            row = rows[name]
+            candidates.append(("torques give", row["torque"], row["torque_half_width"]))
+        if words in plain:
+            base = plain[words]
+            candidates.append(("plain least squares finds", base["value"], base["half_width"]))
+        for finder, value, width in candidates:
+            if np.isfinite(width) and value > _CLEAR * width:
+                out[name] = f"{finder} {value:.3g} +- {width:.2g}"
+                break
+    return out
+
+
+def _negative_fits(signals: Sequence[SequenceSignals]) -> list[str]:
+    """A sentence where the mean of a recording of the fit is better than the fitted model."""
+    training = [s for s in signals if not s.held_out]
+    series: dict[str, list[np.ndarray]] = {}
+    for s in training:
+        for c, channel in enumerate(s.channels):
+            series.setdefault(channel, []).append(s.measured[:, c])
+    spread = {channel: float(np.std(np.concatenate(parts))) for channel, parts in series.items()}
+    chance = CHANCE / max(sum(len(s.channels) for s in training), 1)
+    out = []
+    for s in training:
+        off = np.square(s.measured - s.fitted)
+        constant = np.square(s.measured - s.measured.mean(axis=0))
+        for c, channel in enumerate(s.channels):
+            own, other = block_sums(off[:, c]), block_sums(constant[:, c])
+            floor = len(off) / len(own) * (_SMALL * spread[channel]) ** 2
+            if is_clearly_worse(own, other + floor, chance):
+                error, held = (float(np.sqrt(v.sum() / len(off))) for v in (own, other))
+                unit = f" {s.units[c]}" if s.units and s.units[c] else ""
+                out.append(
+                    f"{channel} of {s.name} {error:.3g}{unit} compared with {held:.3g}{unit}"
+                )
+    if not out:
+        return []
+    more = f"; and {len(out) - _SHOWN} more" if len(out) > _SHOWN else ""
+    return [
+        "The fitted model is worse than the mean of the recording that it was fitted to: "
+        f"{'; '.join(out[:_SHOWN])}{more}."
+    ]

@@ -1,0 +1,204 @@
+"""Terms that a model may lack: numbers of joints, bodies and actuators that are no unknowns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from trueup.parameters import Parameter, ParameterDict
+from trueup.simulation.targets import resolve
+
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+_TURNS = int(mujoco.mjtJoint.mjJNT_HINGE)
+PREFIX = "missing "
+"""Begin of the name of a candidate, which no parameter of an experiment file has."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of term, one number for each joint, body or actuator."""
+
+    label: str
+    """What it is, as the subject of a sentence."""
+    element: str
+    """``joint``, ``body`` or ``actuator``."""
+    attribute: str
+    field: str
+    """Field of a compiled model with the values."""
+    reach: float
+    """Upper bound over the inertia about the joint [N m, 1/s, ...]; over the value, of a mass."""
+    units: tuple[str, str]
+    """Unit for a hinge or a body, and for a slide."""
+
+
+KINDS = {
+    "friction": Kind(
+        "Coulomb friction", "joint", "frictionloss", "dof_frictionloss", 1e4, ("N m", "N")
+    ),
+    "damping": Kind(
+        "viscous friction", "joint", "damping", "dof_damping", 1e3, ("N m s/rad", "N s/m")
+    ),
+    "armature": Kind("armature", "joint", "armature", "dof_armature", 1e3, ("kg m^2", "kg")),
+    "stiffness": Kind("a spring", "joint", "stiffness", "jnt_stiffness", 1e5, ("N m/rad", "N/m")),
+    "mass": Kind("mass", "body", "mass", "body_mass", 10.0, ("kg", "kg")),
+    "offset": Kind(
+        "a constant force",
+        "actuator",
+        "biasprm/0",
+        "actuator_biasprm",
+        1e4,
+        ("N m", "N"),
+    ),
+}
+"""Kinds by name, in the order in which they are tried where time is short."""
+
+
+class _Element(NamedTuple):
+    """A joint, body or actuator, and the number of it that a kind names."""
+
+    name: str
+    entry: int
+    """Flat place in the field."""
+    value: float
+    unit: str
+    inertia: float
+    """About the joint [kg m^2, kg]; 1 of a body."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One number of the model that is tried as a further unknown."""
+
+    kind: str
+    where: str
+    """Name of the joint, body or actuator."""
+    parameter: Parameter
+    """The unknown, at the value that the model has."""
+    replaces: str = ""
+    """Frozen parameter whose place it takes; empty where there is none."""
+
+    @property
+    def given(self) -> float:
+        """Value that the model has."""
+        return float(self.parameter.as_vector()[0])
+
+
+def candidates(
+    models: Sequence[mujoco.MjModel], parameters: ParameterDict, kinds: Sequence[str]
+) -> list[Candidate]:
+    """Numbers of the model that no parameter is free to move.
+
+    Args:
+      models: the models of the recordings; a number counts where it is the same in all.
+      parameters: parameters of the experiment.
+      kinds: keys of :data:`KINDS`.
+    """
+    model = models[0]
+    taken, frozen = _taken(model, parameters)
+    out = []
+    for key in kinds:
+        kind = KINDS[key]
+        if key == "mass" and any(p.inertia_type is not None for p in parameters.values()):
+            continue  # links are unknowns already
+        for name, entry, value, unit, scale in _elements(model, kind):
+            if (kind.field, entry) in taken:
+                continue
+            if any(_value(other, kind, name) != value for other in models[1:]):
+                continue
+            held = frozen.get((kind.field, entry))
+            if held is not None:
+                value = float(held.as_vector()[0])
+            upper = max(kind.reach * (value if key == "mass" else scale), 10.0 * value)
+            lower = {"mass": 0.1 * value, "offset": -upper}.get(key, 0.0)
+            if not lower <= value < upper:
+                continue  # a negative damping, or a massless body: not a plain term
+            target = f"{kind.element}/{name}/{kind.attribute}"
+            parameter = Parameter(
+                f"{PREFIX}{target}", value, lower, upper, target=target, unit=unit
+            )
+            out.append(Candidate(key, name, parameter, "" if held is None else held.name))
+    return out
+
+
+def extended(parameters: ParameterDict, more: Sequence[Candidate]) -> ParameterDict:
+    """The parameters with candidates after them, in the place of frozen ones that they free."""
+    replaced = {c.replaces for c in more}
+    out = ParameterDict()
+    for param in parameters.copy().values():
+        if param.name not in replaced:
+            out.add(param)
+    for candidate in more:
+        param = candidate.parameter
+        out.add(param)
+    return out
+
+
+def _value(model: mujoco.MjModel, kind: Kind, name: str) -> float:
+    """Value of a named element; NaN where the model has none."""
+    return next((e.value for e in _elements(model, kind) if e.name == name), np.nan)
+
+
+def _elements(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
+    """Elements of a kind that have names, of scalar joints and of bodies that move."""
+    field = getattr(model, kind.field)
+    out: list[_Element] = []
+    if kind.element == "body":
+        moves = set(np.flatnonzero(model.body_weldid != 0).tolist())
+        for b in range(1, model.nbody):
+            name = model.body(b).name
+            if name and b in moves and model.body_mass[b] > 0:
+                out.append(_Element(name, b, float(field[b]), kind.units[0], 1.0))
+        return out
+    if kind.element == "actuator":
+        return _affine_actuators(model, kind)
+    for j in range(model.njnt):
+        name = model.joint(j).name
+        if not name or int(model.jnt_type[j]) not in _SCALAR:
+            continue
+        dof = int(model.jnt_dofadr[j])
+        entry = j if kind.field.startswith("jnt_") else dof
+        unit = kind.units[0 if int(model.jnt_type[j]) == _TURNS else 1]
+        inertia = max(float(model.dof_M0[dof]), 1e-6)
+        out.append(_Element(name, entry, float(np.ravel(field[entry])[0]), unit, inertia))
+    return out
+
+
+def _affine_actuators(model: mujoco.MjModel, kind: Kind) -> list[_Element]:
+    """The same of actuators whose force has a constant part: those of servos on joints."""
+    out = []
+    for i in range(model.nu):
+        name, joint = model.actuator(i).name, int(model.actuator_trnid[i, 0])
+        affine = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_AFFINE)
+        on_joint = int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+        if not name or not affine or not on_joint or int(model.jnt_type[joint]) not in _SCALAR:
+            continue
+        unit = kind.units[0 if int(model.jnt_type[joint]) == _TURNS else 1]
+        inertia = max(float(model.dof_M0[int(model.jnt_dofadr[joint])]), 1e-6)
+        value = float(model.actuator_biasprm[i, 0])
+        out.append(_Element(name, i * model.actuator_biasprm.shape[1], value, unit, inertia))
+    return out
+
+
+def _taken(
+    model: mujoco.MjModel, parameters: ParameterDict
+) -> tuple[set[tuple[str, int]], dict[tuple[str, int], Parameter]]:
+    """Entries of fields that parameters write, and those that frozen numbers write."""
+    taken: set[tuple[str, int]] = set()
+    frozen: dict[tuple[str, int], Parameter] = {}
+    tied = {p.tied_to for p in parameters.values()}
+    for param in parameters.values():
+        entries: set[tuple[str, int]] = set()
+        for target in param.targets:
+            if target.startswith("state/"):
+                continue
+            found = resolve(target, model, param.size, np.full(param.size, np.inf))
+            for write in found.fields:
+                entries |= {(write.field, int(e)) for e in write.entries}
+        of_one_kind = param.size == 1 and len({field for field, _ in entries}) == 1
+        if param.frozen and of_one_kind and param.name not in tied and param.tied_to is None:
+            frozen.update(dict.fromkeys(entries, param))
+        else:
+            taken |= entries
+    return taken, frozen

@@ -1,0 +1,55 @@
+"""Recordings whose controls act later than they were recorded."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from trueup.signals import TimeSeries
+from trueup.simulation.model_sequences import ModelSequences
+
+
+def late_controls(groups: Sequence[ModelSequences], delay: float) -> list[ModelSequences]:
+    """The same recordings with all controls later by a delay.
+
+    A delay of a part of a sample mixes neighbouring values: the effect of a held control is then
+    continuous in the delay. What acts first was recorded in the lead-in of a sequence; the first
+    value is held before everything that was recorded.
+
+    Args:
+      groups: models with their recordings.
+      delay: delay [s].
+    """
+    out = []
+    for group in groups:
+        trajectories = []
+        for whole in group.measured_rollout:
+            known, lead_in = whole.control, whole.lead_in
+            if lead_in is not None:
+                earlier = lead_in.control.times < known.times[0]
+                known = TimeSeries(
+                    np.concatenate([lead_in.control.times[earlier], known.times]),
+                    np.concatenate([lead_in.control.data[earlier], known.data]),
+                )
+                lead_in = replace(lead_in, control=_late(lead_in.control, known, delay))
+            late = _late(whole.control, known, delay)
+            trajectories.append(replace(whole, control=late, lead_in=lead_in))
+        out.append(
+            ModelSequences.from_trajectories(
+                group.name, group.spec, group.sequence_name, trajectories, True
+            )
+        )
+    return out
+
+
+def _late(control: TimeSeries, known: TimeSeries, delay: float) -> TimeSeries:
+    """Controls at their own times as they were known a delay before."""
+    data = known.interpolate(control.times - delay, "linear")
+    return TimeSeries(control.times, data, control.signal_mapping)
+
+
+def pause_of(groups: Sequence[ModelSequences]) -> float:
+    """Longest pause between the controls of any recording [s]."""
+    return max(
+        float(np.median(np.diff(t.control.times))) for g in groups for t in g.measured_rollout
+    )

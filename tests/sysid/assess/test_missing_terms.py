@@ -1,0 +1,127 @@
+"""A term that a model lacks is named, with its value, and the fit is not one to use."""
+
+import re
+from pathlib import Path
+
+import pytest
+from driven_arms import ARMATURE, DAMPING, FRICTION, Plant, experiment, model_of, record
+
+from trueup import sysid
+from trueup.sysid.assess.missing_terms import missing_terms
+from trueup.sysid.experiment.experiment_file import parse_experiment
+from trueup.sysid.experiment.preparation import prepare
+
+TORQUES = "search: {method: inverse-dynamics}"
+WITHOUT_FRICTION = ("armature", "damping")
+
+
+def identified(folder: Path, plant: Plant, unknown=None, more: str = "", **given):
+    record(folder, plant, seconds=4.0 if "0.03" in more else 6.0)
+    of_model = Plant(plant.joints, plant.servo)  # the model has neither load nor spring
+    (folder / "arm.xml").write_text(model_of(of_model, **given))
+    text = experiment(plant, *([unknown] if unknown else []), more=more)
+    found = sysid.identify(parse_experiment(text), folder, output=folder / "run", verbose=False)
+    return found.summary
+
+
+def reasons(summary: dict) -> list[str]:
+    return [r["sentence"] for r in summary["verdict"]["reasons"] if r["grade"] != "use"]
+
+
+@pytest.mark.parametrize(
+    ("plant", "more", "finder"),
+    [
+        (Plant(2, servo=False), TORQUES, "least squares finds"),
+        (Plant(2, servo=False), "window: 0.2", "a fit with it finds"),
+        (Plant(1, servo=False), "window: 0.03", "a fit with it finds"),
+        (Plant(2), "", "a fit with it finds"),
+        (Plant(2), "window: 0.2", "a fit with it finds"),
+        (Plant(1), "window: 0.03", "a fit with it finds"),
+        (Plant(1), "held_out: {fraction: 0}", "a fit with it finds"),
+        (Plant(1, friction=0.2), "", "a fit with it finds"),
+    ],
+)
+def test_missing_friction_is_named_joint_by_joint(plant, more, finder, tmp_path):
+    summary = identified(tmp_path, plant, WITHOUT_FRICTION, more)
+    assert summary["verdict"]["grade"] != "use"
+    (sentence,) = [s for s in reasons(summary) if s.startswith("Coulomb friction is missing")]
+    assert finder in sentence
+    for joint, truth in list(zip(("shoulder", "elbow"), FRICTION, strict=True))[: plant.joints]:
+        (value,) = re.findall(rf"([\d.]+) N m in {joint}", sentence)
+        assert float(value) == pytest.approx(truth * plant.friction, rel=0.1)
+    # what is printed with the values says the same
+    assert sentence in [i["sentence"] for i in summary["insights"]]
+    assert summary["missing_terms"][0]["kind"] == "friction"
+
+
+@pytest.mark.parametrize(
+    ("plant", "unknown", "given", "words"),
+    [
+        (Plant(), ("armature", "frictionloss"), {}, "Viscous friction is missing.* 0.[56]"),
+        (Plant(), ("damping", "frictionloss"), {}, "Armature is missing.* 0.0[45]"),
+        (
+            Plant(),
+            ("damping", "frictionloss"),
+            {"armature": (0.15,)},
+            r"Armature is held at 0.15 in shoulder, a fit of it finds 0.0[45]",
+        ),
+        (
+            Plant(),
+            WITHOUT_FRICTION,
+            {"frictionloss": (0.3,)},
+            r"Coulomb friction is held at 0.3 in shoulder, a fit of it finds 0.[78]",
+        ),
+        (Plant(spring=3.0), None, {}, "A spring is missing.* [23]"),
+        (Plant(offset=0.5), None, {}, "A constant force is missing.* 0.[45]"),
+        (Plant(payload=0.5), None, {}, "Mass is held at 2 in link1"),
+        (Plant(delay=0.02), None, {}, r"A delay of the commands is missing.* 0.0(19|2)"),
+    ],
+)
+def test_other_terms_are_named_too(plant, unknown, given, words, tmp_path):
+    summary = identified(tmp_path, plant, unknown, **given)
+    assert summary["verdict"]["grade"] != "use"
+    assert any(re.search(words, s) for s in reasons(summary)), reasons(summary)
+
+
+@pytest.mark.parametrize("target", ["shoulder", "*"])
+def test_a_frozen_parameter_is_tried_as_well(target, tmp_path):
+    held = f"  held: {{target: joint/{target}/frictionloss, start: 0.2, bounds: [0, 5], "
+    record(tmp_path, plant := Plant(), seconds=6.0)
+    (tmp_path / "arm.xml").write_text(model_of(plant))
+    text = experiment(plant, WITHOUT_FRICTION).replace("output:", held + "frozen: true}\noutput:")
+    found = sysid.identify(parse_experiment(text), tmp_path, output=tmp_path / "r", verbose=False)
+    assert any("held at 0.2 in shoulder" in s for s in reasons(found.summary))
+
+
+@pytest.mark.parametrize(
+    ("plant", "more"),
+    [
+        (Plant(2, servo=False), TORQUES),
+        (Plant(2, servo=False), ""),
+        (Plant(2), ""),
+        (Plant(2), "window: 0.2"),
+        (Plant(1), "window: 0.03"),
+        (Plant(1), "held_out: {fraction: 0}"),
+    ],
+)
+def test_nothing_is_missing_in_a_complete_model(plant, more, tmp_path):
+    summary = identified(tmp_path, plant, more=more)
+    assert summary["missing_terms"] == []
+    assert summary["verdict"]["grade"] == "use", reasons(summary)
+
+
+def test_terms_that_the_model_has_right_are_not_missing(tmp_path):
+    given = {"armature": ARMATURE, "damping": DAMPING}
+    summary = identified(tmp_path, Plant(), ("frictionloss",), "", **given)
+    assert summary["missing_terms"] == []
+    assert summary["verdict"]["grade"] == "use", reasons(summary)
+
+
+def test_without_time_it_is_said_that_nothing_was_tried(tmp_path):
+    record(tmp_path, plant := Plant())
+    (tmp_path / "arm.xml").write_text(model_of(plant))
+    experiment_of = parse_experiment(experiment(plant, WITHOUT_FRICTION))
+    prepared = prepare(experiment_of, tmp_path)
+    problem = prepared.problem()
+    found, remark = missing_terms(prepared, problem, problem.space.start, time_limit=0.0)
+    assert found == [] and "Coulomb friction" in remark and "not tried" in remark
