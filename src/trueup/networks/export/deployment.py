@@ -76,12 +76,12 @@ class Deployment:
 
     @property
     def state_shape(self) -> tuple[int, str, int]:
-        """Shape of ``h``; zero is a cold start."""
+        """Shape of ``h``; zero is a cold start. A history has a row more, 1 once it is filled."""
         network = self.network
         if network.family in RECURRENT:
             rows = network.layers * (2 if network.family == "lstm" else 1)
             return rows, "batch", network.hidden
-        return network.history, "batch", len(network.features)
+        return network.history + 1, "batch", len(network.features)
 
 
 def base_inputs(network: Network) -> tuple[str, ...]:

@@ -61,6 +61,12 @@ def write_newton(deployment: Deployment, path: Path) -> str:
         clamping = f"# Limit its sum with the base to {deployment.limit_of_sum:g} N m.\n"
     elif network.torque_limit is not None:
         clamping = f"# Clamp its effort to {network.torque_limit:g} N m (ClampingMaxEffort).\n"
+    if network.history > 1:
+        # the operators that Warp-NN knows cannot tell a history that is not filled yet
+        clamping += (
+            "# After a reset its history is zero, where the network holds the first sample: the "
+            f"first {network.history - 1} steps differ.\n"
+        )
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "
         f"step the actuator as often.\n{clamping}"

@@ -168,7 +168,10 @@ class LstmModule(_Exported):
 
 
 class HistoryModule(_Exported):
-    """As `GruModule`; ``h (history, B, features)`` holds raw features, newest first."""
+    """As `GruModule`; ``h (history + 1, B, features)`` holds raw features, newest first.
+
+    Its last row is 1 once there are any; before, the first features stand for those before them.
+    """
 
     def _take(self, inner: TorchNetwork) -> None:
         self.layers = _layers(inner)
@@ -176,15 +179,18 @@ class HistoryModule(_Exported):
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
         newest = x[:, :, : self.features].transpose(0, 1)
-        h_next = torch.cat([newest, h[:-1]])
-        values = self.normalizer(h_next).permute(1, 2, 0).flatten(1)
+        earlier = torch.where(h[-1:] == 0.0, newest, h[:-2])
+        history = torch.cat([newest, earlier])
+        values = self.normalizer(history).permute(1, 2, 0).flatten(1)
+        h_next = torch.cat([history, torch.ones_like(newest)])
         return self.torque(self.layers(values) + self.skip(values), x[:, -1]), h_next
 
 
 class IsaacMlp(_Exported):
     """``(B, 2 history) -> (B, 1)``: angle errors, then velocities, newest first, unscaled.
 
-    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab.
+    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab. A reset of
+    Isaac Lab leaves a history of zeros: the first sample stands for those before it.
     """
 
     def _matrix(self, deployment: Deployment) -> np.ndarray | None:
@@ -199,7 +205,7 @@ class IsaacMlp(_Exported):
 
     def forward(self, x: Tensor) -> Tensor:
         """Torque of the history."""
-        rows = x.reshape(-1, self.features, self.history)
+        rows = _filled(x.reshape(-1, self.features, self.history))
         values = self.normalizer(rows.transpose(1, 2)).transpose(1, 2).flatten(1)
         return self.torque(self.layers(values) + self.skip(values), rows[:, :, 0])
 
@@ -236,6 +242,15 @@ def _base(network: Network, matrix: np.ndarray | None) -> nn.Module:
     if isinstance(network.base, ServoBase):
         return ServoBaseTorque(network.base, matrix)
     return BaseTorque(network.base, matrix)
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """Histories (B, features, history), newest first, the first sample in place of zeros before."""
+    zero = (rows == 0.0).all(1).flip(1)
+    before = zero.long().cumprod(1).flip(1)
+    oldest = (rows.shape[2] - before.sum(1) - 1).clamp(min=0)
+    first = rows.gather(2, oldest[:, None, None].expand(-1, rows.shape[1], 1))
+    return torch.where(before[:, None] > 0, first, rows)
 
 
 def _layers(inner: TorchNetwork) -> nn.Sequential:

@@ -13,9 +13,9 @@ Nothing here needs torch. The weights carry the names of torch's modules:
   (1, features), for ``mlp`` (1, history x features). It leads from the normalised input straight to
   the output, so that the layers learn only what is not linear, or needs memory.
 
-A network starts cold: the hidden state is zero; rows of the history before the first sample are
-zero in the features' own units, as in the network actuators of Isaac Lab. (mjlab repeats the first
-sample instead.)
+A network starts cold. A history holds the first sample in all its rows, as if the joint had been
+held there, so that a joint at rest away from zero is not kicked. The hidden state is zero, a start
+that training knows: recordings, and a share of the lanes within, begin with it.
 """
 
 from dataclasses import dataclass, field

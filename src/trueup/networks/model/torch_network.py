@@ -17,7 +17,8 @@ from trueup.networks.model.network import RECURRENT, SKIP, Family, Network
 
 State = Tensor | tuple[Tensor, Tensor]
 """What a network carries from step to step: ``gru`` (layers, B, hidden); ``lstm`` a pair of them,
-hidden and cell; ``mlp`` and ``linear`` the last raw features (B, history, features), newest first.
+hidden and cell; ``mlp`` and ``linear`` the last raw features (B, history, features), newest first,
+NaN where a cold start has none yet: the first features stand there.
 """
 
 _ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "softsign": nn.Softsign, "tanh": nn.Tanh}
@@ -131,7 +132,8 @@ class TorchNetwork(nn.Module):
         """State of a cold start for ``batch`` sequences."""
         template = self.template
         if template.family not in RECURRENT:
-            return self.input_mean.new_zeros(batch, self.history, self.feature_count)
+            shape = (batch, self.history, self.feature_count)
+            return self.input_mean.new_full(shape, float("nan"))
         zeros = self.input_mean.new_zeros(template.layers, batch, template.hidden)
         return zeros if template.family == "gru" else (zeros, zeros.clone())
 
@@ -147,10 +149,12 @@ class TorchNetwork(nn.Module):
 
     def made_cold(self, state: State, cold: Tensor) -> State:
         """State with the sequences that ``cold`` (B,) names put back to a cold start."""
-        keep = (~cold).to(self.input_mean.device)[:, None]
+        cold = cold.to(self.input_mean.device)[:, None]
         if isinstance(state, tuple):
-            return state[0] * keep, state[1] * keep
-        return state * (keep if self.template.family in RECURRENT else keep[..., None])
+            return state[0] * ~cold, state[1] * ~cold
+        if self.template.family in RECURRENT:
+            return state * ~cold
+        return state.masked_fill(cold[..., None], float("nan"))
 
     @torch.no_grad()
     def rollout(self, inputs: np.ndarray) -> np.ndarray:
@@ -189,6 +193,7 @@ class TorchNetwork(nn.Module):
     def _feed_forward(self, features: Tensor, h_prev: Tensor | None) -> tuple[Tensor, Tensor]:
         if h_prev is None:
             h_prev = cast(Tensor, self.cold_state(features.shape[0]))
+        h_prev = torch.where(h_prev.isnan(), features[:, :1], h_prev)
         earlier = h_prev[:, : self.history - 1].flip(1)
         rows = torch.cat([earlier, features], dim=1)
         normalised = (rows - self.input_mean) / self.input_deviation

@@ -132,7 +132,7 @@ def _recurrent(network: Network, features: np.ndarray) -> np.ndarray:
 
 def _feed_forward(network: Network, features: np.ndarray) -> np.ndarray:
     history = network.history
-    padded = np.concatenate([np.zeros((history - 1, features.shape[1])), features])
+    padded = np.concatenate([np.repeat(features[:1], history - 1, axis=0), features])
     output = np.empty(len(features))
     runtime = NetworkRuntime(network)
     for first in range(0, len(features), _CHUNK):

@@ -187,11 +187,17 @@ def _recurrent(record, inputs, state, work):
 
 @compiled()
 def _feed_forward(record, inputs, state, work):
-    """Output of a network with a history, in normal units; the state holds rows, newest first."""
+    """Output of a network with a history, in normal units.
+
+    The state holds rows, newest first, and a mark that they are filled: what was before the first
+    sample is as the first sample.
+    """
     layers, features = int(record[HEADER.layers]), int(record[HEADER.features])
     history, half = int(record[HEADER.history]), len(work) // 2
-    for i in range(history * features - 1, features - 1, -1):
-        state[i] = state[i - features]
+    filled = history * features
+    for i in range(filled - 1, features - 1, -1):
+        state[i] = state[i - features] if state[filled] != 0.0 else inputs[i % features]
+    state[filled] = 1.0
     # number by number: numba compiles the error of slices that differ in length for seconds
     for feature in range(features):
         state[feature] = inputs[feature]

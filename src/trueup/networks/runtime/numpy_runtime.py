@@ -42,7 +42,7 @@ class NetworkRuntime:
         self.reset()
 
     def reset(self, rows: np.ndarray | slice = slice(None)) -> None:
-        """Start cold: the joints named, or all of them."""
+        """Start cold, see :class:`trueup.networks.Network`: the joints named, or all of them."""
         if not hasattr(self, "_state"):
             self._state = [np.zeros(shape, self._dtype) for shape in self._state_shapes()]
         for part in self._state:
@@ -124,7 +124,8 @@ class NetworkRuntime:
             return [(self.joints, network.hidden)] * network.layers
         if network.family == "lstm":
             return [(self.joints, network.hidden)] * (2 * network.layers)
-        return [(self.joints, network.history, len(network.features))]
+        # the history, and a mark that it is filled
+        return [(self.joints, network.history, len(network.features)), (self.joints,)]
 
     def _gru(self, features: np.ndarray) -> np.ndarray:
         # torch.nn.GRU: the reset gate multiplies the hidden part of the new gate after its bias
@@ -169,9 +170,12 @@ class NetworkRuntime:
         return normalised @ self._weights[SKIP][0] if self.network.has_skip else 0.0
 
     def _feed_forward(self, features: np.ndarray) -> np.ndarray:
-        history = self._state[0]
+        history, filled = self._state
         history[:, 1:] = history[:, :-1].copy()
         history[:, 0] = features
+        # what was before the first sample is as the first sample: the joint was held there
+        history[filled == 0.0] = features[filled == 0.0, None]
+        filled[:] = 1.0
         return self.layers(history)
 
     def layers(self, history: np.ndarray) -> np.ndarray:
