@@ -68,9 +68,7 @@ def rest(law, gains, goals_of, period: int = 1, steps: int = 200):
 @pytest.mark.parametrize("period", [1, 5])
 def test_a_delayed_command_was_held_before_the_first_step(delay, period):
     gains = {"kp": KP, "kd": 0.7, "friction": 0.0, "friction_velocity": 1.0, "delay": delay}
-    distance, *_ = rest(
-        pd_law(16), gains, lambda model: POSES + weights(model, POSES) / KP, period
-    )
+    distance, *_ = rest(pd_law(16), gains, lambda model: POSES + weights(model, POSES) / KP, period)
     assert distance < 1e-9
 
 

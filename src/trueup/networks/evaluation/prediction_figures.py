@@ -66,8 +66,8 @@ def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> re
     return reports.Section(
         "Torque over time",
         "time-series",
-        "Each recording is run through from a cold start: at its first sample the hidden state of "
-        "the network is zero, or its history holds that sample, as after a reset in a simulator."
+        "Each recording is run through from a cold start: as if its first sample had been held "
+        "before, as after a reset in a simulator."
         + (f" The first {len(recordings)} of {of} are shown." if of > len(recordings) else ""),
         figures,
     )

@@ -19,7 +19,7 @@ from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.data.features import FEATURES
 from trueup.networks.export.deployment import Deployment
-from trueup.networks.model.network import RECURRENT, SKIP, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 from trueup.networks.runtime.record import state_size
 from trueup.studies import atomic
 
@@ -298,6 +298,11 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
         f"for (int i = 0; i < {p}_FEATURES; i++) "
         f"x[i] = (inputs[i] - {p}_mean[i]) / {p}_deviation[i];",
     ]
+    held = f"state->values[{p}_STATE - 1] != 0.0 ? {HELD_STEPS} : 0"
+    lines += [
+        "/* before the first sample it was held: the state takes these steps from zero */",
+        f"for (int held = {held}; held <= {HELD_STEPS}; held++) {{",
+    ]
     for layer in range(network.layers):
         weights = ", ".join(
             f"{p}_rnn_{name}_l{layer}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -305,9 +310,11 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
         below = "x" if layer == 0 else f"state->values + {parts * (layer - 1)} * {p}_HIDDEN"
         size = f"{p}_FEATURES" if layer == 0 else f"{p}_HIDDEN"
         own = f"state->values + {parts * layer} * {p}_HIDDEN"
-        lines.append(f"{p}_layer({weights}, {size}, {below}, {own});")
+        lines.append(f"    {p}_layer({weights}, {size}, {below}, {own});")
     top = f"state->values + {parts * (network.layers - 1)} * {p}_HIDDEN"
     lines += [
+        "}",
+        f"state->values[{p}_STATE - 1] = 1.0;",
         f"double output = {p}_head_bias[0] + {p}_dot({p}_head_weight, {top}, {p}_HIDDEN);",
     ]
     return [*lines, *_skip_lines(network, p, "x", f"{p}_FEATURES")]

@@ -27,7 +27,7 @@ from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.linear_skip import skip_as_unit
 from trueup.networks.export.newton_graph import NewtonGraph, Shapes
 from trueup.networks.export.simulator_fit import fitted, without_base
-from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
 from trueup.studies import atomic
 
 _COLUMNS = {
@@ -66,6 +66,11 @@ def write_newton(deployment: Deployment, path: Path) -> str:
         clamping += (
             "# After a reset its history is zero, where the network holds the first sample: the "
             f"first {network.history - 1} steps differ.\n"
+        )
+    if network.family in RECURRENT:
+        clamping += (
+            "# After a reset its hidden state is zero, where the network has held the first "
+            f"sample for\n# {HELD_STEPS} steps: hold the joints as long before the motion.\n"
         )
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "
