@@ -10,21 +10,12 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from trueup.networks import FAMILIES, CompiledRuntime, predict
 from trueup.networks.export import export_network
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "networks"))
-from exported_steps import (
-    columns,
-    consistent_inputs,
-    load_script,
-    onnx_metadata,
-    onnx_rollout,
-    script_metadata,
-    torch_rollout,
-)
+from exported_steps import consistent_inputs, rollout
 from random_networks import BASE, random_network, smooth_inputs
 
 STEPS, BAR = 10_000, 1e-5
@@ -44,14 +35,7 @@ def main() -> None:
             for form, suffix in (("torchscript", "pt"), ("onnx", "onnx"), ("torch-export", "pt2")):
                 path = Path(folder) / f"network.{suffix}"
                 export_network(network, form, path)
-                content = (onnx_metadata if form == "onnx" else script_metadata)(path)
-                x, shape = columns(network, inputs, content["inputs"]), content["state_shape"]
-                if form == "onnx":
-                    found[form] = onnx_rollout(path, x, shape)
-                elif form == "torchscript":
-                    found[form] = torch_rollout(load_script(path), x, shape)
-                else:
-                    found[form] = torch_rollout(torch.export.load(path).module(), x, shape)
+                found[form] = rollout(form, path, network, inputs)
         for form, torque in found.items():
             share = np.abs(np.asarray(torque) - expected).max() / np.ptp(expected)
             worst = max(worst, share)

@@ -95,7 +95,7 @@ def check_mjlab(folder: Path) -> None:
         usage = export_network(network, "mjlab", folder / f"mjlab_{title}.pt").usage
         cfg = usage_config(usage.replace("...", "50.0"), **MOTOR)
         assert isinstance(cfg, LearnedMlpActuatorCfg)
-        moved = motion(repeated=True)
+        moved = motion()
 
         def torques(actuator, moved=moved):
             found = []
@@ -108,7 +108,7 @@ def check_mjlab(folder: Path) -> None:
             actuator = cfg.build(SimpleNamespace(), [0, 1], ["a", "b"])
             return mjlab_learned_stand_in.prepare(actuator, envs=3)
 
-        report(f"mjlab, {title}", torques(real(cfg))[2:], expected(network, *moved)[2:])
+        report(f"mjlab, {title}", torques(real(cfg)), expected(network, *moved))
         for settings in (MOTOR, {"effort_limit": 2.0, "saturation_effort": 3.0,
                                  "velocity_limit": 2.0}):  # fmt: skip
             for key, value in settings.items():

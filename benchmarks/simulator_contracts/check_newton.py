@@ -23,6 +23,7 @@ from simulator_steps import expected, motion
 
 from trueup.networks.data.features import ANGLE, ANGLE_ERROR, SIMULATOR_FEATURE_NAMES, VELOCITY
 from trueup.networks.export import export_network
+from trueup.networks.model.network import HELD_STEPS
 
 DT = 0.01
 """Time step of the random networks [s]."""
@@ -82,13 +83,14 @@ def stand_in_torques(path: Path, moved: tuple[np.ndarray, ...], dt: float) -> np
 
 def check_torques(folder: Path) -> None:
     """Each family, by the real drive and by the stand-in."""
-    moved = motion()
+    # the first sample is held first, as the network holds it by itself
+    moved = tuple(np.concatenate([each[:1]] * HELD_STEPS + [each]) for each in motion())
     for title, network in CASES.items():
         path = folder / f"{title.replace(' ', '_')}.onnx"
         usage = export_network(network, "newton", path).usage
-        wanted = expected(network, *moved)
+        wanted = expected(network, *motion())
         real = real_torques(drive_of(path, usage), moved, DT)
-        report(f"Newton, {title}", real, wanted)
+        report(f"Newton, {title}", real[HELD_STEPS:], wanted)
         report(f"the stand-in, {title}", stand_in_torques(path, moved, DT), real)
 
 

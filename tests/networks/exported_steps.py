@@ -53,25 +53,29 @@ def onnx_metadata(path: Path) -> dict[str, Any]:
     return json.loads({p.key: p.value for p in model.metadata_props}["metadata"])
 
 
-def torch_rollout(step: Any, x: np.ndarray, state_shape: list) -> np.ndarray:
-    """Torque of one joint after the other step, the state carried."""
+def torch_rollout(step: Any, x: np.ndarray, state_shape: list, held: int = 0) -> np.ndarray:
+    """Torque of one joint after the other step, the state carried from held first samples."""
     h = torch.zeros([1 if s == "batch" else s for s in state_shape])
     rows, torques = torch.tensor(x, dtype=torch.float32)[:, None, None], []
     with torch.inference_mode():
+        for _ in range(held):
+            _, h = step(rows[0], h)
         for row in rows:
             torque, h = step(row, h)
             torques.append(torque)
     return torch.cat(torques).double().numpy()[:, 0]
 
 
-def onnx_rollout(path: Path, x: np.ndarray, state_shape: list) -> np.ndarray:
+def onnx_rollout(path: Path, x: np.ndarray, state_shape: list, held: int = 0) -> np.ndarray:
     """The same by ONNX Runtime."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     h = np.zeros([1 if s == "batch" else s for s in state_shape], np.float32)
-    torques = []
-    for row in x.astype(np.float32)[:, None, None]:
+    torques, rows = [], x.astype(np.float32)[:, None, None]
+    for _ in range(held):
+        _, h = session.run(["torque", "h_next"], {"x": rows[0], "h": h})
+    for row in rows:
         torque, h = session.run(["torque", "h_next"], {"x": row, "h": h})
         torques.append(torque[0, 0])
     return np.array(torques, dtype=float)
@@ -81,7 +85,8 @@ def rollout(form: str, path: Path, network: Any, inputs: np.ndarray) -> np.ndarr
     """Torque of a file of a format over inputs in the order of ``network.inputs``."""
     content = onnx_metadata(path) if form == "onnx" else script_metadata(path)
     x = columns(network, inputs, content["inputs"])
+    start = (content["state_shape"], content.get("held_steps", 0))
     if form == "onnx":
-        return onnx_rollout(path, x, content["state_shape"])
+        return onnx_rollout(path, x, *start)
     step = load_script(path) if form == "torchscript" else torch.export.load(path).module()
-    return torch_rollout(step, x, content["state_shape"])
+    return torch_rollout(step, x, *start)

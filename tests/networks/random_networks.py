@@ -18,14 +18,16 @@ def random_network(
     history: int | None = None,
     seed: int = 0,
     skip: bool = True,
+    reach: float | None = None,
     **settings: Any,
 ) -> Network:
-    """A network of a family; weights as torch draws them at the start, but three times as large.
+    """A network of a family; weights as torch draws them at the start, but three times as large,
+    or up to ``reach``.
 
     A linear skip runs beside the layers, but for a linear network or where it is not wanted.
     """
     rng = np.random.default_rng(seed)
-    reach = 3.0 / np.sqrt(hidden)
+    reach = 3.0 / np.sqrt(hidden) if reach is None else reach
 
     def draw(*shape: int) -> np.ndarray:
         return rng.uniform(-reach, reach, shape).astype(np.float32)

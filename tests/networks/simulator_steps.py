@@ -14,16 +14,10 @@ SHAPE = (60, 3, 2)
 """Steps, environments, joints."""
 
 
-def motion(seed: int = 0, repeated: bool = False) -> tuple[np.ndarray, ...]:
-    """Target angle, angle and velocity, each (steps, environments, joints), single precision.
-
-    With ``repeated`` the first samples of a history are alike, so that what stands for the samples
-    before them does not matter after these.
-    """
+def motion(seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Target angle, angle and velocity, each (steps, environments, joints), single precision."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(3, *SHAPE)).astype(np.float32)
-    if repeated:
-        values[:, :5] = values[:, :1]
     return tuple(values)
 
 

@@ -203,8 +203,8 @@ def test_a_derivative_gain_is_scaled(mjlab, write_model):
     assert scene.model.actuator_biasprm[0, 0, 2] == pytest.approx(-1.0)
 
 
-def test_a_reset_takes_the_target_to_the_joint(mjlab, write_model):
-    _, path = write_model("sts3215", "m1", max_velocity=1.0)
+def test_a_reset_takes_the_target_to_what_holds_the_joint(mjlab, write_model):
+    model, path = write_model("sts3215", "m1", max_velocity=1.0)
     scene = pendulums(mjlab, path, num_envs=3)
     scene.start(0.0)
     for _ in range(40):
@@ -213,10 +213,12 @@ def test_a_reset_takes_the_target_to_the_joint(mjlab, write_model):
     target = actuator._target.clone()
     np.testing.assert_allclose(target, 40 * DT, rtol=1e-5)
     actuator.reset(torch.tensor([1]))
-    at = float(scene.positions[1, 0])
+    at, load = float(scene.positions[1, 0]), float(actuator._external()[1, 0])
     scene.step(1.0)
     np.testing.assert_allclose(actuator._target[[0, 2]], target[[0, 2]] + DT, rtol=1e-5)
-    assert float(actuator._target[1, 0]) == pytest.approx(at + DT, abs=1e-6)
+    held = float(actuator._target[1, 0]) - DT
+    assert held - at > 0.01
+    assert float(model.torque(held - at, 0.0)) == pytest.approx(-load, rel=1e-5)
 
 
 def test_joints_share_the_voltage_drop_of_their_battery(mjlab, write_model):

@@ -311,7 +311,6 @@ def test_the_difference_loss_runs_over_time_and_never_over_the_lanes():
         chunk,
         samples=chunk.samples[order],
         supervised=chunk.supervised[order],
-        cold=chunk.cold[order],
     )
     model = small(loss_diff_weight=0.7)
     losses = [float(module_of(model).training_step(c, 0).detach()) for c in (chunk, shuffled)]

@@ -37,7 +37,7 @@ _STATE = ("position", "speed", "motor_speed", "gap", "is_open", "target")
 _LOG_NUMBERS = ("gain", "rate_gain", "max_pwm", "max_amps", "voltage", "inertia", "gravity")
 _ONCE = (*_LOG_NUMBERS, "h", "gate")
 _EACH_SAMPLE = ("volts", "warmth")
-_COMMAND = ("wanted", "wanted_by_0", "on", "on_by_0", "active")
+_COMMAND = ("wanted", "wanted_by_0", "on", "on_by_0", "active", "fresh")
 _LOAD = (
     "load_inertia", "load_inertia_by_0", "load_torque", "load_torque_by_0", "load_torque_by_1",
 )  # fmt: skip
@@ -56,8 +56,12 @@ PAIR = columns_named(("candidate", "log", "first", "length", "substeps"))
 
 
 @compiled_once
-def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs):
-    """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still."""
+def begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, lanes, pairs):
+    """Set the lanes to the first samples of their pairs; lanes beyond ``count`` stand still.
+
+    The target of a firmware that limits its speed starts from 0, as the reference's does; other
+    schemes set it in their first step.
+    """
     logs = offsets.shape[0] - 1
     for w in range(LANES):
         pair = group + min(w, count - 1)
@@ -72,10 +76,9 @@ def begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lane
             lanes[PARAMETERS + LANES * column + w] = c[column]
         q, v = measured[0, first], measured[1, first]
         lanes[L.position + w], lanes[L.speed + w], lanes[L.motor_speed + w] = q, v, v
-        # the load rests on the side of the gap to which gravity pulls
-        lanes[L.gap + w] = math.copysign(0.5 * c[C.backlash], math.sin(q + c[C.q_offset]))
-        # the reference's firmware starts its target from 0, others from where the joint is
-        lanes[L.target + w] = 0.0 if bam else q
+        # the load rests on the side of the gap to which it is pulled
+        load = load_of(row, table, q + c[C.q_offset], v)[2]
+        lanes[L.gap + w] = math.copysign(0.5 * c[C.backlash], -load)
         lanes[L.gain + w], lanes[L.rate_gain + w] = row[LOG.gain], row[LOG.rate_gain]
         lanes[L.max_pwm + w], lanes[L.max_amps + w] = row[LOG.max_pwm], row[LOG.max_amps]
         lanes[L.voltage + w], lanes[L.h + w] = row[LOG.voltage], row[LOG.dt] / row[LOG.substeps]
@@ -119,6 +122,7 @@ def command_lanes(k, substep, rows, goal, enable, lanes, pairs, always):
     for w in range(LANES):
         substeps, runs = pairs[PAIR.substeps, w], k < pairs[PAIR.length, w]
         lanes[L.active + w] = 1.0 if runs and substep < substeps else 0.0
+        lanes[L.fresh + w] = 1.0 if k == 0 and substep == 0 else 0.0
         if runs:
             first, delay = pairs[PAIR.first, w], rows[pairs[PAIR.candidate, w], C.command_delay]
             if delay > 0.0 or always:
@@ -383,7 +387,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
     functions, space = step_functions(kind, slopes, duty), slope_space(program)
     once, each_sample, step = functions.once, functions.each_sample, functions.step
     carry, duty_step, carry_duty = functions.carry, functions.duty_step, functions.carry_duty
-    tabulated, bam = kind.tabulated, kind.explicit
+    tabulated = kind.tabulated
     has_gap, gap = kind.backlash, 0
     if kind.backlash:
         gap = space.states[program.smooth.index("gap")]
@@ -403,7 +407,7 @@ def rollouts_of(kind: StepKind, slopes: bool, duty: bool) -> Any:
             # groups of about one size
             group = start + number * (stop - start) // groups
             count = start + (number + 1) * (stop - start) // groups - group
-            begin_lanes(group, count, rows, log_rows, offsets, measured, gate, bam, lanes, pairs)
+            begin_lanes(group, count, rows, log_rows, offsets, table, measured, gate, lanes, pairs)
             width = (count + VECTOR - 1) // VECTOR * VECTOR
             longest, most = 0, 0
             for w in range(count):

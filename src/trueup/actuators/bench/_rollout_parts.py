@@ -1,8 +1,7 @@
-"""What all compiled rollouts share: first state, loss of a sample, sign of divergence."""
+"""What all compiled rollouts share: loss of a sample, sign of divergence."""
 
 import math
 
-from trueup.actuators.equations._parameter_layout import C
 from trueup.actuators.equations.compiled import compiled
 
 DIVERGED_SPEED = 1e4
@@ -19,15 +18,6 @@ def loss_of(kind, width, error):
     if abs(error) <= width:
         return 0.5 * error * error, error
     return width * (abs(error) - 0.5 * width), math.copysign(width, error)
-
-
-@compiled
-def initial_state(c, bam, q, v):
-    """State at the first sample: the load rests on the side of the gap to which gravity pulls."""
-    gap = math.copysign(0.5 * c[C.backlash], math.sin(q + c[C.q_offset]))
-    # the reference's firmware starts its target from 0, others from where the joint is
-    target = 0.0 if bam else q
-    return q, v, v, target, gap, False
 
 
 @compiled

@@ -86,9 +86,10 @@ def step_program(kind: StepKind) -> StepProgram:
     """The step of a kind.
 
     Its inputs are the state, ``wanted`` goal, torque enable ``on``, whether the step is made
-    (``active``; else the state stays), the step ``h``, the firmware's ``gain``, ``rate_gain``,
-    ``max_pwm`` and ``max_amps``, ``voltage`` and measured ``volts`` of the bus, ``warmth``, and the
-    load: ``inertia`` and ``gravity``, or ``load_inertia`` and ``load_torque`` of a table.
+    (``active``; else the state stays) and is the first (``fresh``), the step ``h``, the firmware's
+    ``gain``, ``rate_gain``, ``max_pwm`` and ``max_amps``, ``voltage`` and measured ``volts`` of the
+    bus, ``warmth``, and the load: ``inertia`` and ``gravity``, or ``load_inertia`` and
+    ``load_torque`` of a table.
     Parameters are ``c.name``.
     """
     graph = Graph(for_speed=True)
@@ -96,20 +97,23 @@ def step_program(kind: StepKind) -> StepProgram:
     active, p = graph.input("active") > 0.0, _parameters(kind, graph)
     # both follow the command late
     wanted, on = (graph.external(name, p.command_delay) for name in ("wanted", "on"))
-    after: dict[str, Value] = {}
-    target = wanted
-    if kind.slewed:
-        # without torque the target stays with the joint; in the reference it does not
-        start = graph.input("target")
-        start = start if kind.explicit else where(on <= 0.0, position, start)
-        target = equations.slewed_target(wanted, start, p.max_velocity * h)
-        after["target"] = where(active, target, graph.input("target"))
     angle = position + p.q_offset
     if kind.tabulated:
         inertia = graph.external("load_inertia", angle)
         load = graph.external("load_torque", angle, speed)
     else:
         inertia, load = graph.input("inertia"), -graph.input("gravity") * np.sin(angle)
+    after: dict[str, Value] = {}
+    target = wanted
+    if kind.slewed:
+        # without torque the target stays with the joint; in the reference it does not
+        start = graph.input("target")
+        if not kind.explicit:
+            fresh = graph.input("fresh") > 0.0
+            start = where(fresh, equations.held_target(kind.law, wanted, position, load, p), start)
+            start = where(on <= 0.0, position, start)
+        target = equations.slewed_target(wanted, start, p.max_velocity * h)
+        after["target"] = where(active, target, graph.input("target"))
     motor_speed, is_open = speed, None
     if kind.backlash:
         is_open = graph.input("is_open") > 0.5

@@ -126,6 +126,25 @@ def _motor(law: str) -> Any:
     return row_function(f"motor_{law}", QUANTITIES, _MOTOR, outputs)
 
 
+_HELD = (
+    "gain", "voltage", "volts", "warmth", "wanted", "position", "load",
+)  # fmt: skip
+
+
+def _held_target(law: str) -> Any:
+    """Target of a servo of a law that has held its joint."""
+    graph = Graph(for_speed=True)
+    gain, voltage, volts, warmth, wanted, position, load = (graph.input(name) for name in _HELD)
+    p = Parameters(graph, QUANTITIES)
+    p = Parameters(
+        graph, QUANTITIES, gain=gain * p.error_gain_ratio,
+        vin=equations.bus_voltage(voltage, volts, p),
+        resistance=equations.winding_resistance(warmth, p),
+    )  # fmt: skip
+    output = graph.value(equations.held_target(law, wanted, position, load, p))
+    return row_function(f"held_target_{law}", QUANTITIES, _HELD, [output])
+
+
 def chosen_function(name: str, arguments: Sequence[str], functions: Sequence[Any]) -> Any:
     """One compiled function that calls that of the number it is given first."""
     given = ", ".join(arguments)
@@ -141,6 +160,11 @@ motor = chosen_function("motor", ("c", *_MOTOR), [_motor(law) for law in LAWS])
 """``motor(law, c, gain, rate_gain, max_pwm, max_amps, voltage, volts, warmth, error, speed)``:
 torque [N m], duty cycle and damping of a driven motor: numbers of the firmware, nominal and
 measured bus voltage [V], temperature above the reference [K], error [rad] and speed [rad/s]."""
+
+
+held_target = chosen_function("held_target", ("c", *_HELD), [_held_target(law) for law in LAWS])
+"""``held_target(law, c, gain, voltage, volts, warmth, wanted, position, load)``: target before the
+first step [rad]: goal and position [rad], torque of the load [N m], others as of ``motor``."""
 
 
 def _shaft_torque() -> Any:

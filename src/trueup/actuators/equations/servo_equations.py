@@ -148,6 +148,55 @@ def saturated_torque(torque, p):
     return torque / (1.0 + p.torque_saturation * absolute(torque) / p.kt)
 
 
+def _voltage_error(torque, p):
+    # the smaller root of the duty cycle, written so that nothing cancels without a supply's sag
+    half = 0.5 * p.kt * p.vin / p.resistance
+    square = half * half - p.supply_resistance / p.resistance * torque * torque
+    return torque / (half + sqrt(maximum(square, SMALLEST_SQUARE)))
+
+
+def _current_error(torque, p):
+    return torque / p.kt
+
+
+def _bus_current_error(torque, p):
+    volts = torque * p.resistance / p.kt
+    return volts * absolute(volts) / (p.vin * p.resistance)
+
+
+def _torque_error(torque, p):
+    return torque
+
+
+_HOLDING_ERRORS = {
+    "voltage": _voltage_error,
+    "current": _current_error,
+    "bus_current": _bus_current_error,
+    "current_pd": _current_error,
+    "torque_pd": _torque_error,
+}
+
+
+def holding_error(law, load, p):
+    """Position error with which a servo at rest balances a load [rad], its limits left out.
+
+    The inverse of a law of :data:`LAWS` and of :func:`saturated_torque` at standstill.
+    """
+    left = maximum(1.0 - p.torque_saturation * absolute(load) / p.kt, SMALLEST_SQUARE)
+    return _HOLDING_ERRORS[law](-load / left, p) / maximum(p.gain, SMALLEST_SQUARE)
+
+
+def held_target(law, wanted, position, load, p):
+    """Target of a firmware that limits its speed, before a motion begins [rad].
+
+    The servo has held the joint at its position under the load: the target is as far from the joint
+    as that takes, and no further than the goal. So a joint that rests stays there, and a goal that
+    is new at the start is approached at the limited speed.
+    """
+    error = holding_error(law, load, p)
+    return minimum(maximum(wanted, position + minimum(error, 0.0)), position + maximum(error, 0.0))
+
+
 def shaft_torque(on, driven, damping, speed, p):
     """Torque of the motor [N m] and its damping, as far as torque is enabled.
 

@@ -180,7 +180,11 @@ def _text(request: ExportRequest, nearest: Nearest) -> str:
         "Use in a model: the class on the joint, and its actuators:",
     ]
     if math.isfinite(servo.max_velocity):
-        said.insert(-1, "The first activation is the goal as far as it has moved: start it at q.")
+        said.insert(
+            -1,
+            "The first activation is the goal as far as it has moved: start it at the goal that "
+            "holds the joint, which is q where it bears no load.",
+        )
     comment = "\n".join(
         textwrap.fill(part, 96, initial_indent="    ", subsequent_indent="    ") for part in said
     ).replace("--", "- -")

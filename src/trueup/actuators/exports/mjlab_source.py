@@ -60,6 +60,7 @@ class ServoFunctions(NamedTuple):
     motor: Any
     friction: Any
     target: Any
+    held: Any
 
 
 def servo_functions(model, winding_temperature, timestep):
@@ -71,7 +72,10 @@ def servo_functions(model, winding_temperature, timestep):
     def target(wanted, start):
         return slewed_target(wanted, start, MAX_VELOCITY * timestep)
 
-    return ServoFunctions(driven, friction_loss, target)
+    def held(wanted, position, external, gain, vin):
+        return held_target(wanted, position, external, gain, vin, vin, winding_temperature)
+
+    return ServoFunctions(driven, friction_loss, target, held)
 '''
 
 

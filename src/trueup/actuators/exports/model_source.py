@@ -22,6 +22,9 @@ LIBRARIES = ("numpy", "torch")
 MOTOR = ("error", "speed", "on", "gain", "rate_gain", "vin", "volts", "temperature")
 """Arguments of the function ``motor`` of a module."""
 
+HELD = ("wanted", "position", "external", "gain", "vin", "volts", "temperature")
+"""Arguments of the function ``held_target`` of a module."""
+
 _CLAMP = '''
 def clamp(values, min=None, max=None):
     """Values within one bound."""
@@ -36,24 +39,31 @@ def equation_functions(
 
     ``motor`` returns torque [N m], duty cycle and damping [N m s/rad]; ``friction_loss`` the budget
     without its viscous part [N m]; ``joint_torque`` what reaches the joint [N m]; ``next_speed``
-    the speed after the step [rad/s]; ``slewed_target`` the firmware's target [rad]. Those of numpy
-    have ``backlash_step`` too. All but that one take parameters that replace identified numbers.
+    the speed after the step [rad/s]; ``slewed_target`` the firmware's target [rad], and
+    ``held_target`` that before the first step. Those of numpy have ``backlash_step`` too. All but
+    that one take parameters that replace identified numbers.
     """
     identified = model.values
 
-    def motor(error, speed, on, gain, rate_gain, vin, volts, temperature, **drawn):
-        values = {**identified, **drawn}
+    def parameters(values, gain, rate_gain, vin, volts, temperature):
         own = ParameterValues(values)
         warmth = temperature - equations.REFERENCE_TEMPERATURE
-        p = law_parameters(
+        return law_parameters(
             model.servo, values, gain=gain, rate_gain=rate_gain,
             vin=equations.bus_voltage(vin, volts, own),
             resistance=equations.winding_resistance(warmth, own),
         )  # fmt: skip
+
+    def motor(error, speed, on, gain, rate_gain, vin, volts, temperature, **drawn):
+        p = parameters({**identified, **drawn}, gain, rate_gain, vin, volts, temperature)
         driven, duty, damping = equations.LAWS[model.servo.law](error, speed, p)
         driven = equations.saturated_torque(driven, p)
         torque, damping = equations.shaft_torque(on, driven, damping, speed, p)
         return torque, on * duty, damping
+
+    def held_target(wanted, position, external, gain, vin, volts, temperature, **drawn):
+        p = parameters({**identified, **drawn}, gain, 0.0, vin, volts, temperature)
+        return equations.held_target(model.servo.law, wanted, position, external, p)
 
     def friction_loss(speed, motor, external, **drawn):
         gate = float(model.quadratic == "gated")
@@ -83,6 +93,7 @@ def equation_functions(
         ),
         "next_speed": (next_speed, ("speed", "net", "momentum", "damping", "loss")),
         "slewed_target": (slewed_target, ("wanted", "start", "reach")),
+        "held_target": (held_target, HELD),
     }
     if library == "numpy":
         arguments = tuple(inspect.signature(equations.backlash_step).parameters)

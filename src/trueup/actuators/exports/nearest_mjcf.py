@@ -243,7 +243,10 @@ def _mujoco_positions(
     for start, stop in itertools.pairwise(edges):
         model.opt.disableactuator = 0 if enabled[start] else 1 << 1
         if math.isfinite(servo.max_velocity):
-            data.act[0] = data.qpos[0]
+            error = torque * np.sin(data.qpos[0]) / servo.kp if start == 0 else 0.0
+            data.act[0] = data.qpos[0] + np.clip(
+                goals[0] - data.qpos[0], min(error, 0.0), max(error, 0.0)
+            )
         state = np.empty(mujoco.mj_stateSize(model, physics))
         mujoco.mj_getState(model, data, state, physics)
         controls = np.zeros((stop - start, model.nu))

@@ -60,7 +60,7 @@ class Servo:
         self._fresh = None
 
     def reset(self, rows=slice(None)):
-        """Start environments anew: target at the joint, no past commands."""
+        """Start environments anew: each has held its joint, and had its first command before."""
         if self._fresh is not None:
             self._fresh[rows] = True
 
@@ -80,7 +80,7 @@ class Servo:
           goal: commanded angles.
           position, speed: of the joints.
           external: torque of everything else on the joints; None: that of the last step, from the
-            change of speed.
+            change of speed, and at first what the motor balances.
           on: torque enable, 0 or 1.
           volts: measured bus voltage [V], for servos that weigh it; None: the nominal one.
           temperature: of the winding [degrees C].
@@ -93,18 +93,23 @@ class Servo:
             self._past_on = [zeros_like(position) + on for _ in range(kept)]
             self._target, self._speed, self._torque = position, speed, zeros_like(position)
         momentum = (self.load_inertia + self.armature) / h + zeros_like(position)
-        if external is None:
-            observed = momentum * (speed - self._speed) - self._torque
-            external = where(self._fresh, zeros_like(position), observed)
         goal = self._late(self._past, zeros_like(position) + goal)
         on = self._late(self._past_on, zeros_like(position) + on)
-        if MAX_VELOCITY:
-            start = where(self._fresh | (on <= 0.0), position, self._target)
-            goal = self._target = slewed_target(goal, start, self.max_velocity * h)
         volts = self.vin if volts is None else volts
+        if MAX_VELOCITY:
+            # a load that is not known takes no target ahead of the joint
+            zero = zeros_like(position)
+            load = zero if external is None else zero + external
+            supply = (zero + self.gain, zero + self.vin, zero + volts, temperature)
+            held = held_target(goal, position, load, *supply)
+            start = where(on <= 0.0, position, where(self._fresh, held, self._target))
+            goal = self._target = slewed_target(goal, start, self.max_velocity * h)
         driven, duty, damping = motor(
             goal - position, speed, on, self.gain, self.rate_gain, self.vin, volts, temperature
         )
+        if external is None:
+            observed = momentum * (speed - self._speed) - self._torque
+            external = where(self._fresh, -driven, observed)
         loss = friction_loss(speed, driven, external)
         torque = joint_torque(speed, driven, external, momentum, damping, loss)
         self.motor_torque, self.motor_damping, self.duty = driven, damping, duty

@@ -164,36 +164,47 @@ class ServoActuator(Actuator):
     def compute(self, cmd: ActuatorCmd) -> torch.Tensor:
         """Controls of the step [N m], (environments, joints); friction is written to the model."""
         position, speed = cmd.pos, cmd.vel
-        target = self._moved_target(cmd.position_target, position)
         vin = torch.ones_like(speed) if self._battery is None else self._battery.voltage()
         gain, rate = self._gain * self.kp_scale, self._rate * self.kd_scale
+        external = self._no_load
+        if self.model.friction.reads_load or "max_velocity" in self.model.values:
+            external = self._external()
+        target = self._moved_target(cmd.position_target, position, external, gain, vin)
         on = self.torque_enable.to(speed.dtype)
         torque, duty, damping = self._functions.motor(target - position, speed, on, gain, rate, vin)
         self.torque.copy_(torque)
         self.duty.copy_(duty)
         if self._battery is not None:
             self._battery.take(self.duty, self.torque / self.model.values["kt"])
-        self._write(damping, speed)
+        self._write(damping, speed, external)
         return torch.addcmul(self.torque, damping, speed)
 
-    def _moved_target(self, command: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+    def _moved_target(
+        self,
+        command: torch.Tensor,
+        position: torch.Tensor,
+        external: torch.Tensor,
+        gain: torch.Tensor,
+        vin: torch.Tensor,
+    ) -> torch.Tensor:
         """The firmware's target: the command, late by part of a step, at limited speed."""
         if self._lag_fraction:
             last = torch.where(self._fresh, command, self._last_command)
             self._last_command.copy_(command)
             command = torch.lerp(command, last, self._lag_fraction)
         if "max_velocity" in self.model.values:
-            # a servo without torque, or after a reset, starts from where it is
-            start = torch.where(self._fresh | ~self.torque_enable, position, self._target)
+            # after a reset the servo has held its joint; without torque it starts from where it is
+            held = self._functions.held(command, position, external, gain, vin)
+            start = torch.where(self._fresh, held, self._target)
+            start = torch.where(self.torque_enable, start, position)
             self._target.copy_(self._functions.target(command, start))
             command = self._target
         self._fresh.fill_(False)
         return command
 
-    def _write(self, damping: torch.Tensor, speed: torch.Tensor) -> None:
+    def _write(self, damping: torch.Tensor, speed: torch.Tensor, external: torch.Tensor) -> None:
         """Write friction of the joints and damping of the motors to the model."""
         model, envs = self._mj_warp_model, self._num_envs
-        external = self._external() if self.model.friction.reads_load else self._no_load
         loss = self._functions.friction(speed, self.torque, external) * self.friction_scale
         field_rows(model, "dof_frictionloss", envs)[:, self._dof_ids] = loss
         field_rows(model, "actuator_biasprm", envs)[:, self.global_ctrl_ids, 2] = -damping

@@ -24,6 +24,9 @@ class ServoFunctions(NamedTuple):
     a speed [rad/s] and torques of motor and load [N m]."""
     target: Callable[..., torch.Tensor]
     """``target(wanted, start)``: target after a time step of a firmware that limits its speed."""
+    held: Callable[..., torch.Tensor]
+    """``held(wanted, position, external, gain, vin)``: target of that firmware before the first
+    step, where it has held the joint against the load."""
 
 
 def servo_functions(
@@ -38,12 +41,15 @@ def servo_functions(
     """
     values = model.values
 
-    def motor(error, speed, on, gain, rate_gain, vin):
+    def parameters(gain, rate_gain, vin):
         warmth = winding_temperature - equations.REFERENCE_TEMPERATURE
-        p = law_parameters(
+        return law_parameters(
             model.servo, values, gain=gain, rate_gain=rate_gain, vin=vin,
             resistance=equations.winding_resistance(warmth, ParameterValues(values)),
         )  # fmt: skip
+
+    def motor(error, speed, on, gain, rate_gain, vin):
+        p = parameters(gain, rate_gain, vin)
         driven, duty, damping = equations.LAWS[model.servo.law](error, speed, p)
         driven = equations.saturated_torque(driven, p)
         torque, damping = equations.shaft_torque(on, driven, damping, speed, p)
@@ -56,8 +62,13 @@ def servo_functions(
     def target(wanted, start):
         return equations.slewed_target(wanted, start, values.get("max_velocity", 0.0) * timestep)
 
+    def held(wanted, position, external, gain, vin):
+        p = parameters(gain, 0.0, vin)
+        return equations.held_target(model.servo.law, wanted, position, external, p)
+
     return ServoFunctions(
         torch_function(motor, ("error", "speed", "on", "gain", "rate_gain", "vin")),
         torch_function(friction, ("speed", "motor", "external")),
         torch_function(target, ("wanted", "start")),
+        torch_function(held, ("wanted", "position", "external", "gain", "vin")),
     )

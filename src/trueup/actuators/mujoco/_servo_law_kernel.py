@@ -24,6 +24,7 @@ from trueup.actuators.equations._parameter_layout import UNLIMITED, C
 from trueup.actuators.equations.compiled import (
     Equation,
     compiled,
+    held_target,
     implicit_speed,
     loss_functions,
     motor,
@@ -328,19 +329,23 @@ def _servo_step(
             on = delayed(enable_line[i], on, c[C.command_delay] / h)
             if math.isnan(wanted) or math.isnan(on):
                 return DELAY_TOO_LONG
-        if c[C.max_velocity] < UNLIMITED:
-            if started[0] == 0.0 or on == 0.0:
-                target[i] = q
-            move = wanted - target[i]
-            target[i] += math.copysign(min(abs(move), c[C.max_velocity] * h), move)
-        else:
-            target[i] = wanted
         volts = k[VOLTAGE]
         if voltage_start > 0 and command[voltage_start + i] > 0.0:
             volts = command[voltage_start + i]
         warmth = 0.0
         if warmth_start > 0:
             warmth = command[warmth_start + i]
+        if c[C.max_velocity] < UNLIMITED:
+            if on == 0.0:
+                target[i] = q
+            elif started[0] == 0.0:
+                target[i] = held_target(
+                    int(k[LAW]), c, k[GAIN], k[VOLTAGE], volts, warmth, wanted, q, load[i]
+                )
+            move = wanted - target[i]
+            target[i] += math.copysign(min(abs(move), c[C.max_velocity] * h), move)
+        else:
+            target[i] = wanted
         driven, duty[i], implicit = motor(
             int(k[LAW]), c, k[GAIN], k[RATE_GAIN], k[MAX_PWM], k[MAX_AMPS], k[VOLTAGE], volts,
             warmth, target[i] - q, v,

@@ -163,9 +163,9 @@ def fit_linear_chosen(
 ) -> Network:
     """The linear network whose history serves the validation part best, once it is filled.
 
-    At a cold start in full motion a history of zeros gives an error that says nothing of the
-    history's use, so the first half second is left out of the choice. Without a validation part
-    the training part is judged on.
+    At a cold start in full motion a history of the first sample gives an error that says nothing of
+    the history's use, so the first half second is left out of the choice. Without a validation
+    part the training part is judged on.
 
     Raises:
         FitError: no recording is longer than the shortest history.

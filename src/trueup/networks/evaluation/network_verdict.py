@@ -1,7 +1,8 @@
 """The verdict on a network, from the content of ``metrics.json``.
 
-Errors are compared settled, without the first half second of each recording: a history of zeros
-makes a linear model look bad at a start in full motion, which says nothing of its use.
+Errors are compared settled, without the first half second of each recording: a history that holds
+the first sample makes a linear model look bad at a start in full motion, which says nothing of its
+use.
 """
 
 from collections.abc import Mapping, Sequence

@@ -67,8 +67,8 @@ def time_series_section(recordings: Sequence[PredictedRecording], of: int) -> re
     return reports.Section(
         "Torque over time",
         "time-series",
-        "Each recording is run through from a cold start: the state of the network is zero at its "
-        "first sample, as after a reset in a simulator."
+        "Each recording is run through from a cold start: as if its first sample had been held "
+        "before, as after a reset in a simulator."
         + (f" The first {len(recordings)} of {of} are shown." if of > len(recordings) else ""),
         figures,
     )

@@ -19,7 +19,8 @@ from trueup.networks.base.base_equations import pd_torque
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.data.features import FEATURES
 from trueup.networks.export.deployment import Deployment
-from trueup.networks.model.network import RECURRENT, SKIP, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
+from trueup.networks.runtime.record import state_size
 from trueup.studies import atomic
 
 _KEYWORDS = frozenset(
@@ -214,7 +215,7 @@ def c_header(deployment: Deployment, prefix: str) -> str:
 #define {guard}
 
 #define {prefix}_INPUTS {len(names)}
-#define {prefix}_STATE {_state_size(network)}
+#define {prefix}_STATE {state_size(network)}
 #define {prefix}_RATE {network.rate!r}
 
 #ifdef __cplusplus
@@ -297,6 +298,11 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
         f"for (int i = 0; i < {p}_FEATURES; i++) "
         f"x[i] = (inputs[i] - {p}_mean[i]) / {p}_deviation[i];",
     ]
+    held = f"state->values[{p}_STATE - 1] != 0.0 ? {HELD_STEPS} : 0"
+    lines += [
+        "/* before the first sample it was held: the state takes these steps from zero */",
+        f"for (int held = {held}; held <= {HELD_STEPS}; held++) {{",
+    ]
     for layer in range(network.layers):
         weights = ", ".join(
             f"{p}_rnn_{name}_l{layer}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -304,9 +310,11 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
         below = "x" if layer == 0 else f"state->values + {parts * (layer - 1)} * {p}_HIDDEN"
         size = f"{p}_FEATURES" if layer == 0 else f"{p}_HIDDEN"
         own = f"state->values + {parts * layer} * {p}_HIDDEN"
-        lines.append(f"{p}_layer({weights}, {size}, {below}, {own});")
+        lines.append(f"    {p}_layer({weights}, {size}, {below}, {own});")
     top = f"state->values + {parts * (network.layers - 1)} * {p}_HIDDEN"
     lines += [
+        "}",
+        f"state->values[{p}_STATE - 1] = 1.0;",
         f"double output = {p}_head_bias[0] + {p}_dot({p}_head_weight, {top}, {p}_HIDDEN);",
     ]
     return [*lines, *_skip_lines(network, p, "x", f"{p}_FEATURES")]
@@ -314,11 +322,14 @@ def _recurrent_body(network: Network, p: str) -> list[str]:
 
 def _dense_body(network: Network, p: str) -> list[str]:
     lines = [
-        "/* history of each feature, newest first */",
+        "/* history of each feature, newest first; before the first sample there was the first */",
+        f"double *filled = state->values + {p}_HISTORY * {p}_FEATURES;",
         f"for (int k = {p}_HISTORY - 1; k > 0; k--)",
         f"    for (int i = 0; i < {p}_FEATURES; i++)",
-        f"        state->values[k * {p}_FEATURES + i] = state->values[(k - 1) * {p}_FEATURES + i];",
+        f"        state->values[k * {p}_FEATURES + i] = *filled != 0.0",
+        f"            ? state->values[(k - 1) * {p}_FEATURES + i] : inputs[i];",
         f"for (int i = 0; i < {p}_FEATURES; i++) state->values[i] = inputs[i];",
+        "*filled = 1.0;",
         f"double x[{p}_FEATURES * {p}_HISTORY];",
         f"for (int i = 0; i < {p}_FEATURES; i++)",
         f"    for (int k = 0; k < {p}_HISTORY; k++)",
@@ -404,12 +415,6 @@ def _base_words(base: Any) -> str:
         name = re.sub(r"[^\w .+-]", "_", base.servo)
         return f"servo {name}".rstrip()
     return "PD law"
-
-
-def _state_size(network: Network) -> int:
-    if network.family in RECURRENT:
-        return network.hidden * network.layers * (1 if network.family == "gru" else 2)
-    return network.history * len(network.features)
 
 
 def _array(name: str, values: np.ndarray) -> str:

@@ -10,7 +10,7 @@ from trueup._version import __version__
 from trueup.errors import FitError
 from trueup.networks.data.features import FEATURES
 from trueup.networks.export.feature_change import derived, independent
-from trueup.networks.model.network import RECURRENT, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, Network
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,17 @@ class Deployment:
 
     @property
     def state_shape(self) -> tuple[int, str, int]:
-        """Shape of ``h``; zero is a cold start."""
+        """Shape of ``h``; zero is a cold start. A history has a row more, 1 once it is filled."""
         network = self.network
         if network.family in RECURRENT:
             rows = network.layers * (2 if network.family == "lstm" else 1)
             return rows, "batch", network.hidden
-        return network.history, "batch", len(network.features)
+        return network.history + 1, "batch", len(network.features)
+
+
+def held_steps(network: Network) -> int:
+    """Steps with the first sample that the caller of a traced graph takes before a cold start."""
+    return HELD_STEPS if network.family in RECURRENT else 0
 
 
 def base_inputs(network: Network) -> tuple[str, ...]:

@@ -36,10 +36,12 @@ def export_network(
     ``torchscript``, ``onnx`` (operators of set 20) and ``torch-export`` hold the stateful step
     ``(x (batch, 1, inputs), h) -> (torque (batch, 1), h)``, one call every ``1 / rate`` seconds;
     ``h`` starts at zero. Its shape is (layers, batch, hidden) for a GRU, (2 layers, batch, hidden)
-    for an LSTM, hidden states before cells, and (history, batch, features) for the others, newest
-    first. Arithmetic is in single precision. Each file describes itself: features with their units,
-    rate, limits and what is inside, as JSON (``metadata.json`` among the extra files of torch, the
-    property ``metadata`` of ONNX).
+    for an LSTM, hidden states before cells, and (history + 1, batch, features) for the others,
+    newest first, the last row 1 once a first sample has filled the history. Before the first step
+    of a GRU or LSTM, ``onnx`` and ``torch-export`` take the ``held_steps`` of their description
+    with the first ``x``; the other forms do so themselves. Arithmetic is in single precision. Each
+    file describes itself: features with their units, rate, limits and what is inside, as JSON
+    (``metadata.json`` among the extra files of torch, the property ``metadata`` of ONNX).
 
     ``c`` writes a source and, beside it, a header, without dependencies: ``NAME_step`` takes the
     features of one time step and gives the torque, in double precision.

@@ -71,7 +71,6 @@ def write_mjlab(deployment: Deployment, path: Path) -> str:
     _save_mlp(fit, path, history_length=fit.network.history)
     return (
         f"{_head(fit.network)}"
-        "# After a reset mjlab fills the history with the first sample; in training it was zero.\n"
         "from mjlab.actuator import LearnedMlpActuatorCfg\n\n"
         "ACTUATOR_CFG = LearnedMlpActuatorCfg(\n"
         '    target_names_expr=(".*",),\n'

@@ -27,7 +27,7 @@ from trueup.networks.export.deployment import Deployment, metadata_text
 from trueup.networks.export.linear_skip import skip_as_unit
 from trueup.networks.export.newton_graph import NewtonGraph, Shapes
 from trueup.networks.export.simulator_fit import fitted, without_base
-from trueup.networks.model.network import RECURRENT, SKIP, Network, last_layer
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network, last_layer
 from trueup.studies import atomic
 
 _COLUMNS = {
@@ -61,6 +61,17 @@ def write_newton(deployment: Deployment, path: Path) -> str:
         clamping = f"# Limit its sum with the base to {deployment.limit_of_sum:g} N m.\n"
     elif network.torque_limit is not None:
         clamping = f"# Clamp its effort to {network.torque_limit:g} N m (ClampingMaxEffort).\n"
+    if network.history > 1:
+        # the operators that Warp-NN knows cannot tell a history that is not filled yet
+        clamping += (
+            "# After a reset its history is zero, where the network holds the first sample: the "
+            f"first {network.history - 1} steps differ.\n"
+        )
+    if network.family in RECURRENT:
+        clamping += (
+            "# After a reset its hidden state is zero, where the network has held the first "
+            f"sample for\n# {HELD_STEPS} steps: hold the joints as long before the motion.\n"
+        )
     return (
         f"# A learned actuator, one step every {1.0 / network.rate:g} s ({network.rate:g} Hz): "
         f"step the actuator as often.\n{clamping}"

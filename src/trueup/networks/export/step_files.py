@@ -4,7 +4,7 @@ from pathlib import Path
 
 from trueup.errors import FitError
 from trueup.networks.export import torch_files
-from trueup.networks.export.deployment import Deployment
+from trueup.networks.export.deployment import Deployment, held_steps
 from trueup.networks.export.numpy_file import save_numpy_network
 
 
@@ -24,18 +24,20 @@ def write_torch_export(deployment: Deployment, path: Path) -> str:
     return (
         f"import torch\n\nstep = torch.export.load({str(path)!r}).module()\n"
         f"{_state(deployment, 'torch')}# {_signature(deployment)}\n"
-        "with torch.inference_mode():\n    torque, h = step(x, h)\n"
+        f"with torch.inference_mode():\n{_held(deployment, 'step(x, h)', '    ')}"
+        "    torque, h = step(x, h)\n"
     )
 
 
 def write_onnx(deployment: Deployment, path: Path) -> str:
     """Write the step as ONNX; returns its use as Python text."""
     torch_files.write_onnx(deployment, path)
+    run = 'session.run(["torque", "h_next"], {"x": x, "h": h})'
     return (
         f"import numpy as np\nimport onnxruntime\n\n"
         f"session = onnxruntime.InferenceSession({str(path)!r})\n"
-        f"{_state(deployment, 'np')}# {_signature(deployment)}\n"
-        'torque, h = session.run(["torque", "h_next"], {"x": x, "h": h})\n'
+        f"{_state(deployment, 'np')}# {_signature(deployment)}\n{_held(deployment, run)}"
+        f"torque, h = {run}\n"
     )
 
 
@@ -63,6 +65,17 @@ def _state(deployment: Deployment, module: str) -> str:
     shape = f"{rows}, batch, {width}"
     zeros = f"torch.zeros({shape})" if module == "torch" else f"np.zeros(({shape}), np.float32)"
     return f"h = {zeros}  # a cold start\n"
+
+
+def _held(deployment: Deployment, step: str, indent: str = "") -> str:
+    """What comes before the first step of a graph that cannot tell it from others."""
+    count = held_steps(deployment.network)
+    if not count:
+        return ""
+    return (
+        f"{indent}for _ in range({count}):  # before the first step: the first x was held\n"
+        f"{indent}    _, h = {step}\n"
+    )
 
 
 def _signature(deployment: Deployment) -> str:

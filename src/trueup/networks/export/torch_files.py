@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup.errors import FitError, MissingExtraError
-from trueup.networks.export.deployment import Deployment, metadata_text
+from trueup.networks.export.deployment import Deployment, held_steps, metadata_text
 from trueup.studies import atomic
 
 METADATA_FILE = "metadata.json"
@@ -33,7 +33,7 @@ def write_torchscript(deployment: Deployment, path: Path, **entries: Any) -> Non
     _torch()
     from trueup.networks.export.torch_modules import deployed_module
 
-    save_script(deployed_module(deployment), path, metadata_text(deployment, **entries))
+    save_script(deployed_module(deployment, True), path, metadata_text(deployment, **entries))
 
 
 def save_script(module: Any, path: Path, description: str) -> None:
@@ -62,6 +62,7 @@ def write_torch_export(deployment: Deployment, path: Path, **entries: Any) -> No
     if path.suffix != ".pt2":
         raise FitError(f"{path}: torch loads an exported program from a file that ends in .pt2")
     buffer = io.BytesIO()
+    entries["held_steps"] = held_steps(deployment.network)
     extra = {METADATA_FILE: metadata_text(deployment, **entries)}
     with _quiet_tracing():
         torch.export.save(_exported_program(deployment), buffer, extra_files=extra)
@@ -97,7 +98,8 @@ def write_onnx(deployment: Deployment, path: Path) -> None:
     for described in (graph, *graph.node, *graph.value_info, *graph.initializer):
         del described.metadata_props[:]
     model.producer_name = "trueup"
-    onnx.helper.set_model_props(model, {"metadata": metadata_text(deployment)})
+    described = metadata_text(deployment, held_steps=held_steps(deployment.network))
+    onnx.helper.set_model_props(model, {"metadata": described})
     onnx.checker.check_model(model, full_check=True)
     atomic.write_bytes(path, model.SerializeToString())
 
@@ -111,7 +113,7 @@ def _exported_program(deployment: Deployment) -> Any:
     x = torch.zeros(2, 1, len(deployment.inputs))
     h = torch.zeros(rows, 2, width)
     batch = torch.export.Dim("batch", min=1, max=2**20)
-    module = deployed_module(deployment).requires_grad_(False)
+    module = deployed_module(deployment, False).requires_grad_(False)
     with torch.no_grad():
         return torch.export.export(module, (x, h), dynamic_shapes=({0: batch}, {1: batch}))
 

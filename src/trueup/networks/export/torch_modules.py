@@ -16,7 +16,7 @@ from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.base.torch_base import pd_function
 from trueup.networks.base.torch_servo import ServoTorque
 from trueup.networks.export.deployment import Deployment, base_matrix
-from trueup.networks.model.network import Network
+from trueup.networks.model.network import HELD_STEPS, Network
 from trueup.networks.model.torch_network import TorchNetwork
 
 
@@ -138,7 +138,13 @@ class _Exported(nn.Module, ABC):
 
 
 class GruModule(_Exported):
-    """``(x (B, 1, inputs), h (layers, B, hidden)) -> (torque (B, 1), h)``."""
+    """``(x (B, 1, inputs), h (layers, B, hidden)) -> (torque (B, 1), h)``.
+
+    Where ``h`` is zero, the sample is the first one and was held before: :data:`HELD_STEPS` steps
+    with it come first. A graph that knows no such case leaves them to its caller (``holds``).
+    """
+
+    holds: bool = True
 
     def _take(self, inner: TorchNetwork) -> None:
         self.gru, self.head = inner.rnn, inner.head
@@ -146,29 +152,55 @@ class GruModule(_Exported):
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
         normalised = self.normalizer(x[:, :, : self.features])
+        if self.holds:
+            rows = fresh_rows(h)
+            if rows.shape[0] > 0:
+                _, held = self.gru(held_steps(normalised[rows]), h[:, rows].contiguous())
+                h = h.index_copy(1, rows, held)
         hidden, h_next = self.gru(normalised, h)
         output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
         return self.torque(output, x[:, -1]), h_next
 
 
-class LstmModule(_Exported):
-    """As `GruModule`; ``h (2 layers, B, hidden)`` holds the hidden states, then the cells."""
+class _Lstm(_Exported):
+    """What the modules of an LSTM share."""
 
     def _take(self, inner: TorchNetwork) -> None:
         self.lstm, self.head = inner.rnn, inner.head
         self.rows = inner.rnn.num_layers
 
+    def held(self, normalised: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """State, with what holding the first sample makes of rows that are zero."""
+        hidden, cell = state
+        rows = fresh_rows(hidden)
+        if rows.shape[0] == 0:
+            return state
+        before = (hidden[:, rows].contiguous(), cell[:, rows].contiguous())
+        _, after = self.lstm(held_steps(normalised[rows]), before)
+        return hidden.index_copy(1, rows, after[0]), cell.index_copy(1, rows, after[1])
+
+
+class LstmModule(_Lstm):
+    """As `GruModule`; ``h (2 layers, B, hidden)`` holds the hidden states, then the cells."""
+
+    holds: bool = True
+
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
         state = (h[: self.rows].contiguous(), h[self.rows :].contiguous())
         normalised = self.normalizer(x[:, :, : self.features])
+        if self.holds:
+            state = self.held(normalised, state)
         hidden, (state, cell) = self.lstm(normalised, state)
         output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
         return self.torque(output, x[:, -1]), torch.cat([state, cell])
 
 
 class HistoryModule(_Exported):
-    """As `GruModule`; ``h (history, B, features)`` holds raw features, newest first."""
+    """As `GruModule`; ``h (history + 1, B, features)`` holds raw features, newest first.
+
+    Its last row is 1 once there are any; before, the first features stand for those before them.
+    """
 
     def _take(self, inner: TorchNetwork) -> None:
         self.layers = _layers(inner)
@@ -176,15 +208,18 @@ class HistoryModule(_Exported):
     def forward(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         """One time step."""
         newest = x[:, :, : self.features].transpose(0, 1)
-        h_next = torch.cat([newest, h[:-1]])
-        values = self.normalizer(h_next).permute(1, 2, 0).flatten(1)
+        earlier = torch.where(h[-1:] == 0.0, newest, h[:-2])
+        history = torch.cat([newest, earlier])
+        values = self.normalizer(history).permute(1, 2, 0).flatten(1)
+        h_next = torch.cat([history, torch.ones_like(newest)])
         return self.torque(self.layers(values) + self.skip(values), x[:, -1]), h_next
 
 
 class IsaacMlp(_Exported):
     """``(B, 2 history) -> (B, 1)``: angle errors, then velocities, newest first, unscaled.
 
-    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab.
+    The input of ``ActuatorNetMLP`` of Isaac Lab and of ``LearnedMlpActuator`` of mjlab. A reset of
+    Isaac Lab leaves a history of zeros: the first sample stands for those before it.
     """
 
     def _matrix(self, deployment: Deployment) -> np.ndarray | None:
@@ -199,35 +234,49 @@ class IsaacMlp(_Exported):
 
     def forward(self, x: Tensor) -> Tensor:
         """Torque of the history."""
-        rows = x.reshape(-1, self.features, self.history)
+        rows = _filled(x.reshape(-1, self.features, self.history))
         values = self.normalizer(rows.transpose(1, 2)).transpose(1, 2).flatten(1)
         return self.torque(self.layers(values) + self.skip(values), rows[:, :, 0])
 
 
-class IsaacLstm(_Exported):
+class IsaacLstm(_Lstm):
     """``(x (B, 1, 2), (h, c)) -> (torque (B, 1), (h, c))``, each state (layers, B, hidden).
 
     The module that ``ActuatorNetLSTM`` of Isaac Lab loads; x is angle error and velocity, unscaled.
     """
-
-    def _take(self, inner: TorchNetwork) -> None:
-        self.lstm, self.head = inner.rnn, inner.head
 
     def forward(
         self, x: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One time step."""
         normalised = self.normalizer(x[:, :, : self.features])
-        hidden, state_next = self.lstm(normalised, state)
+        hidden, state_next = self.lstm(normalised, self.held(normalised, state))
         output = self.head(hidden[:, -1]) + self.skip(normalised[:, -1])
         return self.torque(output, x[:, -1]), state_next
 
 
-def deployed_module(deployment: Deployment) -> nn.Module:
-    """The module with the signature ``(x, h) -> (torque, h)``."""
+def deployed_module(deployment: Deployment, holds: bool) -> nn.Module:
+    """The module with the signature ``(x, h) -> (torque, h)``.
+
+    Args:
+        deployment: the network and its parts.
+        holds: a zero state is what holding the first sample makes of it, see `GruModule`.
+    """
     network = deployment.network
     kinds = {"gru": GruModule, "lstm": LstmModule}
-    return kinds.get(network.family, HistoryModule)(deployment).eval()
+    module = kinds.get(network.family, HistoryModule)(deployment).eval()
+    module.holds = holds
+    return module
+
+
+def fresh_rows(h: Tensor) -> Tensor:
+    """Rows of a batch whose hidden state (layers, B, hidden) is zero: no step leaves it so."""
+    return torch.nonzero((h == 0.0).all(2).all(0))[:, 0]
+
+
+def held_steps(first: Tensor, steps: int = HELD_STEPS) -> Tensor:
+    """First samples (B, 1, features), held before a start (B, steps, features)."""
+    return first.expand(-1, steps, -1).contiguous()
 
 
 def _base(network: Network, matrix: np.ndarray | None) -> nn.Module:
@@ -236,6 +285,15 @@ def _base(network: Network, matrix: np.ndarray | None) -> nn.Module:
     if isinstance(network.base, ServoBase):
         return ServoBaseTorque(network.base, matrix)
     return BaseTorque(network.base, matrix)
+
+
+def _filled(rows: Tensor) -> Tensor:
+    """Histories (B, features, history), newest first, the first sample in place of zeros before."""
+    zero = (rows == 0.0).all(1).flip(1)
+    before = zero.long().cumprod(1).flip(1)
+    oldest = (rows.shape[2] - before.sum(1) - 1).clamp(min=0)
+    first = rows.gather(2, oldest[:, None, None].expand(-1, rows.shape[1], 1))
+    return torch.where(before[:, None] > 0, first, rows)
 
 
 def _layers(inner: TorchNetwork) -> nn.Sequential:

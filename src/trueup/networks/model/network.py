@@ -13,9 +13,9 @@ Nothing here needs torch. The weights carry the names of torch's modules:
   (1, features), for ``mlp`` (1, history x features). It leads from the normalised input straight to
   the output, so that the layers learn only what is not linear, or needs memory.
 
-A network starts cold: the hidden state is zero; rows of the history before the first sample are
-zero in the features' own units, as in the network actuators of Isaac Lab. (mjlab repeats the first
-sample instead.)
+A network starts cold: as if the first sample had been held before, so that a joint at rest away
+from zero is not kicked. A history has it in all rows; a hidden state is what :data:`HELD_STEPS`
+steps with it make of zero.
 """
 
 from dataclasses import dataclass, field
@@ -35,6 +35,10 @@ FAMILIES: tuple[str, ...] = get_args(Family)
 RECURRENT = ("gru", "lstm")
 SKIP = "skip.weight"
 """Name of the linear skip's weight."""
+
+
+HELD_STEPS = 50
+"""Steps with the first sample that a hidden state takes from zero before a cold start."""
 
 
 @dataclass(frozen=True, eq=False)

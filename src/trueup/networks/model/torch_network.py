@@ -13,7 +13,7 @@ from trueup.errors import FitError, SignalError
 from trueup.networks.base.servo_base import ServoBase
 from trueup.networks.base.torch_base import TorchBase
 from trueup.networks.base.torch_servo import TorchServo
-from trueup.networks.model.network import RECURRENT, SKIP, Family, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Family, Network
 
 State = Tensor | tuple[Tensor, Tensor]
 """What a network carries from step to step: ``gru`` (layers, B, hidden); ``lstm`` a pair of them,
@@ -127,14 +127,6 @@ class TorchNetwork(nn.Module):
             torque = torque + self.base(x.index_select(-1, self.base_columns))
         return torque, h_next
 
-    def cold_state(self, batch: int) -> State:
-        """State of a cold start for ``batch`` sequences."""
-        template = self.template
-        if template.family not in RECURRENT:
-            return self.input_mean.new_zeros(batch, self.history, self.feature_count)
-        zeros = self.input_mean.new_zeros(template.layers, batch, template.hidden)
-        return zeros if template.family == "gru" else (zeros, zeros.clone())
-
     def first_of(self, state: State | None, count: int) -> State | None:
         """State of the first ``count`` sequences of a batch."""
         if isinstance(state, tuple):
@@ -144,13 +136,6 @@ class TorchNetwork(nn.Module):
         if self.template.family in RECURRENT:
             return state[:, :count].contiguous()
         return state[:count]
-
-    def made_cold(self, state: State, cold: Tensor) -> State:
-        """State with the sequences that ``cold`` (B,) names put back to a cold start."""
-        keep = (~cold).to(self.input_mean.device)[:, None]
-        if isinstance(state, tuple):
-            return state[0] * keep, state[1] * keep
-        return state * (keep if self.template.family in RECURRENT else keep[..., None])
 
     @torch.no_grad()
     def rollout(self, inputs: np.ndarray) -> np.ndarray:
@@ -180,6 +165,9 @@ class TorchNetwork(nn.Module):
 
     def _recurrent(self, features: Tensor, h_prev: State | None) -> tuple[Tensor, State]:
         normalised = (features - self.input_mean) / self.input_deviation
+        if h_prev is None:
+            with torch.no_grad():
+                _, h_prev = self.rnn(normalised[:, :1].expand(-1, HELD_STEPS, -1).contiguous())
         hidden, h_next = self.rnn(normalised, h_prev)
         output = self.head(hidden)
         if self.skip is not None:
@@ -188,7 +176,7 @@ class TorchNetwork(nn.Module):
 
     def _feed_forward(self, features: Tensor, h_prev: Tensor | None) -> tuple[Tensor, Tensor]:
         if h_prev is None:
-            h_prev = cast(Tensor, self.cold_state(features.shape[0]))
+            h_prev = features[:, :1].expand(-1, self.history, -1)
         earlier = h_prev[:, : self.history - 1].flip(1)
         rows = torch.cat([earlier, features], dim=1)
         normalised = (rows - self.input_mean) / self.input_deviation

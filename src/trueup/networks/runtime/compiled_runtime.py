@@ -6,7 +6,7 @@ from typing import overload
 import numpy as np
 
 from trueup.errors import SignalError
-from trueup.networks.model.network import RECURRENT, SKIP, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 from trueup.networks.runtime.numpy_runtime import NetworkRuntime
 from trueup.networks.runtime.record import HEADER, network_record, state_size
 
@@ -99,7 +99,8 @@ def predict(
     inputs = np.asarray(inputs, dtype=np.float64)
     features = inputs[:, : len(network.features)]
     if network.family in RECURRENT:
-        output = _recurrent(network, features)
+        held = np.repeat(features[:1], HELD_STEPS, axis=0)
+        output = _recurrent(network, np.concatenate([held, features]))[len(held) :]
     else:
         output = _feed_forward(network, features)
     return NetworkRuntime(network).torque(inputs, output)
@@ -132,7 +133,7 @@ def _recurrent(network: Network, features: np.ndarray) -> np.ndarray:
 
 def _feed_forward(network: Network, features: np.ndarray) -> np.ndarray:
     history = network.history
-    padded = np.concatenate([np.zeros((history - 1, features.shape[1])), features])
+    padded = np.concatenate([np.repeat(features[:1], history - 1, axis=0), features])
     output = np.empty(len(features))
     runtime = NetworkRuntime(network)
     for first in range(0, len(features), _CHUNK):

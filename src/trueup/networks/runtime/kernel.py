@@ -15,7 +15,7 @@ from numba.core import types
 from trueup.actuators.equations._parameter_layout import columns_named
 from trueup.compilation import intrinsic
 from trueup.networks.compiled import compiled
-from trueup.networks.model.network import Network
+from trueup.networks.model.network import HELD_STEPS, Network
 from trueup.networks.runtime.record import ELU, GRU, HEADER, LSTM, RELU, SOFTSIGN
 from trueup.networks.runtime.servo_kernel import pd_law, servo_torque
 from trueup.networks.runtime.servo_rows import ServoLayout, servo_layout
@@ -187,11 +187,16 @@ def _recurrent(record, inputs, state, work):
 
 @compiled()
 def _feed_forward(record, inputs, state, work):
-    """Output of a network with a history, in normal units; the state holds rows, newest first."""
+    """Output of a network with a history, in normal units.
+
+    The state holds rows, newest first, and a mark that they are filled: what was before the first
+    sample is as the first sample.
+    """
     layers, features = int(record[HEADER.layers]), int(record[HEADER.features])
     history, half = int(record[HEADER.history]), len(work) // 2
-    for i in range(history * features - 1, features - 1, -1):
-        state[i] = state[i - features]
+    filled = history * features
+    for i in range(filled - 1, features - 1, -1):
+        state[i] = state[i - features] if state[filled] != 0.0 else inputs[i % features]
     # number by number: numba compiles the error of slices that differ in length for seconds
     for feature in range(features):
         state[feature] = inputs[feature]
@@ -315,10 +320,15 @@ def network_functions(layout: ServoLayout) -> NetworkFunctions:
 
     @compiled()
     def network_step(record, inputs, state, work):
+        begun = int(record[HEADER.state_size]) - 1
         if int(record[HEADER.family]) <= LSTM:
+            # a cold start: the first sample was held before
+            for _ in range(HELD_STEPS if state[begun] == 0.0 else 0):
+                _recurrent(record, inputs, state, work)
             output = _recurrent(record, inputs, state, work)
         else:
             output = _feed_forward(record, inputs, state, work)
+        state[begun] = 1.0
         torque = record[HEADER.output_mean] + record[HEADER.output_deviation] * output
         if record[HEADER.has_base] != 0.0:
             if record[HEADER.servo] >= 0.0:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trueup.errors import SignalError
-from trueup.networks.model.network import SKIP, Network
+from trueup.networks.model.network import HELD_STEPS, RECURRENT, SKIP, Network
 
 _ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "elu": lambda values: np.where(values > 0, values, np.expm1(np.minimum(values, 0.0))),
@@ -42,7 +42,7 @@ class NetworkRuntime:
         self.reset()
 
     def reset(self, rows: np.ndarray | slice = slice(None)) -> None:
-        """Start cold: the joints named, or all of them."""
+        """Start cold, see :class:`trueup.networks.Network`: the joints named, or all of them."""
         if not hasattr(self, "_state"):
             self._state = [np.zeros(shape, self._dtype) for shape in self._state_shapes()]
         for part in self._state:
@@ -68,12 +68,21 @@ class NetworkRuntime:
                 f"with the columns {', '.join(network.inputs)}"
             )
         features = inputs[:, : len(network.features)]
-        output = {
+        advance = {
             "gru": self._gru,
             "lstm": self._lstm,
             "mlp": self._feed_forward,
             "linear": self._feed_forward,
-        }[network.family](features)
+        }[network.family]
+        fresh = self._state[-1] == 0.0
+        if network.family in RECURRENT and fresh.any():
+            kept = [part[~fresh] for part in self._state]
+            for _ in range(HELD_STEPS):
+                advance(features)
+            for part, own in zip(self._state, kept, strict=True):
+                part[~fresh] = own
+        output = advance(features)
+        self._state[-1][:] = 1.0
         return self.torque(inputs, output)
 
     def torque(self, inputs: np.ndarray, output: np.ndarray) -> np.ndarray:
@@ -121,10 +130,13 @@ class NetworkRuntime:
     def _state_shapes(self) -> list[tuple[int, ...]]:
         network = self.network
         if network.family == "gru":
-            return [(self.joints, network.hidden)] * network.layers
-        if network.family == "lstm":
-            return [(self.joints, network.hidden)] * (2 * network.layers)
-        return [(self.joints, network.history, len(network.features))]
+            shapes = [(self.joints, network.hidden)] * network.layers
+        elif network.family == "lstm":
+            shapes = [(self.joints, network.hidden)] * (2 * network.layers)
+        else:
+            shapes = [(self.joints, network.history, len(network.features))]
+        # at the end a mark of the joints that have had a first sample
+        return [*shapes, (self.joints,)]
 
     def _gru(self, features: np.ndarray) -> np.ndarray:
         # torch.nn.GRU: the reset gate multiplies the hidden part of the new gate after its bias
@@ -169,9 +181,11 @@ class NetworkRuntime:
         return normalised @ self._weights[SKIP][0] if self.network.has_skip else 0.0
 
     def _feed_forward(self, features: np.ndarray) -> np.ndarray:
-        history = self._state[0]
+        history, filled = self._state
         history[:, 1:] = history[:, :-1].copy()
         history[:, 0] = features
+        # what was before the first sample is as the first sample: the joint was held there
+        history[filled == 0.0] = features[filled == 0.0, None]
         return self.layers(history)
 
     def layers(self, history: np.ndarray) -> np.ndarray:

@@ -101,10 +101,13 @@ def network_record(network: Network, layout: ServoLayout | None = None) -> np.nd
 
 
 def state_size(network: Network) -> int:
-    """Numbers that one joint keeps from step to step."""
+    """Numbers that one joint keeps from step to step; all zero is a cold start.
+
+    The last one is a mark of a joint that has had its first sample.
+    """
     if network.family in RECURRENT:
-        return network.layers * network.hidden * (2 if network.family == "lstm" else 1)
-    return network.history * len(network.features)
+        return network.layers * network.hidden * (2 if network.family == "lstm" else 1) + 1
+    return network.history * len(network.features) + 1
 
 
 def weight_names(network: Network) -> list[str]:

@@ -39,8 +39,8 @@ class Chunk:
             lanes that end within the chunk.
         nominal: steps of a chunk in which no lane ends.
         starts: whether a wave starts here; otherwise the state is carried on.
-        burn_in: index of the samples that are run before a wave starts, shape (lanes, burn-in).
-        cold: which lanes start cold, shape (lanes,), bool.
+        burn_in: index of the samples that are run before a wave starts, shape (lanes, burn-in);
+            of a lane that starts cold its first one, again and again.
         mirrored: which lanes run with all signs turned round, shape (lanes,), bool.
         progress: part of the epoch done before this chunk, 0 to 1.
     """
@@ -50,7 +50,6 @@ class Chunk:
     nominal: int
     starts: bool
     burn_in: np.ndarray
-    cold: np.ndarray
     mirrored: np.ndarray
     progress: float
 
@@ -120,10 +119,9 @@ class Lanes:
         counts = [-(-int(wave.lengths[0]) // self.chunk) for wave in waves]
         done = 0
         for wave, count in zip(waves, counts, strict=True):
-            # a cold lane has nothing before it: whatever is run there is forgotten
-            before = np.where(wave.cold, 0, self.burn_in)[:, None]
-            burn_in = wave.starts[:, None] - before + np.arange(self.burn_in)
-            burn_in = np.minimum(burn_in, self.total - 1)
+            # a cold lane has nothing before it: its first sample was held
+            before = np.arange(self.burn_in) - self.burn_in
+            burn_in = wave.starts[:, None] + np.where(wave.cold[:, None], 0, before)
             for index in range(count):
                 samples, supervised = self._samples(wave, index)
                 yield Chunk(
@@ -132,7 +130,6 @@ class Lanes:
                     nominal=self.chunk * len(wave.starts),
                     starts=index == 0,
                     burn_in=burn_in,
-                    cold=wave.cold,
                     mirrored=wave.mirrored,
                     progress=done / sum(counts),
                 )

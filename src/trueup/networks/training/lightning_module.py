@@ -172,8 +172,8 @@ class NetworkTraining(lightning.LightningModule):
         return self.losses[0] / max(self.losses[1], 1e-12)
 
     def _start(self, batch: Chunk) -> State | None:
-        """State before a wave: zero for lanes that start cold, that of the burn-in for others."""
-        if not batch.burn_in.shape[1] or batch.cold.all():
+        """State before a wave, that of the burn-in; None: all lanes start cold."""
+        if not batch.burn_in.shape[1]:
             return None
         training = self.network.training
         self.network.eval()
@@ -181,7 +181,7 @@ class NetworkTraining(lightning.LightningModule):
             burn_in = self._indices(batch.burn_in)
             _, state = self.network.unlimited(self._inputs(burn_in, batch.mirrored, False))
         self.network.train(training)
-        return self.network.made_cold(state, torch.as_tensor(batch.cold))
+        return state
 
     def _learning_rate(self, epochs: float) -> float:
         warm_up = min(self.settings.warmup_epochs or 0.0, self.max_epochs / 2)

@@ -113,10 +113,10 @@ class DrawnServoActuator(ServoActuator):
         if "command_delay" in NUMBERS:
             self._shares, self._past = shares_of_steps(self._timestep), []
 
-    def _moved_target(self, command, position):
+    def _moved_target(self, command, *others):
         if self._shares:
             command = self._late(command + 0.0)
-        return super()._moved_target(command, position)
+        return super()._moved_target(command, *others)
 
     def _late(self, command):
         """The command as late as the servo of each environment is."""

@@ -19,7 +19,7 @@ from trueup.simulation.control._memory import ArraySource, GroupSource, ScalarSo
 from trueup.simulation.control._offsets import Field, offsets
 from trueup.simulation.control._step import BY_CONTROL, BY_DOF, BY_ID
 
-SCALARS = {"time": 0, "timestep": 1, "period": 2}
+SCALARS = {"time": 0, "timestep": 1, "period": 2, "first": 3}
 
 INPUTS = {
     "position": "joint",

@@ -15,12 +15,13 @@ argument               what it is
 ``time``               time of the simulation [s]
 ``timestep``           time step of the model [s]
 ``period``             time from one run of the law to the next [s]
+``first``              1 in the first run of a fresh state, else 0
 ``position``           ``(joints,)`` positions of the target joints [rad or m]
 ``velocity``           ``(joints,)`` their velocities [rad/s or m/s]
 ``command``            ``(commands,)`` controls of the command actuators
 ``sensors``            values of the target sensors, one sensor after the other
 ``gains``              ``gains.<name>``: this simulation's gains, read-only
-``state``              ``state.<name>``: this simulation's controller state, zero at the start
+``state``              ``state.<name>``: this simulation's controller state, zero at ``first``
 ``targets``            ``targets.joint``, ``.actuator``, ``.command``, ``.sensor``, ``.body``: ids
 ``<field>_out``        what it writes, one value (or row) a target; see ``writes``
 any other name         a whole array of ``mjData`` or ``mjModel``, read-only, such as ``qpos``
@@ -29,6 +30,11 @@ any other name         a whole array of ``mjData`` or ``mjModel``, read-only, su
 Outputs are held until the law runs again and are zero before it first runs; the law writes every
 element of every output each time it runs. It returns nothing, or a failure code: a whole number,
 0 for none.
+
+A filter or an integral that starts from zero kicks a joint that rests elsewhere: set it in the
+``first`` run to what holding the first command at the first position implies. ``first`` stays 0
+where :meth:`TargetedLaw.start` is given a state. Delay lines do so themselves: before the first
+value there was the first value.
 """
 
 import functools
