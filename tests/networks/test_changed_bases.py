@@ -14,7 +14,6 @@ from random_networks import random_network
 from small_trainings import SMALL
 from tests.networks.motion.test_motion_training import MODEL, TRUTH, blank_log, simulated
 
-from trueup._marks import marked
 from trueup.actuators import load_model, model_to_dict, save_model
 from trueup.actuators.logs.log_files import write_log
 from trueup.cli import main
@@ -137,7 +136,7 @@ def test_an_archive_of_numpy_refuses_or_keeps_its_mark(changed_run):
         load_numpy_network(file)
     taken = load_numpy_network(file, anyway=True)
     assert taken.provenance["made_although"] == MARK
-    with marked(MARK):
+    with atomic.marked(MARK):
         save_numpy_network(replace(taken, provenance={}), file.parent.parent / "alone.npz")
     alone = load_numpy_network(file.parent.parent / "alone.npz")
     assert alone.provenance["made_although"] == MARK
@@ -145,7 +144,7 @@ def test_an_archive_of_numpy_refuses_or_keeps_its_mark(changed_run):
 
 
 def test_a_parameter_file_keeps_its_mark(tmp_path):
-    with marked(MARK):
+    with atomic.marked(MARK):
         save_model(MODEL, tmp_path / "m4.json")
     model = load_model(tmp_path / "m4.json")
     assert model.provenance["made_although"] == MARK
