@@ -54,6 +54,7 @@ def test_numbers_in_lists_and_mappings_too(number):
     [
         (AnalyticBase, {"kp": -1.0}),
         (AnalyticBase, {"kp": 1.0, "kd": -1.0}),
+        (ModelSettings, {"use_residual": True, "learn_base": True, "kp_phys": -1.0}),
         (TorqueTerms, {"coulomb": -0.1}),
         (TorqueTerms, {"viscous": -0.1}),
         (InertiaGroup, {"id": "a", "folder": "a", "inertia": 0.0}),
@@ -67,6 +68,11 @@ def test_numbers_in_lists_and_mappings_too(number):
 def test_a_setting_out_of_range_is_refused(kind, given):
     with pytest.raises((ExperimentError, FitError)):
         kind(**given)
+
+
+def test_a_base_that_training_has_moved_may_have_a_negative_gain():
+    base = AnalyticBase(kp=1.0, kd=-0.017, learned=True)
+    assert AnalyticBase.from_dict(base.to_dict()) == base
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -0.01, "0,5", True, None])

@@ -50,6 +50,7 @@ FREE = (
     "_secrets",
     "_input_files",
     "_seeds",
+    "_finite_numbers",
     "_marks",
     "_writing",
     "_stop_signals",

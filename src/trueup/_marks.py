@@ -18,6 +18,8 @@ KEY = "made_although"
 ENDING = f".{KEY}.txt"
 """Ending of the text file beside a file without room for a mark."""
 
+_BEGIN = "made although"
+"""First words of every mark."""
 _BETWEEN = "; "
 _MARK: ContextVar[str | None] = ContextVar("mark of what is written", default=None)
 _HASH = (".py", ".yaml", ".yml", ".csv", ".txt", ".sh", ".toml")
@@ -69,6 +71,12 @@ def with_mark(path: Path, text: str) -> str | None:
         if isinstance(content, dict):
             return json.dumps({**content, KEY: mark}, indent=2, ensure_ascii=False) + "\n"
     return None
+
+
+def unmarked(text: str) -> str:
+    """The text of a table without the line of a mark, for those who read what trueup wrote."""
+    first, _, rest = text.partition("\n")
+    return rest if first.startswith(f"# {_BEGIN}") else text
 
 
 def archive_with_mark(content: bytes) -> bytes:

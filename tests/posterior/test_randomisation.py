@@ -154,7 +154,13 @@ def test_draws_that_miss_what_is_held_out_are_refused_unless_asked_for(copied, t
         (["--joints", "0"], "between 1 and 1000"),
         (["--joints", "-1"], "between 1 and 1000"),
         (["--draws", "1000000000000"], "at most 1048576"),
-        (["--draws", "1e12"], "--draws"),
+        (["--draws", "1e12"], "1000000000000 draws are more"),
+        (["--draws", "64.5"], "--draws is 64.5, which is no whole number"),
+        (["--draws=64.5"], "--draws is 64.5, which is no whole number"),
+        (["--draws", "nan"], "--draws is nan, which is no whole number"),
+        (["--draws", "1e999"], "--draws is 1e999, which is no whole number"),
+        (["--joints", "2e3"], "between 1 and 1000"),
+        (["--seed", "-1e0"], "the seed is -1"),
         (["--draws", "-1"], "too few"),
         (["--seed", "-1"], "the seed is -1"),
         (["--seed", str(2**63)], "the seed is 9223372036854775808"),
@@ -165,7 +171,8 @@ def test_numbers_that_none_can_be_are_refused_at_once(words, said, dry, tmp_path
     # before the run is looked at, which is none
     given = ["export", "dr", str(tmp_path), *words, *(["--dry-run"] if dry else [])]
     assert main(given) == 2
-    assert said in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert said in told and told.startswith("trueup: ") and len(told.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.errors import ExperimentError
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainMotion:
+class TrainMotion(OfRuns):
     """Train corrections of joint torques by their motion, without a torque sensor.
 
     Logs need command and angle. The joint is simulated with its base, a servo model or a PD law,
@@ -162,6 +162,7 @@ class TrainMotion:
             settings,
             validation=self.validation,
             name=name,
+            anyway=self.anyway,
         )
 
     def _base(self) -> Any:
@@ -169,6 +170,8 @@ class TrainMotion:
         from trueup.networks.motion.motion_base import NONE, PD, read_base
 
         if self.servo is not None:
-            return load_model(self.servo)
+            return load_model(self.servo, anyway=self.anyway)
         assert self.base is not None
-        return self.base if self.base in (PD, NONE) else read_base(Path(self.base))
+        if self.base in (PD, NONE):
+            return self.base
+        return read_base(Path(self.base), anyway=self.anyway)

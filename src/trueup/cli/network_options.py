@@ -82,7 +82,7 @@ def named_network(path: Path, anyway: bool = False) -> Network:
     if file.suffix == ".npz":
         from trueup.networks.export.numpy_file import load_numpy_network
 
-        return load_numpy_network(file)
+        return load_numpy_network(file, anyway=anyway)
     if file.suffix in _PROGRAMS:
         raise FitError(
             f"{file} is a checkpoint or a program of another runtime, which reading could run: "

@@ -7,14 +7,14 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli.output import Output
-from trueup.cli.study_options import Json
+from trueup.cli.study_options import Json, OfRuns
 from trueup.errors import ExperimentError
 
 _RUN_FOLDER = "hydra.run.dir"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainNetwork:
+class TrainNetwork(OfRuns):
     """Train a network on recordings, score it on what it has not seen, beside a linear model.
 
     Examples:
@@ -70,10 +70,11 @@ class TrainNetwork:
         overrides, target = self._overrides_and_run_folder()
         verbose = not (self.quiet or output.json)
         if self.resume:
-            if overrides or self.config or self.seed is not None or self.overwrite:
+            given = (overrides, self.config, self.overwrite, self.anyway)
+            if any(given) or self.seed is not None:
                 raise ExperimentError(
                     "--resume goes on with a run as it was started: leave overrides, --config, "
-                    "--seed and --overwrite out, or start a new run with another --output"
+                    "--seed, --overwrite and --anyway out, or start a new run with another --output"
                 )
             return run_resume(target, verbose, output)
         seed = () if self.seed is None else (f"seed={self.seed}",)
@@ -83,6 +84,7 @@ class TrainNetwork:
             target,
             output,
             overwrite=self.overwrite,
+            anyway=self.anyway,
             dry_run=self.dry_run,
             verbose=verbose,
         )

@@ -31,11 +31,12 @@ def run_train(
     output: Output,
     *,
     overwrite: bool,
+    anyway: bool,
     dry_run: bool,
     verbose: bool,
 ) -> int:
     """Train, or say what would be done; returns the exit code."""
-    configuration = load_configuration(overrides, file)
+    configuration = load_configuration(overrides, file, anyway=anyway)
     if dry_run:
         job, directory = training_job(configuration, target)
         # what would be written over is said by the run itself

@@ -395,6 +395,12 @@ def test_joints_of_isaac_lab_have_their_own_inertia(monkeypatch):
     for wrong in ({".*_hip": 0.02}, {".*": 0.02, ".*_knee": 0.1}, {".*": 0.02, "elbow": 0.1}):
         with pytest.raises(ValueError, match="one value to each joint"):
             actuator(wrong, ["left_hip", "left_knee"])
+    for wrong in ("0,02", "0.02", None, True, [0.1, 0.2], -0.1, np.nan, np.inf):
+        with pytest.raises(ValueError) as refused:
+            actuator({".*_hip": 0.02, ".*_knee": wrong}, ["left_hip", "left_knee"])
+        assert f"load_inertia of the joint 'left_knee' is {wrong!r}" in str(refused.value)
+    for right in (np.float32(0.5), torch.tensor(0.5), 1, np.int64(1)):
+        actuator({".*": right}, ["left_hip"])
 
 
 def test_the_physics_step_of_isaac_lab_is_not_guessed(monkeypatch):

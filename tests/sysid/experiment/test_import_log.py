@@ -16,7 +16,7 @@ from log_writers import (
     unnamed_table,
 )
 
-from trueup.cli._main import main
+from trueup.cli import main
 from trueup.errors import RecordingError
 from trueup.sysid.experiment.experiment_file import load_experiment
 from trueup.sysid.experiment.import_log import Import, propose_import

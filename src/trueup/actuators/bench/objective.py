@@ -59,7 +59,6 @@ class Objective:
     """Width of the Huber loss."""
 
     def __post_init__(self) -> None:
-        check_finite(self, FitError)
         if self.kind not in OBJECTIVES:
             raise FitError(f"there is no objective {self.kind!r}; there are {listing(OBJECTIVES)}")
         if not (np.isfinite(self.weights).all() and min(self.weights) >= 0 < max(self.weights)):
@@ -71,6 +70,7 @@ class Objective:
             raise FitError(
                 f"the weights of an objective are at most 1e9, got {max(self.weights):g}"
             )
+        check_finite(self, FitError)
         if not min(self.widths) > 0:
             raise FitError(f"the widths of a Huber loss are positive: got {self.widths}")
 

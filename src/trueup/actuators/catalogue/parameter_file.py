@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from trueup._input_files import read_settings
-from trueup._marks import KEY
+from trueup._marks import KEY, joined
 from trueup.actuators.catalogue.entries import find_servo
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.actuators.equations.extended_terms import EXTENDED_TERMS
@@ -29,7 +29,7 @@ FOLDERS_VARIABLE = "TRUEUP_SERVO_MODELS"
 """Environment variable that lists folders of parameter files ``<motor>/<model>.json``."""
 
 _BEYOND_BAM = "not_in_bam"
-_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance", _BEYOND_BAM)
+_NOT_VALUES = ("model", "actuator", "quadratic", "units", "provenance", _BEYOND_BAM, KEY)
 
 
 def load_model(
@@ -81,7 +81,7 @@ def load_model(
         raise ParameterError(
             f"{path}: parameters of the servo {found.servo.name!r}, not of {servo!r}"
         )
-    mark = mark_of_file(path, anyway=anyway)
+    mark = joined(found.provenance.get(KEY), mark_of_file(path, anyway=anyway))
     return found if mark is None else replace(found, provenance={**found.provenance, KEY: mark})
 
 
@@ -180,6 +180,8 @@ def model_from_dict(data: Any, source: str = "parameters") -> ServoModel:
     provenance = data.get("provenance", {})
     if not isinstance(provenance, dict):
         raise ParameterError(f"{source}: provenance: expected names and values")
+    if isinstance(data.get(KEY), str):  # as the writer of files puts it
+        provenance = {**provenance, KEY: joined(provenance.get(KEY), data[KEY])}
     quadratic = data.get("quadratic", "gated")
     return ServoModel(servo, friction, values, terms, quadratic, tuple(notes), provenance)
 

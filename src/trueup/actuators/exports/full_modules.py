@@ -45,7 +45,18 @@ def of_joints(value, joint_names, device):
             f"load_inertia gives one value to each joint: {wrong} have none or several, {unused} "
             f"name no joint; the joints are {list(joint_names)}"
         )
-    return torch.tensor([float(values[0]) for values in found], device=device)
+    numbers = []
+    for name, (given,) in zip(joint_names, found):
+        try:
+            numbers.append(math.nan if isinstance(given, (bool, str)) else float(given))
+        except (TypeError, ValueError):
+            numbers.append(math.nan)
+        if not 0.0 <= numbers[-1] < math.inf:
+            raise ValueError(
+                f"load_inertia of the joint {name!r} is {given!r}: give the inertia that it moves "
+                "besides the armature [kg m2], a number from 0 for a bare motor"
+            )
+    return torch.tensor(numbers, device=device)
 
 
 class ServoActuator(IdealPDActuator):

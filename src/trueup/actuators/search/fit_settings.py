@@ -68,9 +68,9 @@ class FitSettings:
 
     def __post_init__(self) -> None:
         check_finite(self, FitError)
-        for name in ("reset_period", "vin"):
+        for name, limits in (("reset_period", "above 0"), ("vin", "above 0 and at most 1e6 V")):
             if (value := getattr(self, name)) is not None and not value > 0:
-                raise FitError(f"{name} is {value}; it must be positive")
+                raise FitError(f"{name} is {value}; it must be {limits}")
         if self.method not in METHODS:
             raise FitError(
                 f"there is no search {self.method!r} of a servo fit; there are {listing(METHODS)}."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trueup import reports
+from trueup._marks import unmarked
 from trueup.errors import RunDirectoryError
 from trueup.fitting import Verdict
 from trueup.networks.data.actuator_series import ActuatorSeries
@@ -129,9 +130,9 @@ def read_predictions(folder: Path) -> list[PredictedRecording]:
     found = []
     for path in sorted((folder / "predictions").glob("*/*.csv")):
         try:
-            with path.open() as file:
-                names = file.readline().strip().split(",")
-                table = np.loadtxt(file, delimiter=",", ndmin=2)
+            head, *rows = unmarked(path.read_text()).splitlines()
+            names = head.strip().split(",")
+            table = np.loadtxt(rows, delimiter=",", ndmin=2)
             columns = dict(zip(names, table.T, strict=True))
             estimates = {
                 name.removesuffix(_SUFFIX): values

@@ -4,14 +4,17 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueup._marks import KEY, joined
 from trueup.errors import FitError, reason
 from trueup.networks.model.network import Network
 from trueup.networks.model.network_file import describe_network, network_from_description
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import atomic
 
 _DESCRIPTION = "description"
@@ -27,10 +30,16 @@ def save_numpy_network(network: Network, path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def load_numpy_network(path: str | os.PathLike[str]) -> Network:
+def load_numpy_network(path: str | os.PathLike[str], *, anyway: bool = False) -> Network:
     """Read a network that `save_numpy_network` wrote; needs numpy and nothing else.
 
+    Args:
+        path: the file.
+        anyway: take a network whose recordings have changed since its training too; its provenance
+            says so.
+
     Raises:
+        RunDirectoryError: it is of a run whose recordings have changed since.
         FitError: the file is missing, damaged, or of another format.
     """
     try:
@@ -41,4 +50,13 @@ def load_numpy_network(path: str | os.PathLike[str]) -> Network:
         description = json.loads(arrays.pop(_DESCRIPTION).tobytes())
     except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
         raise FitError(f"{path} cannot be read as a network for numpy: {reason(error)}") from error
-    return network_from_description(description, arrays, os.fspath(path))
+    written = arrays.pop(KEY, None)  # as the writer of files puts it
+    network = network_from_description(description, arrays, os.fspath(path))
+    mark = joined(
+        network.provenance.get(KEY),
+        None if written is None else str(written),
+        mark_of_file(path, anyway=anyway),
+    )
+    return (
+        network if mark is None else replace(network, provenance={**network.provenance, KEY: mark})
+    )

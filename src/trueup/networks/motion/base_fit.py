@@ -6,6 +6,7 @@ stepped side by side.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ def fit_base(base: MotionBase, logs: MotionLogs, identify_gains: bool = False) -
         start=first,
         log=np.ones(len(first), bool),
     )
-    problem = Vectorised(_Residual(MotionBase(joint), names, gains, logs), space)
+    problem = Vectorised(_Residual(replace(base, joint=joint, gains={}), names, gains, logs), space)
     search = LeastSquares(
         space, LeastSquaresSettings(max_iters=_MOST_ITERATIONS, cost_tolerance=1e-6)
     )
@@ -65,7 +66,7 @@ def fit_base(base: MotionBase, logs: MotionLogs, identify_gains: bool = False) -
         raise FitError("no PD base moves as the logs do: give a servo model, or the base none")
     found = [float(solution.parameters[name]) for name in space.names]
     factors = dict(zip(gains, found[len(names) :], strict=True))
-    return MotionBase(joint).with_values(
+    return replace(base, joint=joint).with_values(
         dict(zip(names, found, strict=False)), {**fixed, **factors} if stated else base.gains
     )
 

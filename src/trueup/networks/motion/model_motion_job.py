@@ -30,7 +30,7 @@ from trueup.networks.training.hooks import TrainingHooks
 from trueup.simulation.warning_capture import captured_warnings
 from trueup.studies import RunDirectory, atomic
 from trueup.sysid.experiment.preparation import Prepared, prepare
-from trueup.sysid.experiment.run_inputs import inputs_of_run
+from trueup.sysid.experiment.run_inputs import inputs_of_run, mark_of_models
 from trueup.sysid.experiment.settings import Experiment
 
 BASE = "base.json"
@@ -53,6 +53,7 @@ class ModelMotionJob(SimulatedTraining):
         settings: of networks and training.
         validation: recordings that the corrections are chosen by.
         name: name of the run; that of the experiment where empty.
+        anyway: take an identified model whose run has other inputs by now too; every file says so.
     """
 
     kind = "model motion"
@@ -65,11 +66,14 @@ class ModelMotionJob(SimulatedTraining):
         *,
         validation: Sequence[str] = (),
         name: str = "",
+        anyway: bool = False,
     ):
         self.experiment, self.folder = experiment, folder
         self.motion_settings = settings or MotionSettings()
         self.validation = [str(each) for each in validation]
         self.name, self.seed = name or experiment.name, self.motion_settings.seed
+        self.anyway = anyway
+        self._mark: str | None = None
 
     def plain(self, directory: Path) -> dict[str, Any]:
         """Experiment, settings, and where the files are."""
@@ -78,6 +82,7 @@ class ModelMotionJob(SimulatedTraining):
             "name": self.name,
             "folder": os.path.relpath(self.folder, directory),
             "validation": self.validation,
+            "anyway": self.anyway,
             "settings": atomic.to_plain(asdict(self.motion_settings)),
             "experiment": self.experiment.model_dump(mode="json"),
         }
@@ -100,6 +105,7 @@ class ModelMotionJob(SimulatedTraining):
             build_settings(MotionSettings, settings, "settings"),
             validation=validation,
             name=str(content.get("name") or directory.path.name),
+            anyway=bool(content.get("anyway")),
         )
 
     def identity(self) -> dict[str, Any]:
@@ -129,7 +135,14 @@ class ModelMotionJob(SimulatedTraining):
 
     def prepare(self) -> None:
         """Read, check and split the recordings."""
+        assert self.folder is not None
+        self._mark = mark_of_models(self.experiment, self.folder, anyway=self.anyway)
         _ = self.parts
+
+    @property
+    def mark(self) -> str | None:
+        """What is said of the model."""
+        return self._mark
 
     def train(self, hooks: TrainingHooks, checkpoint: Path | None) -> MotionTraining:
         """Train; goes on from the checkpoint where there is one."""

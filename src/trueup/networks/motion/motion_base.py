@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import KEY, joined
 from trueup.actuators.catalogue.parameter_file import model_from_dict, model_to_dict
 from trueup.actuators.catalogue.servo_model import ServoModel
 from trueup.errors import FitError, listing, reason
 from trueup.networks.base.analytic_base import AnalyticBase
+from trueup.runs.input_check import mark_of_file
 
 PD, NONE, SERVO = "pd", "none", "servo"
 KINDS = (SERVO, PD, NONE)
@@ -77,6 +79,8 @@ class MotionBase:
     gains: Mapping[float, float] = field(default_factory=dict)
     """Gain that a log states -> factor that the firmware puts on it; between and beyond those by
     interpolation over the logarithm. Empty: the gains are as stated."""
+    made_although: str | None = None
+    """What is said of a base of a run that was made although something spoke against it."""
 
     @classmethod
     def of(cls, given: "Joint | MotionBase | str") -> "MotionBase":
@@ -107,6 +111,12 @@ class MotionBase:
         """Description in words."""
         return {SERVO: "servo model", PD: "PD base", NONE: "load alone"}[self.kind]
 
+    @property
+    def mark(self) -> str | None:
+        """What is said of everything made with the base; None for nothing."""
+        of_servo = self.joint.provenance.get(KEY) if isinstance(self.joint, ServoModel) else None
+        return joined(self.made_although, of_servo)
+
     def numbers(self) -> list[tuple[str, float, str]]:
         """Numbers of the joint and factors of the gains, each with its name and unit."""
         joint, found = self.joint, []
@@ -122,8 +132,10 @@ class MotionBase:
         """The base with some numbers moved."""
         joint = self.joint
         if isinstance(joint, ServoModel):
-            return MotionBase(replace(joint, values={**joint.values, **values}), gains)
-        return MotionBase(replace(joint or PdJoint(), **values), gains)
+            moved: Joint = replace(joint, values={**joint.values, **values})
+        else:
+            moved = replace(joint or PdJoint(), **values)
+        return replace(self, joint=moved, gains=gains)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -135,6 +147,8 @@ class MotionBase:
             content["pd"] = asdict(joint)
         if self.gains:
             content["gains"] = [[gain, factor] for gain, factor in self.gains.items()]
+        if self.made_although is not None:
+            content[KEY] = self.made_although
         return content
 
     @classmethod
@@ -150,20 +164,26 @@ class MotionBase:
                 f"{where}: there is no base of the kind {kind!r}; there are {listing(KINDS)}"
             )
         try:
+            mark = None if content.get(KEY) is None else str(content[KEY])
             gains = {float(gain): float(factor) for gain, factor in content.get("gains", ())}
             if kind == SERVO:
-                return cls(model_from_dict(content["servo"], where), gains)
+                return cls(model_from_dict(content["servo"], where), gains, mark)
             if kind == PD:
-                return cls(PdJoint(**content["pd"]) if "pd" in content else None, gains)
-            return cls(PdJoint(), gains)
+                return cls(PdJoint(**content["pd"]) if "pd" in content else None, gains, mark)
+            return cls(PdJoint(), gains, mark)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FitError(f"{where} cannot be read as a base: {error!r}") from error
 
 
-def read_base(file: Path) -> MotionBase:
+def read_base(file: Path, *, anyway: bool = False) -> MotionBase:
     """The base of a ``base.json``.
 
+    Args:
+        file: the file.
+        anyway: take one of a run whose logs have changed since too; what is made with it says so.
+
     Raises:
+        RunDirectoryError: it is of a run whose logs have changed since.
         FitError: there is no such file, or it holds no base.
     """
     try:
@@ -175,4 +195,6 @@ def read_base(file: Path) -> MotionBase:
         ) from error
     if not isinstance(content, dict):
         raise FitError(f"{file} holds no base: give pd, none, or the base.json of a run")
-    return MotionBase.from_dict(content, str(file))
+    base = MotionBase.from_dict(content, str(file))
+    mark = mark_of_file(file, anyway=anyway)
+    return replace(base, made_although=joined(base.made_although, mark))

@@ -130,6 +130,11 @@ class MotionJob(SimulatedTraining):
         even = [log if log.dt is not None else resample_log(log) for log in self.source.logs]
         return motion_parts(even, **self.named)
 
+    @property
+    def mark(self) -> str | None:
+        """What is said of the base."""
+        return self.base.mark
+
     def inputs(self) -> Sequence[Path | Mapping[str, Any]]:
         """Files of the logs."""
         return self.source.inputs()

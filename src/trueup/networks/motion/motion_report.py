@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from trueup import reports
+from trueup._marks import unmarked
 from trueup.errors import RunDirectoryError
 from trueup.networks.motion.motion_base import KINDS, MotionBase
 from trueup.studies import atomic
@@ -100,9 +101,9 @@ def _motions(folder: Path, words: str) -> list[reports.Panel]:
     labels = {"recorded_rad": "recorded", "base_rad": words, "corrected_rad": "corrected"}
     panels = []
     for file in sorted((folder / ANGLES).glob("*.csv"))[:_SHOWN]:
-        names = file.read_text().partition("\n")[0].split(",")
-        rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
-        found = dict(zip(names, rows.T, strict=True))
+        head, *lines = unmarked(file.read_text()).splitlines()
+        rows = np.loadtxt(lines, delimiter=",", ndmin=2)
+        found = dict(zip(head.split(","), rows.T, strict=True))
         traces = [reports.Trace(labels[name], found["time_s"], found[name], kind)
                   for name, kind in _KINDS.items()]  # fmt: skip
         panels.append(reports.Panel(file.stem, "rad", traces, quantity="angle"))

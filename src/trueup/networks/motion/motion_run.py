@@ -95,6 +95,7 @@ def run_model_training(
     validation: Sequence[str] = (),
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> MotionResult:
     """Train corrections of a MuJoCo model's joints as ``trueup network train-motion`` does.
@@ -113,6 +114,7 @@ def run_model_training(
             most like that of the others.
         resume: go on with the run that ``directory`` holds, with the same arguments.
         overwrite: replace the run that ``directory`` holds.
+        anyway: take a model of a run whose inputs have changed since too; every file says so.
         verbose: show progress on the error stream.
 
     Raises:
@@ -123,7 +125,7 @@ def run_model_training(
     if not isinstance(experiment, Experiment):
         place = place if folder is not None else Path(experiment).parent
         experiment = load_experiment(experiment)
-    job = ModelMotionJob(experiment, place, settings, validation=validation)
+    job = ModelMotionJob(experiment, place, settings, validation=validation, anyway=anyway)
     if directory is None:
         if resume:
             raise RunDirectoryError("a resumed training needs its run directory")

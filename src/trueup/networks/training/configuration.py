@@ -14,6 +14,8 @@ from typing import Any
 import yaml
 
 from trueup._input_files import read_settings, safe_yaml
+from trueup._marks import KEY
+from trueup.actuators.catalogue.parameter_file import load_model, model_from_dict, model_to_dict
 from trueup.errors import ExperimentError, MissingExtraError, did_you_mean, listing, reason
 from trueup.networks.data.data_settings import EXTRA_SIGNALS, DataSettings
 from trueup.networks.data.features import FEATURES
@@ -97,21 +99,33 @@ class TrainingConfiguration:
     """The overrides that it was composed with."""
 
     @property
+    def mark(self) -> str | None:
+        """What is said of everything that is trained on the servo; None for nothing."""
+        servo = self.model.servo_base
+        return model_from_dict(servo).provenance.get(KEY) if isinstance(servo, dict) else None
+
+    @property
     def folder(self) -> Path:
         """Folder that relative paths refer to."""
         return Path.cwd() if self.work_dir is None else Path(self.work_dir).expanduser()
 
 
 def load_configuration(
-    overrides: Sequence[str] = (), file: str | os.PathLike[str] | None = None
+    overrides: Sequence[str] = (),
+    file: str | os.PathLike[str] | None = None,
+    *,
+    anyway: bool = False,
 ) -> TrainingConfiguration:
     """Compose and check a configuration: defaults, then a file, then overrides.
 
     Args:
         overrides: ``key=value`` each, or ``group=name`` for another packaged file of a group.
         file: YAML with any part of the keys, such as ``config.yaml`` of a run.
+        anyway: take a servo of a fit whose logs have changed since too; every file of the training
+            says so.
 
     Raises:
+        RunDirectoryError: the logs of the servo have changed since its fit.
         ExperimentError: a key does not exist, a value cannot be used, or the file cannot be read.
         MissingExtraError: hydra-core is not installed.
     """
@@ -125,13 +139,20 @@ def load_configuration(
         overridden = _compose([*chosen, *values])
         for text in values:
             _copy(overridden, composed, _key(text))
-    return replace(check_configuration(composed), overrides=tuple(overrides))
+    return replace(check_configuration(composed, anyway=anyway), overrides=tuple(overrides))
 
 
-def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
+def check_configuration(
+    values: Mapping[str, Any], *, anyway: bool = False
+) -> TrainingConfiguration:
     """A configuration from nested plain values, all keys checked.
 
+    Args:
+      values: the values.
+      anyway: take a servo of a fit whose logs have changed since too.
+
     Raises:
+      RunDirectoryError: the logs of the servo have changed since its fit.
       ExperimentError: a key does not exist, or a value cannot be used.
     """
     values = dict(values)
@@ -146,7 +167,7 @@ def check_configuration(values: Mapping[str, Any]) -> TrainingConfiguration:
             f"{listing(MODES)}"
         )
     checked = build_settings(_Top, top, "configuration")
-    parts["model"] = _with_servo(parts["model"], checked.work_dir)
+    parts["model"] = _with_servo(parts["model"], checked.work_dir, anyway)
     parts["rollout"] = _with_place(parts["rollout"], checked.work_dir)
     return TrainingConfiguration(
         data=DataSettings.from_dict(parts["data"]),
@@ -165,17 +186,13 @@ def known_keys() -> list[str]:
     return [*keys, *(f"{_COLUMNS}.{name}" for name in (*FEATURES, *EXTRA_SIGNALS))]
 
 
-def _with_servo(model: Any, work_dir: str | None) -> Any:
+def _with_servo(model: Any, work_dir: str | None, anyway: bool) -> Any:
     """The ``model`` part with the content of the servo's file, so that a run holds all it needs."""
     if not isinstance(model, Mapping) or not isinstance(model.get("servo_base"), str):
         return model
-    from trueup.actuators import load_model, model_to_dict
-
     path = Path("" if work_dir is None else work_dir).expanduser()
-    return {
-        **model,
-        "servo_base": model_to_dict(load_model(path / model["servo_base"], anyway=True)),
-    }
+    servo = load_model(path / model["servo_base"], anyway=anyway)
+    return {**model, "servo_base": model_to_dict(servo)}
 
 
 def _with_place(rollout: Any, work_dir: str | None) -> Any:

@@ -155,6 +155,8 @@ class ModelSettings:
                 f"{listing(f'model.{n}' for n in given)} describe the analytic base, which is off: "
                 "set model.use_residual=true, or leave them out"
             )
+        for name in ("kp_phys", "kd_phys", "k_spring"):
+            _check_at_least(f"model.{name}", getattr(self, name), 0)
         gains = self.kp_phys or self.kd_phys or self.k_spring or self.servo_base is not None
         if self.use_residual and not gains and not self.learn_base:
             raise ExperimentError(
@@ -196,9 +198,7 @@ class ModelSettings:
         from trueup.actuators import load_model, model_from_dict
 
         source = self.servo_base
-        model = (
-            model_from_dict(source) if isinstance(source, dict) else load_model(source, anyway=True)
-        )
+        model = model_from_dict(source) if isinstance(source, dict) else load_model(source)
         return ServoBase.of(
             model,
             kp=self.servo_kp,

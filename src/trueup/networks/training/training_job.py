@@ -134,6 +134,11 @@ class TrainingJob(Job):
         # a run that was begun goes on with its recordings: changed ones are found by their hashes
         return read_recordings(self.configuration, refuse=self.former is None)
 
+    @property
+    def mark(self) -> str | None:
+        """What is said of the servo that is the base."""
+        return self.configuration.mark
+
     def inputs(self) -> Sequence[Path | Mapping[str, Any]]:
         """Files of the recordings."""
         return self.recordings.inputs(self.folder)

@@ -20,6 +20,7 @@ def train(
     file: str | os.PathLike[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    anyway: bool = False,
     verbose: bool = True,
 ) -> TrainingResult:
     """Train a network as ``trueup network train`` does, from the recordings to the report.
@@ -36,6 +37,7 @@ def train(
         file: YAML with any of the keys, where overrides are given; those win.
         resume: continue the run that ``directory`` holds, with its own settings.
         overwrite: replace the run that ``directory`` holds.
+        anyway: take a servo of a fit whose logs have changed since too; every file says so.
         verbose: show progress on the error stream.
 
     Raises:
@@ -51,7 +53,7 @@ def train(
             )
         return resume_training(directory, verbose=verbose).result
     if not isinstance(configuration, TrainingConfiguration):
-        configuration = load_configuration(configuration, file)
+        configuration = load_configuration(configuration, file, anyway=anyway)
     elif file is not None:
         raise ExperimentError("give a checked configuration, or overrides and a file")
     return start_training(configuration, directory, overwrite=overwrite, verbose=verbose).result

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from trueup._marks import KEY, joined
+from trueup._marks import KEY
 from trueup.errors import FitError, RunDirectoryError, listing
 from trueup.posterior.gap.attribution import Attribution
 from trueup.posterior.gap.explained_log import ExplainedLog, explained_log, prepare_log
@@ -18,10 +18,9 @@ from trueup.posterior.gap.freed import ITERATIONS, FreedFit
 from trueup.posterior.gap.report import explanation_report
 from trueup.reports import Page
 from trueup.runs import Job, Outcome, Run, read_solution
-from trueup.runs.input_check import mark_of_file
 from trueup.studies import Progress, RunDirectory, atomic
 from trueup.sysid.experiment.preparation import Prepared
-from trueup.sysid.experiment.run_inputs import inputs_of_run
+from trueup.sysid.experiment.run_inputs import inputs_of_run, mark_of_models
 from trueup.sysid.experiment.settings import Experiment
 
 FITS = "fits.json"
@@ -122,11 +121,7 @@ class ExplainJob(Job):
 
     def prepare(self) -> None:
         assert self.folder is not None
-        parts = (self.experiment.model, *self.experiment.variants.values())
-        # a model that a run has identified is what that run was made from
-        files = [self.folder / part.file for part in parts]
-        marks = [mark_of_file(file, anyway=self.anyway) for file in files]
-        self._mark = joined(*marks)
+        self._mark = mark_of_models(self.experiment, self.folder, anyway=self.anyway)
         _ = self.log
 
     @property

@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from trueup._marks import joined
 from trueup.errors import RunDirectoryError, listing
 from trueup.runs import check_inputs
+from trueup.runs.input_check import mark_of_file
 from trueup.studies import RunDirectory
 from trueup.sysid.experiment.settings import Experiment
 
@@ -43,6 +45,18 @@ def inputs_of_run(
         )
     files = {name: os.path.relpath(path, base) for name, path in now.items() if path is not None}
     return _with_files(experiment, files), base
+
+
+def mark_of_models(experiment: Experiment, folder: Path, *, anyway: bool = False) -> str | None:
+    """What is said of everything made with the models of an experiment; None for nothing.
+
+    A model that a run has identified is what that run was made from.
+
+    Raises:
+      RunDirectoryError: one belongs to a run whose inputs have changed, and is not wanted anyway.
+    """
+    parts = (experiment.model, *experiment.variants.values())
+    return joined(*(mark_of_file(folder / part.file, anyway=anyway) for part in parts))
 
 
 def _now(name: str, base: Path, former: Path, found: Any) -> Path | None:

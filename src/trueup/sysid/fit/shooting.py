@@ -55,7 +55,7 @@ def cut_windows(
             f"make them longer"
         )
     columns = state_columns(model, recorded)
-    missing = columns.missing(model)
+    missing = columns.unknown(model)
     if missing:
         raise SignalError(
             f"windows need the measured position of every joint; not measured: {listing(missing)}. "

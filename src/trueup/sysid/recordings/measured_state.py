@@ -13,6 +13,7 @@ import numpy as np
 from trueup.signals import SignalType, TimeSeries
 from trueup.signals.model_signals import state_mappings
 from trueup.simulation.initial_state import create_initial_state, with_start_time
+from trueup.sysid.recordings.coupled_joints import CoupledJoint, coupled_joints
 
 _FEWEST = 5  # samples in a local fit of three coefficients
 
@@ -31,6 +32,8 @@ class StateColumns:
     """Columns that a sensor of the model gives; the others are states."""
     activations: dict[int, int] = field(default_factory=dict)
     """Index into act -> column."""
+    coupled: tuple[CoupledJoint, ...] = ()
+    """Joints that were not measured and follow from measured ones."""
 
     def gives(self, dof: int) -> bool:
         """Whether a velocity was measured, or follows from a measured position."""
@@ -44,6 +47,11 @@ class StateColumns:
             if int(model.jnt_type[joint]) in _SCALAR and address not in self.positions:
                 names.append(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint) or "?")
         return names
+
+    def unknown(self, model: mujoco.MjModel) -> list[str]:
+        """Those of them that do not follow from measured ones either."""
+        following = {model.joint(each.joint).name for each in self.coupled}
+        return [name for name in self.missing(model) if name not in following]
 
 
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -76,7 +84,8 @@ def state_columns(model: mujoco.MjModel, recorded: TimeSeries) -> StateColumns:
                 positions[int(model.jnt_qposadr[joint])] = int(columns[0])
             elif kind_of_sensor == int(mujoco.mjtSensor.mjSENS_JOINTVEL):
                 velocities[int(model.jnt_dofadr[joint])] = int(columns[0])
-    return StateColumns(positions, velocities, twin, frozenset(sensors), activations)
+    coupled = tuple(coupled_joints(model, positions))
+    return StateColumns(positions, velocities, twin, frozenset(sensors), activations, coupled)
 
 
 def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> np.ndarray | None:
@@ -96,6 +105,9 @@ def unmeasured_entries(model: mujoco.MjModel, columns: StateColumns | None) -> n
     else:
         entries[[1 + address for address in columns.positions]] = False
         entries[[1 + model.nq + dof for dof in range(model.nv) if columns.gives(dof)]] = False
+        joints = [each.joint for each in columns.coupled]
+        entries[1 + model.jnt_qposadr[joints]] = False
+        entries[1 + model.nq + model.jnt_dofadr[joints]] = False
         entries[[1 + model.nq + model.nv + place for place in columns.activations]] = False
     return entries if entries[1:].any() else None
 
@@ -139,6 +151,8 @@ def measured_state(
             qvel[dof] = value[columns.velocities[dof]]
         elif columns.position_of_velocity.get(dof) in columns.positions:
             qvel[dof] = slope[columns.positions[columns.position_of_velocity[dof]]]
+    for joint in columns.coupled:
+        joint.follow(model, qpos, qvel)
     return state
 
 

@@ -12,6 +12,7 @@ from trueup.simulation.initial_state import create_initial_state
 from trueup.simulation.lead_in import LeadIn
 from trueup.simulation.system_trajectory import SystemTrajectory
 from trueup.sysid.experiment.settings import InitialState, RecordingPart
+from trueup.sysid.recordings.coupled_joints import coupled_joints
 from trueup.sysid.recordings.measured_state import measured_state, state_columns
 from trueup.sysid.recordings.state_smoothing import chosen_half_width
 
@@ -48,6 +49,10 @@ def initial_state(
             data.qpos[model.jnt_qposadr[_joint(model, joint, "")]] = value
         for joint, value in given.qvel.items():
             data.qvel[model.jnt_dofadr[_joint(model, joint, "")]] = value
+        places = [int(model.jnt_qposadr[_joint(model, joint, "")]) for joint in given.qpos]
+        for coupled in coupled_joints(model, places):
+            speed = data.qvel if model.joint(coupled.joint).name not in given.qvel else None
+            coupled.follow(model, data.qpos, speed)
     return create_initial_state(model, data.qpos, data.qvel, held=given != "default")
 
 
@@ -120,11 +125,17 @@ def unmeasured_positions(
     """
     model = whole.model
     given = set(part.initial.qpos) if isinstance(part.initial, InitialState) else set()
-    positions = state_columns(model, whole.sensordata).positions
+    columns = state_columns(model, whole.sensordata)
+    if given:
+        places = [int(model.jnt_qposadr[_joint(model, name, "")]) for name in given]
+        coupled = coupled_joints(model, places)
+    else:
+        coupled = columns.coupled
+    following = {each.joint for each in coupled}
     names = [
         model.joint(j).name or f"joint {j}"
         for j in range(model.njnt)
-        if int(model.jnt_qposadr[j]) not in positions
+        if int(model.jnt_qposadr[j]) not in columns.positions and j not in following
     ]
     names = [n for n in names if n not in given and n not in estimated]
     if not names:

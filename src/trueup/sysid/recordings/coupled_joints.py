@@ -1,0 +1,93 @@
+"""Joints that equalities of a model couple to others: fingers, mimic joints, gears."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+_POWERS = 5  # coefficients of a joint equality
+
+
+@dataclass(frozen=True)
+class CoupledJoint:
+    """A joint whose position follows from that of another one.
+
+    MuJoCo couples displacements from ``qpos0`` by a polynomial: the first joint's is that of the
+    second's.
+    """
+
+    joint: int
+    leader: int
+    """Joint that it follows; -1: it is held in place."""
+    coefficients: np.ndarray
+    """Of the polynomial, the constant first."""
+    inverted: bool = False
+    """Whether the leader's displacement is the polynomial of the joint's."""
+
+    def follow(self, model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray | None) -> None:
+        """Set position and speed of the joint, in place."""
+        at, dof = int(model.jnt_qposadr[self.joint]), int(model.jnt_dofadr[self.joint])
+        moved, speed = 0.0, 0.0
+        if self.leader >= 0:
+            leader = int(model.jnt_qposadr[self.leader])
+            moved = float(qpos[leader] - model.qpos0[leader])
+            speed = 0.0 if qvel is None else float(qvel[int(model.jnt_dofadr[self.leader])])
+        polynomial = np.polynomial.Polynomial(self.coefficients)
+        if self.inverted:
+            own = self._root(polynomial - moved)
+            slope = float(polynomial.deriv()(own))
+            rate = 1.0 / slope if slope else 0.0
+        else:
+            own, rate = float(polynomial(moved)), float(polynomial.deriv()(moved))
+        qpos[at] = model.qpos0[at] + own
+        if qvel is not None:
+            qvel[dof] = rate * speed
+
+    @staticmethod
+    def _root(polynomial: np.polynomial.Polynomial) -> float:
+        """The place nearest to zero where a polynomial is zero, or comes nearest to it."""
+        roots = polynomial.roots()
+        real = roots[np.abs(roots.imag) < 1e-9].real
+        if not real.size:
+            real = roots.real
+        return float(real[np.argmin(np.abs(real))])
+
+
+def coupled_joints(model: mujoco.MjModel, known: Iterable[int]) -> list[CoupledJoint]:
+    """Joints whose positions follow from those that are known, each after the one that it follows.
+
+    Args:
+      model: the model.
+      known: indices into qpos of the positions that are known.
+    """
+    flags = int(model.opt.disableflags)
+    off = int(mujoco.mjtDisableBit.mjDSBL_EQUALITY) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    if flags & off:
+        return []
+    places = set(known)
+    found: list[CoupledJoint] = []
+    left = [
+        i
+        for i in range(model.neq)
+        if int(model.eq_type[i]) == int(mujoco.mjtEq.mjEQ_JOINT) and model.eq_active0[i]
+    ]
+    while ready := [each for i in left if (each := _following(model, i, places)) is not None]:
+        # an equality makes one joint known, from which the next may follow
+        found.append(ready[0])
+        places.add(int(model.jnt_qposadr[ready[0].joint]))
+    return found
+
+
+def _following(model: mujoco.MjModel, equality: int, known: set[int]) -> CoupledJoint | None:
+    """The joint that an equality makes known; None for none."""
+    first, second = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+    coefficients = np.array(model.eq_data[equality, :_POWERS], float)
+    knows = [j < 0 or int(model.jnt_qposadr[j]) in known for j in (first, second)]
+    if second < 0:
+        return None if knows[0] else CoupledJoint(first, -1, coefficients[:1])
+    if knows[1] and not knows[0]:
+        return CoupledJoint(first, second, coefficients)
+    if knows[0] and not knows[1] and np.any(coefficients[1:]):
+        return CoupledJoint(second, first, coefficients, inverted=True)
+    return None
