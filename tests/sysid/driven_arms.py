@@ -35,6 +35,8 @@ class Plant:
     """Friction of the square of speed [N m s^2/rad^2]."""
     lean: float = 0.0
     """Friction in one direction above that in the other [N m]."""
+    motion: float = 1.0
+    """Factor on the commanded motion; a slow joint rests at its turning points."""
 
     def other_friction(self, speed: np.ndarray) -> np.ndarray:
         """Friction of each joint that no model of MuJoCo has [N m]."""
@@ -79,7 +81,7 @@ def record(folder: Path, plant: Plant, seconds: float = 8.0, seed: int = 0) -> N
     model = mujoco.MjModel.from_xml_string(truth)
     data, rng = mujoco.MjData(model), np.random.default_rng(seed)
     every, late = round(1 / RATE / STEP), round(plant.delay / STEP)
-    phase, size = rng.uniform(0, 6, (n, 4)), rng.uniform(0.1, 0.4, (n, 4))
+    phase, size = rng.uniform(0, 6, (n, 4)), plant.motion * rng.uniform(0.1, 0.4, (n, 4))
     queue, rows, bias = [], [], np.zeros(n)
     for k in range(int(seconds * RATE)):
         angle = 2 * np.pi * np.array([0.23, 0.41, 0.67, 1.1]) * k / RATE
